@@ -1,0 +1,49 @@
+# Every target sets up what it needs. Only Python 3.11+ and make have to be there.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check format bench lock clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: ## make .venv (instant when nothing changed)
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Python 3.11 or newer was not found. Install it, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12"; exit 1; fi
+	@$(PYTHON) dev/setup_venv.py
+
+demo: setup ## start the service with its sandbox world and search a brand
+	@$(BIN)/cs demo
+
+test: setup ## every test
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+test-fast: setup ## the inner loop, under a minute
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+check: setup ## style, types and import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## put code into the one style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix-only .
+
+bench: setup ## every benchmark
+	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+lock: setup ## pin the dependencies anew, with hashes
+	@$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" -o requirements/run.txt pyproject.toml
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" -o requirements/dev.txt pyproject.toml requirements/dev.in
+	@rm -rf .venv-lock
+
+clean: ## remove what was made here
+	rm -rf .venv .venv-lock build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,5 @@
+"""The `cs` command."""
+
+
+def main() -> None:
+    raise SystemExit("not yet")

@@ -1,0 +1,106 @@
+"""People and brands as the stages find them, and contacts as callers get them."""
+
+import msgspec
+
+from cs.domain.mailbox import Evidence, Verdict
+from cs.domain.personal import Personal
+
+
+class Query(msgspec.Struct, frozen=True):
+    """What a lookup was asked for: a brand as people say it, a canonical domain, or both."""
+
+    brand: str | None = None
+    domain: str | None = None
+
+
+class BrandFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a brand once it is pinned down."""
+
+    name: str
+    domain: str | None = None
+    linkedin_company_url: str | None = None
+    parent_company: str | None = None  # name, set when the marketing team sits there
+    instagram: str | None = None  # full address
+    tiktok: str | None = None  # full address
+    aliases: tuple[str, ...] = ()
+    mail_domains: tuple[str, ...] = ()  # where its people's mailboxes may be, likeliest first
+    found_by: dict[str, str] = {}  # field -> source that gave it
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """One person as one people source saw them.  Travels in messages, never in events."""
+
+    full_name: str
+    first_name: str | None = None
+    last_name: str | None = None
+    headline: str | None = None  # as the person wrote it
+    company: str | None = None
+    linkedin_url: str | None = None
+    location: str | None = None
+    addresses: tuple[str, ...] = ()  # candidates the source named; never proof
+    source: str
+
+
+class Person(Personal, frozen=True, kw_only=True, tag="person"):
+    """One person found in a lookup, sightings of several sources merged."""
+
+    full_name: str
+    first_name: str | None = None
+    last_name: str | None = None
+    headline: str | None = None
+    company: str | None = None
+    linkedin_url: str | None = None
+    location: str | None = None
+    addresses: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+class Ranked(Personal, frozen=True, kw_only=True, tag="ranked"):
+    """A person in an eligible role; their place is their place in the list."""
+
+    title: str
+    family: str  # influencer | social | partnerships | brand
+    level: str  # manager | senior_manager | director | head | vp | c_level
+    score: float  # 0 to 1, higher is better
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """Why a person found is not ranked: "not-eligible", "other-company", "over-limit"."""
+
+    person: str
+    why: str
+
+
+class Candidate(Personal, frozen=True, kw_only=True, tag="candidate"):
+    """A person whose mailbox is looked for at one mail domain."""
+
+    full_name: str
+    first_name: str | None = None
+    last_name: str | None = None
+    addresses: tuple[str, ...] = ()  # named by a source; those at another domain are ignored
+
+
+class Checked(Personal, frozen=True, kw_only=True, tag="checked"):
+    """What verification found for one person at one mail domain, with all evidence."""
+
+    mail_domain: str
+    verdict: Verdict
+    address: str | None = None  # set exactly when the verdict is DELIVERABLE
+    verifier: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Contact(Personal, frozen=True, kw_only=True, tag="contact"):
+    """One contact of a result, the fields of SPEC.md 2.2 (``person`` is not shown)."""
+
+    full_name: str | None
+    first_name: str | None
+    last_name: str | None
+    title: str | None
+    headline: str | None
+    company: str | None
+    email: str | None
+    email_status: str  # verified | not_found
+    email_source: str | None
+    linkedin_url: str | None
+    location: str | None = None

@@ -1,0 +1,55 @@
+"""Mailboxes: what is known of one, and how it came to be known."""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+
+class Verdict(StrEnum):
+    """What a check found out about one mailbox.  Only `DELIVERABLE` is ever shown."""
+
+    DELIVERABLE = "deliverable"
+    UNDELIVERABLE = "undeliverable"
+    CATCH_ALL = "catch_all"  # the domain accepts every local part: acceptance proves nothing
+    MAILBOX_FULL = "mailbox_full"  # exists, takes no mail now
+    UNKNOWN = "unknown"  # could not find out
+
+
+#: Verdicts that would be the same if asked again at once (CONTRACT.md C6).
+DEFINITE = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.CATCH_ALL})
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of a conversation with a mail server."""
+
+    at_ms: int  # since the check of this address began
+    who: str  # "C" we said it, "S" the server said it
+    text: str  # without the line end; at most 512 characters are kept
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What one verifier found out about one address, when, and why.
+
+    Personal: it names an address.  Inside events it stands only within a
+    `cs.domain.personal.Personal` value.
+    """
+
+    address: str
+    verdict: Verdict
+    reason: str  # stable, lower-case, hyphens: "recipient-refused", "greylisted", "null-mx"
+    verifier: str
+    at: datetime
+    mx: str | None = None  # the mail exchanger that answered
+    conversation: tuple[Line, ...] = ()
+    retry_in_s: float | None = None  # transient: worth asking again after this long
+    answered: bool = True  # the outside world gave some reply (a DNS answer counts)
+
+
+class DomainFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a mail domain as a whole; nothing of any person."""
+
+    catch_all: bool | None = None
+    greylists: bool | None = None
+    one_recipient: bool | None = None  # takes one recipient a session
+    pattern: str | None = None  # of the local parts: "first.last", "flast", ...

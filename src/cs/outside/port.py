@@ -1,0 +1,79 @@
+"""What the rest of the service may ask of the outside world."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+
+class Forbidden(Exception):
+    """The guard refuses this address, port or scheme.  Asking again will not help."""
+
+
+class Unreachable(OSError):
+    """No usable answer: DNS, connection, TLS or time-out.  May pass.
+
+    Attributes:
+        why: Stable and short: "dns", "connect", "tls", "timeout", "too-large",
+            "redirects", "robots", "protocol".
+    """
+
+    def __init__(self, why: str, detail: str = "") -> None:
+        super().__init__(f"{why}: {detail}" if detail else why)
+        self.why = why
+
+
+class MailHosts(msgspec.Struct, frozen=True):
+    """Where a domain takes mail.
+
+    ``hosts`` are in the order to try.  Empty together with ``exists`` means that the
+    domain takes no mail at all (null MX, RFC 7505); ``exists=False`` is NXDOMAIN.
+    """
+
+    hosts: tuple[str, ...] = ()
+    exists: bool = True
+    null_mx: bool = False
+    implicit: bool = False  # no MX, but the domain itself has an address (RFC 5321 5.1)
+
+
+class Resolver(Protocol):
+    async def addresses(self, host: str) -> tuple[str, ...]:
+        """Return the IPv4 and IPv6 addresses of *host*; ``()`` if it has none.
+
+        Raises:
+            Unreachable: ``dns``: SERVFAIL, refused or no answer in time.
+        """
+
+    async def mail_hosts(self, domain: str) -> MailHosts:
+        """Return where *domain* takes mail, MX records in order of preference.
+
+        Raises:
+            Unreachable: As `addresses`.
+        """
+
+
+class Response(msgspec.Struct, frozen=True):
+    """An HTTP response, whole; header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str  # after redirects
+
+
+class Fetcher(Protocol):
+    """An HTTP client.  `cs.outside.http` has one for settings' URLs, one for found ones."""
+
+    async def get(
+        self,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Fetch *url*; any status is an answer.
+
+        Raises:
+            Forbidden: The guard refuses it.
+            Unreachable: No usable answer.
+        """
