@@ -1,0 +1,133 @@
+"""The body of ``POST /contacts``: what is accepted is what the OpenAPI document says."""
+
+import hashlib
+from typing import NoReturn
+
+import msgspec
+from starlette.requests import Request
+
+from cs.api.errors import ApiError
+from cs.domain.contact import Query
+from cs.domain.key import Idempotency
+from cs.domain.naming import Unacceptable, canonical_domain, clean_brand
+
+#: CONTRACT.md B16.
+MAX_BYTES = 16 * 1024
+#: CONTRACT.md L14.
+MAX_IDEMPOTENCY_KEY = 255
+
+
+class ContactsBody(msgspec.Struct):
+    brand: str | msgspec.UnsetType = msgspec.UNSET
+    domain: str | msgspec.UnsetType = msgspec.UNSET
+    wait: bool = False
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A valid request for contacts."""
+
+    brand: str  # as the record shows it
+    query: Query
+    wait: bool
+    idempotency: Idempotency | None
+
+
+_decoder = msgspec.json.Decoder(ContactsBody)
+
+
+async def read_contacts(request: Request) -> Asked:
+    """Return what *request* asks for.
+
+    Raises:
+        ApiError: ``invalid_request``, with what is wrong and what to send.
+    """
+    _check_media_type(request)
+    body = _decode(await _read(request))
+    query = _query(body)
+    shown = query.brand or query.domain
+    assert shown is not None
+    return Asked(shown, query, body.wait, _idempotency(request, query))
+
+
+def _check_media_type(request: Request) -> None:
+    types = request.headers.getlist("content-type")
+    media_type, _, parameters = (types[0] if len(types) == 1 else "").partition(";")
+    if media_type.strip().lower() != "application/json":
+        _refuse("the media type is not JSON. Send `Content-Type: application/json`.")
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.strip().partition("=")
+        if name.lower() == "charset" and value.strip('"').lower() not in {"utf-8", "utf8"}:
+            _refuse("the charset must be utf-8, or left out.")
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.strip().lower() not in {"", "identity"}:
+        _refuse("the body must not be compressed; leave Content-Encoding out.")
+
+
+async def _read(request: Request) -> bytes:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > MAX_BYTES:
+        _refuse(_TOO_LARGE)
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            _refuse(_TOO_LARGE)
+    return bytes(body)
+
+
+def _decode(data: bytes) -> ContactsBody:
+    try:
+        data.decode()  # bad UTF-8 is no JSON, in an ignored field too (CONTRACT.md B13)
+        return _decoder.decode(data)
+    except RecursionError:
+        _refuse("the JSON is nested too deeply.")
+    except UnicodeDecodeError:
+        _refuse("the body is not UTF-8.")
+    except msgspec.ValidationError as error:
+        _refuse(f"{_plain(error)}. {_WANTED}")
+    except msgspec.DecodeError as error:
+        _refuse(f"the body is not JSON ({_plain(error)}). {_WANTED}")
+
+
+def _plain(error: Exception) -> str:
+    return str(error).replace("`$.", "`").replace(" - at `", " in `").rstrip(".")
+
+
+def _query(body: ContactsBody) -> Query:
+    if body.brand is msgspec.UNSET and body.domain is msgspec.UNSET:
+        _refuse(f"neither `brand` nor `domain` was sent. {_WANTED}")
+    try:
+        brand = None if isinstance(body.brand, msgspec.UnsetType) else clean_brand(body.brand)
+        domain = (
+            None
+            if isinstance(body.domain, msgspec.UnsetType)
+            else canonical_domain(body.domain)
+        )
+    except Unacceptable as error:
+        _refuse(str(error))
+    return Query(brand, domain)
+
+
+def _idempotency(request: Request, query: Query) -> Idempotency | None:
+    """Return the request's idempotency key and body as hashes (CONTRACT.md L14)."""
+    keys = request.headers.getlist("idempotency-key")
+    if not keys:
+        return None
+    key = keys[0]
+    visible = all("!" <= character <= "~" for character in key)
+    if len(keys) > 1 or not key or not visible or len(key) > MAX_IDEMPOTENCY_KEY:
+        _refuse("Idempotency-Key must be one value of 1 to 255 visible ASCII characters.")
+    body = msgspec.json.encode(query)
+    return Idempotency(_sha256(key.encode()), _sha256(body))
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ApiError("invalid_request", message[0].upper() + message[1:])
+
+
+_TOO_LARGE = f"the body is larger than {MAX_BYTES // 1024} KiB."
+_WANTED = 'Send a JSON object such as {"brand": "Acme", "domain": "acme.example"}.'

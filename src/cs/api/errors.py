@@ -1,0 +1,67 @@
+"""Everything a caller can be told went wrong: one shape, nine codes (SPEC.md section 7)."""
+
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+
+import msgspec
+from starlette.responses import Response
+
+#: SPEC.md section 7; the code set and the statuses are closed (CONTRACT.md R2).
+STATUS: Mapping[str, int] = MappingProxyType(
+    {
+        "invalid_request": 400,
+        "unauthorized": 401,
+        "quota_exhausted": 402,
+        "not_found": 404,
+        "rate_limited": 429,
+        "too_many_in_flight": 429,
+        "at_capacity": 503,
+        "api_disabled": 503,
+        "server_error": 500,
+    }
+)
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class ApiError(Exception):
+    """Ends a request with the Error shape."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int | None = None,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status or STATUS[code]
+        self.headers = headers
+
+    def response(self) -> Response:
+        return json_response(
+            msgspec.json.encode({"error": {"code": self.code, "message": self.message}}),
+            status=self.status,
+            headers=self.headers,
+        )
+
+
+def json_response(
+    body: bytes, *, status: int = 200, headers: Mapping[str, str] = NO_HEADERS
+) -> Response:
+    return Response(
+        body, status_code=status, headers=dict(headers), media_type="application/json"
+    )
+
+
+def whole_seconds(wait: timedelta) -> int:
+    """Return *wait* rounded up, at least 1: sleeping that long is long enough (CONTRACT.md L8).
+
+    >>> whole_seconds(timedelta(seconds=4.2)), whole_seconds(timedelta(0))
+    (5, 1)
+    """
+    return max(1, math.ceil(wait.total_seconds()))

@@ -1,0 +1,66 @@
+"""Rate-limit headers, and the window of the status and usage checks."""
+
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from cs.api.errors import whole_seconds
+from cs.domain.key import MINUTE, Key, Window, day_window, minute_window, window
+
+#: SPEC.md section 8.
+CHECKS_PER_MINUTE = 120
+#: Keys whose checks are remembered; one forgotten starts a fresh minute.
+KEYS = 100_000
+
+_POLICY = '"minute";q=6;w=60, "day";q=60;w=86400'
+_CHECKS_POLICY = f'{_POLICY}, "checks";q={CHECKS_PER_MINUTE};w=60'
+
+
+class Checks:
+    """120 GETs a minute and key, counted in memory of this process."""
+
+    def __init__(self) -> None:
+        self._times: OrderedDict[str, deque[datetime]] = OrderedDict()
+
+    def window(self, key_id: str, at: datetime) -> Window:
+        times = self._times.get(key_id, ())
+        return window(times, at, limit=CHECKS_PER_MINUTE, span=MINUTE)
+
+    def count(self, key_id: str, at: datetime) -> None:
+        times = self._times.setdefault(key_id, deque(maxlen=CHECKS_PER_MINUTE))
+        times.append(at)
+        self._times.move_to_end(key_id)
+        while len(self._times) > KEYS:
+            self._times.popitem(last=False)
+
+
+def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:
+    """Return the headers of a response that describes the daily limit (CONTRACT.md L4)."""
+    return _headers(day_window(key, at), key, at, checks)
+
+
+def hit_headers(
+    limit: int, reset: timedelta, key: Key, at: datetime, checks: Window | None = None
+) -> Mapping[str, str]:
+    """Return the headers of a 429: they describe the limit that was hit."""
+    hit = Window(limit, 0, reset)
+    return {**_headers(hit, key, at, checks), "Retry-After": str(whole_seconds(reset))}
+
+
+def _headers(
+    described: Window, key: Key, at: datetime, checks: Window | None
+) -> Mapping[str, str]:
+    windows = {"minute": minute_window(key, at), "day": day_window(key, at)}
+    if checks is not None:
+        windows["checks"] = checks
+    # draft-ietf-httpapi-ratelimit-headers: 06 has the three fields, 08 to 11 the two.
+    return {
+        "RateLimit-Limit": str(described.limit),
+        "RateLimit-Remaining": str(described.remaining),
+        "RateLimit-Reset": str(whole_seconds(described.reset)),
+        "RateLimit-Policy": _POLICY if checks is None else _CHECKS_POLICY,
+        "RateLimit": ", ".join(
+            f'"{name}";r={w.remaining};t={whole_seconds(w.reset)}'
+            for name, w in windows.items()
+        ),
+    }

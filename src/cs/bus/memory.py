@@ -1,0 +1,86 @@
+"""The bus inside one process.  It forgets everything on restart: the log issues again."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+
+from cs.bus.port import NO_HEADERS, BusUnavailable, Record
+
+#: Records waiting in one group of a topic; publishing waits beyond it.
+WAITING = 10_000
+#: How long publishing waits for room.
+PUBLISH_TIMEOUT_S = 10.0
+
+
+class MemoryBus:
+    """Knows its *groups*, (topic, name) each, from the start, so that nothing is missed."""
+
+    def __init__(self, groups: Iterable[tuple[str, str]] = ()) -> None:
+        self._groups: dict[str, dict[str, Group]] = {}
+        for topic, name in groups:
+            self._groups.setdefault(topic, {})[name] = Group()
+        self._offsets: dict[str, int] = {}
+
+    async def publish(
+        self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        offset = self._offsets.get(topic, 0)
+        self._offsets[topic] = offset + 1
+        record = Record(topic, 0, offset, key, value, headers)
+        for group in self._groups.get(topic, {}).values():
+            await group.put(record)
+
+    @asynccontextmanager
+    async def subscribe(self, topic: str, *, group: str) -> AsyncIterator["MemorySubscription"]:
+        joined = self._groups.setdefault(topic, {}).setdefault(group, Group())
+        subscription = MemorySubscription(joined)
+        try:
+            yield subscription
+        finally:
+            joined.give_back(subscription.in_hand)
+
+
+class Group:
+    """The records of one topic that one group has not done yet."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Record] = deque()
+        self._changed = asyncio.Condition()
+
+    async def put(self, record: Record) -> None:
+        async with self._changed:
+            try:
+                async with asyncio.timeout(PUBLISH_TIMEOUT_S):
+                    await self._changed.wait_for(lambda: len(self._waiting) < WAITING)
+            except TimeoutError as error:
+                raise BusUnavailable(f"{record.topic}: {WAITING} records wait") from error
+            self._waiting.append(record)
+            self._changed.notify_all()
+
+    async def take(self) -> Record:
+        async with self._changed:
+            await self._changed.wait_for(lambda: bool(self._waiting))
+            record = self._waiting.popleft()
+            self._changed.notify_all()
+            return record
+
+    def give_back(self, records: Mapping[int, Record]) -> None:
+        """Put uncommitted records back in front, in order: they come again."""
+        for offset in sorted(records, reverse=True):
+            self._waiting.appendleft(records[offset])
+
+
+class MemorySubscription:
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self.in_hand: dict[int, Record] = {}
+
+    async def __aiter__(self) -> AsyncIterator[Record]:
+        while True:
+            record = await self._group.take()
+            self.in_hand[record.offset] = record
+            yield record
+
+    async def commit(self, record: Record) -> None:
+        self.in_hand.pop(record.offset, None)

@@ -1,0 +1,52 @@
+"""How stages hear of work: the port every message bus implements.
+
+Delivery is at least once; records of one key come in order.  A record is done when it
+is committed; one that is not comes again.  Commits may come in any order: what counts
+is the lowest one missing.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType
+from typing import Protocol
+
+import msgspec
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One message as read back from a topic."""
+
+    topic: str
+    partition: int
+    offset: int  # 0-based position within the partition
+    key: bytes
+    value: bytes
+    headers: Mapping[str, str] = NO_HEADERS
+
+
+class Subscription(Protocol):
+    def __aiter__(self) -> AsyncIterator[Record]:
+        """Yield records for ever, waiting when there are none."""
+
+    async def commit(self, record: Record) -> None:
+        """Mark *record* as done."""
+
+
+class Bus(Protocol):
+    async def publish(
+        self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        """Return once the bus has the record.  Same key, same order.
+
+        Raises:
+            BusUnavailable: It could not be handed over in time; it may have been.
+        """
+
+    def subscribe(self, topic: str, *, group: str) -> AbstractAsyncContextManager[Subscription]:
+        """Join *group* on *topic*: each record goes to one member."""
+
+
+class BusUnavailable(Exception):
+    """The bus cannot take the record now."""

@@ -1,0 +1,237 @@
+"""May this search be made?  The one decision that needs a key, a brand and the service.
+
+CONTRACT.md section 1.2 gives the order of checks: the most lasting obstacle is told
+first, so that nobody waits out a ``Retry-After`` only to meet a harder refusal.  Steps
+1 to 3 (key, path, body) are the API's; this is 3b to 11.  Pure.
+"""
+
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+
+from cs.domain import brand as brands
+from cs.domain.brand import Brand, Finish
+from cs.domain.brand_events import DEADLINE, BrandEvent, LookupStarted, StartLookup
+from cs.domain.contact import Query
+from cs.domain.key import (
+    IN_FLIGHT,
+    PER_DAY,
+    REMEMBERED_FOR,
+    Idempotency,
+    Key,
+    KeyEvent,
+    SearchAdmitted,
+    SearchRepeated,
+    day_window,
+    minute_window,
+    settled,
+)
+from cs.domain.refusal import Refusal
+
+#: CONTRACT.md S15 and L8: advice for polling and for a place in flight.
+RETRY_AFTER = timedelta(seconds=5)
+#: CONTRACT.md step 4.
+PAUSE_RETRY_AFTER = timedelta(seconds=300)
+_LAST_UNIT = "the last unit of quota is held by a running search; try again when it has ended"
+
+
+class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """A caller wants the contacts of a brand.
+
+    Attributes:
+        search: The id the search gets if it is a new one.
+        brand: What the record shows as ``brand`` (CONTRACT.md S10).
+        stream: The brand stream of the query's cache key.
+    """
+
+    at: datetime
+    search: str
+    brand: str
+    query: Query
+    stream: str
+    idempotency: Idempotency | None = None
+    request: str | None = None
+    deadline: timedelta = DEADLINE
+
+
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
+    """What the decision rests on.
+
+    Attributes:
+        brand: The brand of the asked (brand, domain) pair.
+        by_name: The brand asked without its domain, if both were given: what it found
+            answers too if it matched that very domain (CONTRACT.md C1).
+        ceiling_opens_at: When the service-wide ceiling lets a new lookup start; ``None``
+            if it does now.
+    """
+
+    key: Key
+    brand: Brand
+    by_name: Brand | None = None
+    paused: bool = False
+    ceiling_opens_at: datetime | None = None
+
+
+Kind = Literal["replayed", "repeated", "cached", "joined", "started"]
+
+
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer: which search, and what to append.
+
+    ``replayed`` (CONTRACT.md 3b) appends nothing and counts as a status check.
+    """
+
+    kind: Kind
+    search: str
+    key_events: tuple[KeyEvent, ...] = ()
+    brand_events: tuple[BrandEvent, ...] = ()
+
+
+def admit(ask: AskSearch, situation: Situation) -> Admission:
+    """Decide about *ask*.
+
+    Raises:
+        Refusal: With an error code of SPEC.md section 7.  Nothing counts.
+    """
+    key = situation.key
+    at = max(ask.at, key.last_at)
+    replayed = _replayed(ask, key, at)
+    if replayed is not None:
+        return Admission(kind="replayed", search=replayed)
+    if situation.paused:
+        raise Refusal(
+            "api_disabled",
+            "the API is paused by its operator; try again later",
+            retry_after=PAUSE_RETRY_AFTER,
+        )
+    if key.used >= key.quota:
+        raise Refusal(
+            "quota_exhausted",
+            f"all {key.quota} searches of this key are used; ask the operator for more quota",
+        )
+    _check_windows(key, at)
+    for running in key.running:
+        if (running.query, running.brand) == (ask.query, ask.brand):
+            return _repeated(ask, running.search, at)
+    finish = _answer(ask, situation, at)
+    if finish is not None:
+        return _cached(ask, key, finish, at)
+    live = situation.brand.live
+    if live is None and situation.ceiling_opens_at is not None:
+        raise Refusal(
+            "at_capacity",
+            "the service has started as many new searches as it may for today; "
+            "recently searched brands still answer",
+            retry_after=situation.ceiling_opens_at - at,
+        )
+    if len(key.running) >= IN_FLIGHT:
+        raise Refusal(
+            "too_many_in_flight",
+            f"this key already has {IN_FLIGHT} new-brand searches running; wait for one to end",
+            retry_after=RETRY_AFTER,
+            limit=(IN_FLIGHT, 0),
+        )
+    _check_last_unit(key)
+    if live is not None:
+        return Admission(
+            kind="joined", search=ask.search, key_events=(_admitted(ask, live.id, at),)
+        )
+    start = StartLookup(stream=ask.stream, query=ask.query, deadline=ask.deadline, at=at)
+    begun = brands.decide(start, situation.brand)
+    assert isinstance(begun[0], LookupStarted)
+    return Admission(
+        kind="started",
+        search=ask.search,
+        key_events=(_admitted(ask, begun[0].lookup, at),),
+        brand_events=begun,
+    )
+
+
+def _replayed(ask: AskSearch, key: Key, at: datetime) -> str | None:
+    if ask.idempotency is None:
+        return None
+    for remembered in reversed(key.remembered):
+        if remembered.idempotency.key != ask.idempotency.key:
+            continue
+        if at - remembered.at >= REMEMBERED_FOR:
+            return None
+        if remembered.idempotency.body != ask.idempotency.body:
+            raise Refusal(
+                "invalid_request",
+                "this Idempotency-Key was used for another search in the last 24 hours; "
+                "send a new one",
+            )
+        return remembered.search
+    return None
+
+
+def _check_windows(key: Key, at: datetime) -> None:
+    """Refuse a search beyond 6 a minute or 60 a day; the longer wait is told."""
+    full = [w for w in (minute_window(key, at), day_window(key, at)) if w.remaining == 0]
+    if not full:
+        return
+    worst = max(full, key=lambda w: w.reset)
+    span = "24 hours" if worst.limit == PER_DAY else "minute"
+    raise Refusal(
+        "rate_limited",
+        f"{worst.limit} searches per {span} are allowed for a key; "
+        "try again after the time in Retry-After",
+        retry_after=worst.reset,
+        limit=(worst.limit, 0),
+    )
+
+
+def _check_last_unit(key: Key) -> None:
+    if key.used + key.reserved >= key.quota:
+        raise Refusal(
+            "too_many_in_flight", _LAST_UNIT, retry_after=RETRY_AFTER, limit=(IN_FLIGHT, 0)
+        )
+
+
+def _answer(ask: AskSearch, situation: Situation, at: datetime) -> Finish | None:
+    """Return the newest finish that may answer (CONTRACT.md C1)."""
+    own = situation.brand.answer(at)
+    alias = situation.by_name.answer(at) if situation.by_name else None
+    if alias is not None and alias.domain != ask.query.domain:
+        alias = None
+    return max((finish for finish in (own, alias) if finish), key=lambda f: f.at, default=None)
+
+
+def _repeated(ask: AskSearch, search: str, at: datetime) -> Admission:
+    repeated = SearchRepeated(
+        search=search, idempotency=ask.idempotency, request=ask.request, at=at
+    )
+    return Admission(kind="repeated", search=search, key_events=(repeated,))
+
+
+def _cached(ask: AskSearch, key: Key, finish: Finish, at: datetime) -> Admission:
+    if finish.outcome == "done":
+        _check_last_unit(key)
+    return Admission(
+        kind="cached",
+        search=ask.search,
+        key_events=(
+            _admitted(ask, finish.lookup, at),
+            settled(
+                ask.search,
+                finish.lookup,
+                finish.outcome,
+                finish.verified,
+                cached=True,
+                at=at,
+            ),
+        ),
+    )
+
+
+def _admitted(ask: AskSearch, lookup: str, at: datetime) -> SearchAdmitted:
+    return SearchAdmitted(
+        search=ask.search,
+        brand=ask.brand,
+        query=ask.query,
+        lookup=lookup,
+        idempotency=ask.idempotency,
+        request=ask.request,
+        at=at,
+    )

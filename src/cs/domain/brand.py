@@ -1,0 +1,147 @@
+"""One brand: its lookups, one alive at a time, and what they found.
+
+Stream category ``brand``; one stream per cache key (`cs.domain.naming.cache_key`).
+A lookup is one live run; its id is the stream's name and a number, so that whoever
+holds one finds the stream.  Several searches may wait for one lookup; who they are is
+in the keys' streams.  Pure: callers pass ``at``.
+
+Events and commands are in `cs.domain.brand_events`; the rules of one live run in
+`cs.domain.lookup`.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain import lookup as run
+from cs.domain.brand_events import (
+    BrandCommand,
+    BrandEvent,
+    BrandForgotten,
+    ForgetBrand,
+    LookupFinished,
+    LookupStarted,
+    PassDeadline,
+    RecordFinding,
+    ReissueSilent,
+    Restart,
+    RetryDue,
+    StartLookup,
+)
+from cs.domain.key import Outcome
+from cs.domain.lookup import Lookup
+
+#: SPEC.md section 8: results are reused this long from the finish (CONTRACT.md C7, C8).
+REUSED_FOR = timedelta(days=30)
+
+
+class Finish(msgspec.Struct, frozen=True):
+    """What is remembered of a finished lookup: enough to answer from it."""
+
+    lookup: str
+    outcome: Outcome
+    at: datetime
+    verified: int
+    domain: str | None = None  # the domain it matched
+
+
+class Brand(msgspec.Struct, frozen=True):
+    lookups: int = 0
+    live: Lookup | None = None
+    reusable: Finish | None = None  # the newest one
+    ended: tuple[Finish, ...] = ()  # the last few, reusable or not, for late joins
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
+
+    def answer(self, at: datetime) -> Finish | None:
+        """Return the finish that answers a search at *at*, if there is one."""
+        last = self.reusable
+        return last if last is not None and at - last.at < REUSED_FOR else None
+
+    def finish_of(self, lookup: str) -> Finish | None:
+        """Return how *lookup* ended, if it did lately."""
+        return next((finish for finish in self.ended if finish.lookup == lookup), None)
+
+
+#: How many finishes are remembered for joins stored just after the finish.
+ENDED = 4
+
+INITIAL = Brand()
+
+
+def stream_of(lookup: str) -> str:
+    """Return the brand stream that *lookup* belongs to.
+
+    >>> stream_of("brand-0a1b.3")
+    'brand-0a1b'
+    """
+    return lookup.rpartition(".")[0]
+
+
+def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
+    """Return the events *command* causes; ``()`` if there is nothing new to say.
+
+    Never refuses: a stage's late or repeated answer is quiet.
+    """
+    at = max(command.at, state.last_at)
+    match command:
+        case StartLookup(stream=stream, query=query, deadline=deadline):
+            if state.live is not None:
+                return ()
+            number = state.lookups + 1
+            started = LookupStarted(
+                lookup=f"{stream}.{number}",
+                number=number,
+                query=query,
+                deadline_at=at + deadline,
+                at=at,
+            )
+            return run.begin(started)
+        case ForgetBrand():
+            return (BrandForgotten(at=at),) if state.reusable else ()
+        case _ if state.live is None or state.live.id != command.lookup:
+            return ()  # late work for a finished lookup
+        case RecordFinding():
+            return run.record(command, state.live, at)
+        case RetryDue(known=known):
+            return run.retry_due(state.live, at, known)
+        case ReissueSilent(stage=stage, item=item, attempt=attempt):
+            return run.reissue_silent(state.live, stage, item, attempt, at)
+        case Restart():
+            return run.restart(state.live, at)
+        case PassDeadline():
+            return run.pass_deadline(state.live, at)
+        case _:
+            assert_never(command)
+
+
+def evolve(state: Brand, event: BrandEvent) -> Brand:
+    """Return *state* after *event*.  Never raises: what happened, happened."""
+    state = replace(state, last_at=event.at)
+    match event:
+        case LookupStarted(number=number):
+            return replace(state, lookups=number, live=run.started(event))
+        case LookupFinished(lookup=lookup, outcome=outcome, verified=verified, brand=brand):
+            finish = Finish(
+                lookup, outcome, event.at, verified, brand.domain if brand else None
+            )
+            return replace(
+                state,
+                live=None,
+                reusable=finish if event.reusable else state.reusable,
+                ended=(*state.ended, finish)[-ENDED:],
+            )
+        case BrandForgotten():
+            return replace(state, reusable=None)
+        case _ if state.live is None:
+            return state
+        case _:
+            return replace(state, live=run.evolve(state.live, event))
+
+
+def fold(events: Iterable[BrandEvent], state: Brand = INITIAL) -> Brand:
+    """Rebuild a brand from its stream."""
+    return reduce(evolve, events, state)

@@ -1,0 +1,182 @@
+"""What happens to a brand, and what may be asked of it.
+
+Events are stored for ever: a topic is never renamed or reused, a new field has a
+default, a changed meaning is a new event.  Commands are never stored.  The rules are in
+`cs.domain.brand` (the category) and `cs.domain.lookup` (one live run).
+"""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from cs.domain.contact import BrandFacts, Checked, Contact, LeftOut, Person, Query, Ranked
+from cs.domain.key import Outcome
+from cs.domain.mailbox import DomainFacts
+from cs.domain.stage_work import AnyFinding, StageInput, StageName
+
+#: How long a lookup may take (CONTRACT.md S9).
+DEADLINE = timedelta(seconds=120)
+
+
+# Events.
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class LookupEvent(Event, frozen=True, kw_only=True):
+    lookup: str
+
+
+class LookupStarted(LookupEvent, frozen=True, kw_only=True):
+    number: int  # counts the lookups of this stream from 1
+    query: Query
+    deadline_at: datetime
+
+
+class StageIssued(LookupEvent, frozen=True, kw_only=True):
+    """Work for a stage; the relay publishes it as it stands here."""
+
+    stage: StageName
+    item: str = ""
+    attempt: int
+    deadline_at: datetime
+    input: StageInput
+    after_silence: bool = False
+
+
+class AttemptFailed(LookupEvent, frozen=True, kw_only=True):
+    """An attempt ended without a result; the next one is due at ``retry_at``, if set."""
+
+    stage: StageName
+    item: str = ""
+    attempt: int
+    why: str
+    retry_at: datetime | None = None
+
+
+class BrandResolved(LookupEvent, frozen=True, kw_only=True):
+    status: str  # matched | no_match | ambiguous
+    brand: BrandFacts | None = None
+    sources: dict[str, str] = {}
+
+
+class PeopleFound(LookupEvent, frozen=True, kw_only=True):
+    """People not known to this lookup before."""
+
+    people: tuple[Person, ...]
+
+
+class ContactsDiscovered(LookupEvent, frozen=True, kw_only=True):
+    """Discovery is over; ``people`` are those not found before."""
+
+    people: tuple[Person, ...]
+    sources: dict[str, str] = {}
+    conclusive: bool
+
+
+class ContactsRanked(LookupEvent, frozen=True, kw_only=True):
+    ranked: tuple[Ranked, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class MailboxVerified(LookupEvent, frozen=True, kw_only=True):
+    checked: Checked
+
+
+class MailboxNotVerified(LookupEvent, frozen=True, kw_only=True):
+    checked: Checked
+
+
+class MailDomainChecked(LookupEvent, frozen=True, kw_only=True):
+    """Nobody is left to be checked at this mail domain."""
+
+    mail_domain: str
+    learned: DomainFacts = DomainFacts()
+
+
+class LookupFinished(LookupEvent, frozen=True, kw_only=True):
+    """The result, stored once for every search it answers."""
+
+    outcome: Outcome
+    reusable: bool
+    verified: int
+    cut_off: bool = False
+    brand: BrandFacts | None = None
+    contacts: tuple[Contact, ...] = ()
+
+
+class BrandForgotten(Event, frozen=True, kw_only=True):
+    """The operator wants the next search to be live."""
+
+
+BrandEvent = (
+    LookupStarted
+    | StageIssued
+    | AttemptFailed
+    | BrandResolved
+    | PeopleFound
+    | ContactsDiscovered
+    | ContactsRanked
+    | MailboxVerified
+    | MailboxNotVerified
+    | MailDomainChecked
+    | LookupFinished
+    | BrandForgotten
+)
+
+
+# Commands.
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class StartLookup(Command, frozen=True, kw_only=True):
+    stream: str
+    query: Query
+    deadline: timedelta = DEADLINE
+
+
+class RecordFinding(Command, frozen=True, kw_only=True):
+    """What a stage answered.  ``known`` holds what is known of mail domains."""
+
+    lookup: str
+    stage: StageName
+    item: str = ""
+    attempt: int
+    finding: AnyFinding
+    known: dict[str, DomainFacts] = {}
+
+
+class RetryDue(Command, frozen=True, kw_only=True):
+    """Issue again what is due at ``at``."""
+
+    lookup: str
+    known: dict[str, DomainFacts] = {}
+
+
+class ReissueSilent(Command, frozen=True, kw_only=True):
+    """Nothing was heard of an attempt; issue the work again, at most twice."""
+
+    lookup: str
+    stage: StageName
+    item: str = ""
+    attempt: int
+
+
+class Restart(Command, frozen=True, kw_only=True):
+    """Whatever was in hand is lost: issue all open work again."""
+
+    lookup: str
+
+
+class PassDeadline(Command, frozen=True, kw_only=True):
+    lookup: str
+
+
+class ForgetBrand(Command, frozen=True, kw_only=True):
+    pass
+
+
+#: Commands about one live run.
+LookupCommand = RecordFinding | RetryDue | ReissueSilent | Restart | PassDeadline
+BrandCommand = StartLookup | ForgetBrand | LookupCommand

@@ -1,0 +1,100 @@
+"""Every shape ever stored stays readable: which topic is which event, and upcasts.
+
+A topic is ``<category>.<event>.v<n>``.  A changed shape gets a new version; the old one
+stays here, private, and is upcast on reading.  Golden files of every shape are in
+``tests/domain/golden``.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from cs.domain import brand_events, key, mail_domain, person, service
+
+AnyEvent: TypeAlias = (
+    key.KeyEvent
+    | brand_events.BrandEvent
+    | service.ServiceEvent
+    | mail_domain.MailDomainEvent
+    | person.PersonEvent
+)
+
+TOPICS: Mapping[str, type[AnyEvent]] = {
+    "key.issued.v1": key.KeyIssued,
+    "key.rotated.v1": key.KeyRotated,
+    "key.revoked.v1": key.KeyRevoked,
+    "key.quota-granted.v1": key.QuotaGranted,
+    "key.search-admitted.v1": key.SearchAdmitted,
+    "key.search-repeated.v1": key.SearchRepeated,
+    "key.search-settled.v1": key.SearchSettled,
+    "brand.lookup-started.v1": brand_events.LookupStarted,
+    "brand.stage-issued.v1": brand_events.StageIssued,
+    "brand.attempt-failed.v1": brand_events.AttemptFailed,
+    "brand.resolved.v1": brand_events.BrandResolved,
+    "brand.people-found.v1": brand_events.PeopleFound,
+    "brand.contacts-discovered.v1": brand_events.ContactsDiscovered,
+    "brand.contacts-ranked.v1": brand_events.ContactsRanked,
+    "brand.mailbox-verified.v1": brand_events.MailboxVerified,
+    "brand.mailbox-not-verified.v1": brand_events.MailboxNotVerified,
+    "brand.mail-domain-checked.v1": brand_events.MailDomainChecked,
+    "brand.lookup-finished.v1": brand_events.LookupFinished,
+    "brand.forgotten.v1": brand_events.BrandForgotten,
+    "service.world-chosen.v1": service.WorldChosen,
+    "service.paused.v1": service.Paused,
+    "service.resumed.v1": service.Resumed,
+    "mail-domain.learned.v1": mail_domain.DomainLearned,
+    "person.erased.v1": person.PersonErased,
+    "person.suppressed.v1": person.PersonSuppressed,
+}
+_TOPIC_OF = {cls: topic for topic, cls in TOPICS.items()}
+
+#: What a sealed value reads as when its key is destroyed, by the kind of the value.
+ERASED: Mapping[str, Mapping[str, Any]] = {
+    "person": {"full_name": ""},
+    "ranked": {"title": "", "family": "brand", "level": "manager", "score": 0.0},
+    "candidate": {"full_name": ""},
+    "checked": {"mail_domain": "", "verdict": "unknown"},
+    "contact": {
+        "full_name": None,
+        "first_name": None,
+        "last_name": None,
+        "title": None,
+        "headline": None,
+        "company": None,
+        "email": None,
+        "email_status": "not_found",
+        "email_source": None,
+        "linkedin_url": None,
+    },
+}
+
+
+class UnknownEvent(Exception):
+    """A topic this version cannot read: it was written by a newer one."""
+
+
+def topic_of(event: AnyEvent) -> str:
+    return _TOPIC_OF[type(event)]
+
+
+def to_plain(event: AnyEvent) -> dict[str, Any]:
+    """Return *event* as JSON-compatible values."""
+    plain = msgspec.to_builtins(event)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def from_plain(topic: str, plain: Mapping[str, Any]) -> AnyEvent:
+    """Return the event in *plain*, upcast to the shape of today.
+
+    Raises:
+        UnknownEvent: No version of ours wrote this topic.
+        msgspec.ValidationError: The values do not fit the topic's shape.
+    """
+    cls = TOPICS.get(topic)
+    if cls is None:
+        raise UnknownEvent(
+            f"event topic {topic!r} is not known to this version; it needs a newer one"
+        )
+    return msgspec.convert(plain, cls)

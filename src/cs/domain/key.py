@@ -1,0 +1,315 @@
+"""One API key: its quota, its windows, its searches in flight.
+
+Stream category ``key``; one stream per key, ``key-<id>``.  Pure: callers pass ``at``.
+What a search needs of other streams as well is decided in `cs.domain.admission`; its
+events land here.  Read top to bottom: events, commands, state, ``decide``, ``evolve``.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from typing import Literal, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.contact import Query
+from cs.domain.refusal import Refusal
+
+#: SPEC.md section 8.
+PER_MINUTE = 6
+PER_DAY = 60
+IN_FLIGHT = 2
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+#: CONTRACT.md L14: how many idempotency keys are remembered, and for how long.
+REMEMBERED = 60
+REMEMBERED_FOR = timedelta(days=1)
+
+Outcome = Literal[
+    "done", "no_linkedin", "no_contacts", "no_emails", "scrape_error", "timeout", "error"
+]
+
+
+class Idempotency(msgspec.Struct, frozen=True):
+    """An ``Idempotency-Key`` and the body it came with, as SHA-256 in hex."""
+
+    key: str
+    body: str
+
+
+# Events.  Stored for ever: a topic is never renamed or reused, a new field has a default.
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class KeyIssued(Event, frozen=True, kw_only=True):
+    label: str
+    quota: int
+    secret_hash: str  # SHA-256 of the whole key, hex
+    last4: str  # for people
+
+
+class KeyRotated(Event, frozen=True, kw_only=True):
+    """A new secret; the old one stops working.  Quota and history stay."""
+
+    secret_hash: str
+    last4: str
+
+
+class KeyRevoked(Event, frozen=True, kw_only=True):
+    pass
+
+
+class QuotaGranted(Event, frozen=True, kw_only=True):
+    units: int  # negative takes away
+
+
+class SearchAdmitted(Event, frozen=True, kw_only=True):
+    """A search counts from here: in both windows, and one unit is reserved while it runs."""
+
+    search: str
+    brand: str  # as shown to the caller
+    query: Query
+    lookup: str
+    idempotency: Idempotency | None = None
+    request: str | None = None  # request id
+
+
+class SearchRepeated(Event, frozen=True, kw_only=True):
+    """An identical running search was asked for again: counts in the windows only."""
+
+    search: str
+    idempotency: Idempotency | None = None
+    request: str | None = None
+
+
+class SearchSettled(Event, frozen=True, kw_only=True):
+    """How a search ended, and its charge, in one fact."""
+
+    search: str
+    lookup: str
+    outcome: Outcome
+    charged: bool
+    cached: bool
+
+
+KeyEvent = (
+    KeyIssued
+    | KeyRotated
+    | KeyRevoked
+    | QuotaGranted
+    | SearchAdmitted
+    | SearchRepeated
+    | SearchSettled
+)
+
+
+# Commands.  Never stored, so free to change.
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class IssueKey(Command, frozen=True, kw_only=True):
+    label: str
+    quota: int
+    secret_hash: str
+    last4: str
+
+
+class RotateKey(Command, frozen=True, kw_only=True):
+    secret_hash: str
+    last4: str
+
+
+class RevokeKey(Command, frozen=True, kw_only=True):
+    pass
+
+
+class GrantQuota(Command, frozen=True, kw_only=True):
+    units: int
+
+
+class SettleSearch(Command, frozen=True, kw_only=True):
+    """Settle *search* with how its lookup ended; ``verified`` counts verified e-mails."""
+
+    search: str
+    lookup: str
+    outcome: Outcome
+    verified: int
+
+
+KeyCommand = IssueKey | RotateKey | RevokeKey | GrantQuota | SettleSearch
+
+
+class Running(msgspec.Struct, frozen=True):
+    search: str
+    lookup: str
+    brand: str
+    query: Query
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    idempotency: Idempotency
+    search: str
+    at: datetime
+
+
+class Key(msgspec.Struct, frozen=True):
+    """What deciding about a key needs; its size does not grow with the key's history."""
+
+    secret_hash: str | None = None
+    last4: str = ""
+    label: str = ""
+    quota: int = 0
+    used: int = 0
+    revoked: bool = False
+    admitted_at: tuple[datetime, ...] = ()  # the newest PER_DAY, oldest first
+    running: tuple[Running, ...] = ()  # each reserves one unit
+    remembered: tuple[Remembered, ...] = ()  # the newest REMEMBERED, oldest first
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
+
+    @property
+    def reserved(self) -> int:
+        return len(self.running)
+
+
+INITIAL = Key()
+
+
+class Window(msgspec.Struct, frozen=True):
+    """What is left of one limit, as the rate-limit headers tell it."""
+
+    limit: int
+    remaining: int
+    reset: timedelta  # until the oldest counted one leaves; the whole span if there is none
+
+
+def window(times: Iterable[datetime], at: datetime, *, limit: int, span: timedelta) -> Window:
+    """Return what is left at *at* of *limit* per rolling *span*.
+
+    A time exactly *span* old has left the window (CONTRACT.md L2: refused after
+    86 399 s, admitted after 86 400 s).
+    """
+    inside = [time for time in times if time > at - span]
+    reset = inside[0] + span - at if inside else span
+    return Window(limit, max(0, limit - len(inside)), reset)
+
+
+def minute_window(state: Key, at: datetime) -> Window:
+    return window(state.admitted_at, at, limit=PER_MINUTE, span=MINUTE)
+
+
+def day_window(state: Key, at: datetime) -> Window:
+    return window(state.admitted_at, at, limit=PER_DAY, span=DAY)
+
+
+def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
+    """Return the events *command* causes; ``()`` if there is nothing new to say.
+
+    Raises:
+        Refusal: ``key-exists``, ``key-missing``, ``key-revoked`` or ``quota-invalid``.
+    """
+    at = max(command.at, state.last_at)
+    match command:
+        case IssueKey(label=label, quota=quota, secret_hash=secret_hash, last4=last4):
+            if state.secret_hash == secret_hash:
+                return ()
+            if state.secret_hash is not None:
+                raise Refusal("key-exists", "a key with this id was already issued")
+            if quota < 0:
+                raise Refusal("quota-invalid", f"a quota is 0 or more, not {quota}")
+            return (
+                KeyIssued(
+                    label=label, quota=quota, secret_hash=secret_hash, last4=last4, at=at
+                ),
+            )
+        case _ if state.secret_hash is None:
+            raise Refusal("key-missing", "no key with this id; `cs keys list` shows them all")
+        case RotateKey(secret_hash=secret_hash, last4=last4):
+            if state.revoked:
+                raise Refusal(
+                    "key-revoked", "the key is revoked for good; create a new one instead"
+                )
+            if state.secret_hash == secret_hash:
+                return ()
+            return (KeyRotated(secret_hash=secret_hash, last4=last4, at=at),)
+        case RevokeKey():
+            return () if state.revoked else (KeyRevoked(at=at),)
+        case GrantQuota(units=units):
+            least = state.used + state.reserved
+            if state.quota + units < least:
+                raise Refusal(
+                    "quota-invalid",
+                    f"the quota cannot go below the {least} units that are used or reserved; "
+                    f"it is {state.quota}",
+                )
+            return (QuotaGranted(units=units, at=at),) if units else ()
+        case SettleSearch(search=search, lookup=lookup, outcome=outcome, verified=verified):
+            if all(running.search != search for running in state.running):
+                return ()  # settled before
+            return (settled(search, lookup, outcome, verified, cached=False, at=at),)
+        case _:
+            assert_never(command)
+
+
+def settled(
+    search: str, lookup: str, outcome: Outcome, verified: int, *, cached: bool, at: datetime
+) -> SearchSettled:
+    """Return the settlement: charged exactly when the outcome is ``done`` (CONTRACT.md L12)."""
+    if (outcome == "done") != (verified > 0):
+        raise ValueError(f"{outcome!r} with {verified} verified e-mails")
+    return SearchSettled(
+        search=search,
+        lookup=lookup,
+        outcome=outcome,
+        charged=verified > 0,
+        cached=cached,
+        at=at,
+    )
+
+
+def evolve(state: Key, event: KeyEvent) -> Key:
+    """Return *state* after *event*.  Never raises: what happened, happened."""
+    state = replace(state, last_at=event.at)
+    match event:
+        case KeyIssued(label=label, quota=quota, secret_hash=secret_hash, last4=last4):
+            return replace(
+                state, label=label, quota=quota, secret_hash=secret_hash, last4=last4
+            )
+        case KeyRotated(secret_hash=secret_hash, last4=last4):
+            return replace(state, secret_hash=secret_hash, last4=last4)
+        case KeyRevoked():
+            return replace(state, revoked=True)
+        case QuotaGranted(units=units):
+            return replace(state, quota=state.quota + units)
+        case SearchAdmitted(search=search, lookup=lookup, brand=brand, query=query):
+            state = _counted(state, event)
+            return replace(
+                state, running=(*state.running, Running(search, lookup, brand, query))
+            )
+        case SearchRepeated():
+            return _counted(state, event)
+        case SearchSettled(search=search, charged=charged):
+            return replace(
+                state,
+                running=tuple(r for r in state.running if r.search != search),
+                used=state.used + charged,
+            )
+        case _:
+            assert_never(event)
+
+
+def _counted(state: Key, event: SearchAdmitted | SearchRepeated) -> Key:
+    remembered = state.remembered
+    if event.idempotency is not None:
+        newest = Remembered(event.idempotency, event.search, event.at)
+        remembered = (*remembered, newest)[-REMEMBERED:]
+    return replace(
+        state, admitted_at=(*state.admitted_at, event.at)[-PER_DAY:], remembered=remembered
+    )
+
+
+def fold(events: Iterable[KeyEvent], state: Key = INITIAL) -> Key:
+    """Rebuild a key from its stream."""
+    return reduce(evolve, events, state)

@@ -1,0 +1,83 @@
+"""One mail domain: what is known of it as a whole, for politeness and fewer probes.
+
+Stream category ``mail-domain``; one stream per domain, ``mail-domain-<domain>``.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.mailbox import DomainFacts
+
+#: How long a fact is believed.  A mail server's set-up changes rarely; a week bounds
+#: the harm of a wrong one.
+BELIEVED_FOR = timedelta(days=7)
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class DomainLearned(Event, frozen=True, kw_only=True):
+    facts: DomainFacts
+    expires_at: datetime
+
+
+MailDomainEvent = DomainLearned
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class LearnDomain(Command, frozen=True, kw_only=True):
+    facts: DomainFacts
+
+
+MailDomainCommand = LearnDomain
+
+
+class MailDomain(msgspec.Struct, frozen=True):
+    facts: DomainFacts = DomainFacts()
+    expires_at: datetime = datetime.min.replace(tzinfo=UTC)
+
+    def known(self, at: datetime) -> DomainFacts:
+        """Return the facts still believed at *at*."""
+        return self.facts if at < self.expires_at else DomainFacts()
+
+
+INITIAL = MailDomain()
+
+
+def decide(command: MailDomainCommand, state: MailDomain) -> tuple[MailDomainEvent, ...]:
+    """Return the events *command* causes; ``()`` if it says nothing new."""
+    at = command.at
+    known = state.known(at)
+    merged = DomainFacts(
+        **{
+            name: (new if (new := getattr(command.facts, name)) is not None else old)
+            for name in DomainFacts.__struct_fields__
+            for old in [getattr(known, name)]
+        }
+    )
+    if merged == known:
+        return ()
+    return (DomainLearned(facts=merged, expires_at=at + BELIEVED_FOR, at=at),)
+
+
+def evolve(state: MailDomain, event: MailDomainEvent) -> MailDomain:
+    """Return *state* after *event*.  Never raises: what happened, happened."""
+    match event:
+        case DomainLearned(facts=facts, expires_at=expires_at):
+            return replace(state, facts=facts, expires_at=expires_at)
+        case _:
+            assert_never(event)
+
+
+def fold(events: Iterable[MailDomainEvent], state: MailDomain = INITIAL) -> MailDomain:
+    """Rebuild what is known of a mail domain from its stream."""
+    return reduce(evolve, events, state)

@@ -1,0 +1,32 @@
+"""The domain's "no"."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+
+
+class Refusal(Exception):
+    """A command that breaks a rule.  Nothing was stored.
+
+    Attributes:
+        code: Stable.  For searches it is an error code of SPEC.md section 7.
+        message: For people: what happened and what to do.
+        retry_after: How long to wait before asking again; ``None`` if waiting will not help.
+        limit: The limit that was hit as (limit, remaining), for the rate-limit headers.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retry_after: timedelta | None = None,
+        limit: tuple[int, int] | None = None,
+        details: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retry_after = retry_after
+        self.limit = limit
+        self.details = details

@@ -1,0 +1,111 @@
+"""The service as a whole: which world its log belongs to, and the pause switch.
+
+Stream category ``service``; one stream, ``service``.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import reduce
+from typing import Literal, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.refusal import Refusal
+
+World = Literal["sandbox", "live"]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class WorldChosen(Event, frozen=True, kw_only=True):
+    """Written by the first role that starts; every other role refuses another world."""
+
+    world: World
+
+
+class Paused(Event, frozen=True, kw_only=True):
+    pass
+
+
+class Resumed(Event, frozen=True, kw_only=True):
+    pass
+
+
+ServiceEvent = WorldChosen | Paused | Resumed
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class ChooseWorld(Command, frozen=True, kw_only=True):
+    world: World
+
+
+class Pause(Command, frozen=True, kw_only=True):
+    pass
+
+
+class Resume(Command, frozen=True, kw_only=True):
+    pass
+
+
+ServiceCommand = ChooseWorld | Pause | Resume
+
+
+class Service(msgspec.Struct, frozen=True):
+    world: World | None = None
+    paused: bool = False
+
+
+INITIAL = Service()
+
+
+def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
+    """Return the events *command* causes; ``()`` if there is nothing new to say.
+
+    Raises:
+        Refusal: ``other-world``: the log belongs to the other world.
+    """
+    at = command.at
+    match command:
+        case ChooseWorld(world=world):
+            if state.world is None:
+                return (WorldChosen(world=world, at=at),)
+            if state.world != world:
+                raise Refusal(
+                    "other-world",
+                    f"this data belongs to a {state.world} service and cannot be used by a "
+                    f"{world} one; start it {_HOW[state.world]}, or name another data folder",
+                )
+            return ()
+        case Pause():
+            return () if state.paused else (Paused(at=at),)
+        case Resume():
+            return (Resumed(at=at),) if state.paused else ()
+        case _:
+            assert_never(command)
+
+
+_HOW = {"sandbox": "with --sandbox", "live": "without --sandbox"}
+
+
+def evolve(state: Service, event: ServiceEvent) -> Service:
+    """Return *state* after *event*.  Never raises: what happened, happened."""
+    match event:
+        case WorldChosen(world=world):
+            return replace(state, world=world)
+        case Paused():
+            return replace(state, paused=True)
+        case Resumed():
+            return replace(state, paused=False)
+        case _:
+            assert_never(event)
+
+
+def fold(events: Iterable[ServiceEvent], state: Service = INITIAL) -> Service:
+    """Rebuild the service's state from its stream."""
+    return reduce(evolve, events, state)

@@ -1,0 +1,152 @@
+"""The work stages are given, and what they may answer.
+
+Inputs travel inside ``stage issued`` events and on the stage topics; outcomes travel
+on ``cs.outcomes``.  A stage sees nothing but its input, so it can be written in any
+language (docs/architecture.md, "Stages").
+"""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from cs.domain.contact import (
+    BrandFacts,
+    Candidate,
+    Checked,
+    LeftOut,
+    Person,
+    Query,
+    Ranked,
+    Sighting,
+)
+from cs.domain.mailbox import DomainFacts
+
+StageName = Literal["brand-resolution", "contact-discovery", "ranking", "verification"]
+
+
+# Inputs.
+class ResolutionInput(msgspec.Struct, frozen=True, tag="resolution"):
+    query: Query
+
+
+class DiscoveryInput(msgspec.Struct, frozen=True, tag="discovery"):
+    brand: BrandFacts
+
+
+class RankingInput(msgspec.Struct, frozen=True, tag="ranking"):
+    brand: BrandFacts
+    people: tuple[Person, ...]
+
+
+class VerificationInput(msgspec.Struct, frozen=True, tag="verification"):
+    """People to be checked at one mail domain, in order of rank, and what is known of it."""
+
+    mail_domain: str
+    candidates: tuple[Candidate, ...]
+    known: DomainFacts = DomainFacts()
+
+
+StageInput = ResolutionInput | DiscoveryInput | RankingInput | VerificationInput
+
+
+# What a stage found.  Progress comes any number of times, one of the others last.
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class Alive(Finding, frozen=True, tag="alive"):
+    """The work is in hand.  Sent every 5 s, never stored."""
+
+
+class PeopleSeen(Finding, frozen=True, tag="people-seen"):
+    """Progress of contact discovery."""
+
+    people: tuple[Sighting, ...]
+
+
+class MailboxChecked(Finding, frozen=True, tag="mailbox-checked"):
+    """Progress of verification: one person at one mail domain is settled."""
+
+    checked: Checked
+
+
+class Resolved(Finding, frozen=True, tag="resolved"):
+    """Result of brand resolution; ``brand`` is set exactly when it is matched."""
+
+    status: Literal["matched", "no_match", "ambiguous"]
+    brand: BrandFacts | None = None
+    sources: dict[str, str] = {}  # source -> how its run ended
+
+
+class Discovered(Finding, frozen=True, tag="discovered"):
+    """Result of contact discovery: everybody found, progress included.
+
+    ``conclusive`` is false when a source failed or was limited, so that "nobody" is not
+    an answer (CONTRACT.md C6).
+    """
+
+    people: tuple[Sighting, ...]
+    sources: dict[str, str] = {}
+    conclusive: bool = True
+
+
+class RankingDone(Finding, frozen=True, tag="ranked"):
+    """Result of ranking, best first."""
+
+    ranked: tuple[Ranked, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class DomainVerified(Finding, frozen=True, tag="domain-verified"):
+    """Result of verification at one mail domain: everybody who was asked for."""
+
+    checked: tuple[Checked, ...]
+    learned: DomainFacts = DomainFacts()
+
+
+class Failed(Finding, frozen=True, tag="failed"):
+    """This attempt ended without a result.
+
+    ``checked`` holds who is undecided in a failed verification, with the evidence so
+    far: that is what stays if no further attempt is made.
+    """
+
+    why: str  # stable, lower-case: "timeout", "rate-limited", "greylisted", "bug"
+    retryable: bool
+    retry_in_s: float | None = None
+    checked: tuple[Checked, ...] = ()
+    learned: DomainFacts = DomainFacts()
+
+
+AnyFinding = (
+    Alive
+    | PeopleSeen
+    | MailboxChecked
+    | Resolved
+    | Discovered
+    | RankingDone
+    | DomainVerified
+    | Failed
+)
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """One message on a stage topic."""
+
+    lookup: str
+    stage: StageName
+    item: str = ""  # the mail domain, in verification
+    attempt: int
+    deadline_at: datetime
+    input: StageInput
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One message on ``cs.outcomes``."""
+
+    lookup: str
+    stage: StageName
+    item: str = ""
+    attempt: int
+    finding: AnyFinding

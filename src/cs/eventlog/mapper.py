@@ -1,0 +1,130 @@
+"""Domain events to the library's stored events and back, personal values sealed."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
+
+from cs.domain.codec import AnyEvent, from_plain, to_plain, topic_of
+from cs.eventlog.port import Append
+from cs.eventlog.sealing import (
+    key_name,
+    personal_values,
+    seal,
+    sealed_names,
+    unseal,
+)
+
+
+class DataKeys(Protocol):
+    """What the mapper needs of the key store (`cs.keystore.port.KeyStore`)."""
+
+    async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
+    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
+    async def index(self, entries: Iterable[tuple[str, str]]) -> None: ...
+    def fingerprint(self, kind: str, value: str) -> str: ...
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """An event with its place, the shape the library's mapper deals in."""
+
+    originator_id: str
+    originator_version: int
+    event: AnyEvent
+
+
+def envelopes(appends: Sequence[Append]) -> Iterator[Envelope]:
+    """Yield the events of *appends*, each with the version it is to have."""
+    for append in appends:
+        for n, event in enumerate(append.events, 1):
+            yield Envelope(append.stream, append.expected + n, event)
+
+
+class JsonTranscoder(Transcoder):
+    """msgspec instead of the library's own JSON."""
+
+    def encode(self, obj: Any) -> bytes:
+        return msgspec.json.encode(obj)
+
+    def decode(self, data: bytes) -> Any:
+        return msgspec.json.decode(data)
+
+
+class EventMapper(Mapper[str]):
+    """The library's `Mapper` for msgspec structs with topics of our own.
+
+    Keys are looked up before, a batch at a time (`with_keys`), because the key store
+    is reached asynchronously and a mapper is not.
+    """
+
+    def __init__(self, keys: Mapping[str, bytes]) -> None:
+        super().__init__(JsonTranscoder())
+        self._keys = keys
+
+    def to_stored_event(self, domain_event: Any) -> StoredEvent:
+        plain = to_plain(domain_event.event)
+        lookup = plain.get("lookup")
+        if lookup is not None:
+            plain = seal(plain, lookup, self._keys)
+        return StoredEvent(
+            originator_id=domain_event.originator_id,
+            originator_version=domain_event.originator_version,
+            topic=topic_of(domain_event.event),
+            state=self.transcoder.encode(plain),
+        )
+
+    def to_domain_event(self, stored_event: StoredEvent) -> Any:
+        plain = self.transcoder.decode(stored_event.state)
+        lookup = plain.get("lookup")
+        if lookup is not None and b'"sealed"' in stored_event.state:
+            plain = unseal(plain, lookup, self._keys)
+        return Envelope(
+            str(stored_event.originator_id),
+            stored_event.originator_version,
+            from_plain(stored_event.topic, plain),
+        )
+
+
+async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[StoredEvent]:
+    """Return *envelopes* ready to store.
+
+    The data keys they need, and the index that finds a person's keys, are durable on
+    return: an event is never stored before the key that opens it.
+    """
+    names: set[str] = set()
+    entries: set[tuple[str, str]] = set()
+    for envelope in envelopes:
+        plain = to_plain(envelope.event)
+        lookup = str(plain.get("lookup"))
+        for value in personal_values(plain):
+            name = key_name(lookup, value["person"])
+            names.add(name)
+            entries.update((print_, name) for print_ in _fingerprints(keys, value))
+    opened = await keys.ensure(names) if names else {}
+    if entries:
+        await keys.index(entries)
+    mapper = EventMapper(opened)
+    return [mapper.to_stored_event(envelope) for envelope in envelopes]
+
+
+async def domain_form(keys: DataKeys, stored: Sequence[StoredEvent]) -> list[AnyEvent]:
+    """Return the events in *stored*, what was sealed opened."""
+    names: set[str] = set()
+    for event in stored:
+        if b'"sealed"' in event.state:
+            plain = msgspec.json.decode(event.state)
+            names.update(sealed_names(plain, plain["lookup"]))
+    mapper = EventMapper(await keys.find(names) if names else {})
+    return [mapper.to_domain_event(event).event for event in stored]
+
+
+def _fingerprints(keys: DataKeys, value: Mapping[str, Any]) -> Iterable[str]:
+    """Yield how this value's person may be asked for: address, profile, name + company."""
+    for address in (value.get("email"), value.get("address"), *value.get("addresses", ())):
+        if address:
+            yield keys.fingerprint("email", address.casefold())
+    if url := value.get("linkedin_url"):
+        yield keys.fingerprint("profile", url.casefold())
+    if (name := value.get("full_name")) and (company := value.get("company")):
+        yield keys.fingerprint("name", f"{name.casefold()}|{company.casefold()}")

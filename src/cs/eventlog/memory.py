@@ -1,0 +1,77 @@
+"""The event log in memory, for tests.  Bytes and all: what is stored is decoded on reading."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from eventsourcing.persistence import StoredEvent
+
+from cs.domain.key import DAY
+from cs.eventlog.mapper import DataKeys, domain_form, envelopes, store_form
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    Ceiling,
+    CeilingReached,
+    Recorded,
+    WrongExpectedVersion,
+)
+from cs.eventlog.recent import Recent
+
+
+class MemoryEventLog:
+    def __init__(self, keys: DataKeys) -> None:
+        self._keys = keys
+        self._events: list[StoredEvent] = []
+        self._versions: dict[str, int] = {}
+        self._starts: list[datetime] = []
+        self._recent = Recent()
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        stored = await store_form(self._keys, list(envelopes(appends)))
+        for append in appends:
+            found = self._versions.get(append.stream, NO_STREAM)
+            if found != append.expected:
+                raise WrongExpectedVersion(append.stream, append.expected, found)
+        if ceiling is not None:
+            opens_at = await self.ceiling_opens_at(ceiling)
+            if opens_at is not None:
+                raise CeilingReached(opens_at)
+            self._starts.append(ceiling.at)
+        for event in stored:
+            self._events.append(event)
+            self._versions[str(event.originator_id)] = event.originator_version
+        self._recent.moved(len(self._events))
+        return len(self._events)
+
+    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
+        return await self._recorded(
+            (n, e)
+            for n, e in enumerate(self._events, 1)
+            if e.originator_id == stream and e.originator_version > after
+        )
+
+    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+        page = self._events[after : after + limit]
+        return await self._recorded(enumerate(page, after + 1))
+
+    async def _recorded(self, numbered: Iterable[tuple[int, StoredEvent]]) -> list[Recorded]:
+        pairs = list(numbered)
+        events = await domain_form(self._keys, [event for _, event in pairs])
+        return [
+            Recorded(n, str(e.originator_id), e.originator_version, event)
+            for (n, e), event in zip(pairs, events, strict=True)
+        ]
+
+    async def head(self) -> int:
+        return len(self._events)
+
+    async def grown(self, after: int) -> None:
+        await self._recent.wait(after)
+
+    async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
+        if ceiling.limit is None or len(self._starts) < ceiling.limit:
+            return None
+        if ceiling.limit == 0:
+            return ceiling.at + DAY
+        opens_at = self._starts[-ceiling.limit] + DAY
+        return opens_at if opens_at > ceiling.at else None

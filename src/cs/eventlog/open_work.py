@@ -1,0 +1,26 @@
+"""What is unfinished: lookups that run, and searches that wait for them."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class WaitingSearch(msgspec.Struct, frozen=True):
+    search: str
+    key_id: str
+    lookup: str
+
+
+class Unfinished(msgspec.Struct, frozen=True):
+    """Everything unfinished as of log position ``position``."""
+
+    position: int
+    lookups: Sequence[str]
+    searches: Sequence[WaitingSearch]
+
+
+class OpenWork(Protocol):
+    """A persisted view, so that a start need not read the whole log."""
+
+    async def unfinished(self) -> Unfinished: ...

@@ -1,0 +1,99 @@
+"""The event log: the only truth, append-only.
+
+Positions count from 1 over the whole log and are in commit order; versions count from 0
+within a stream.  An expected version is the version of the last event the writer saw,
+-1 for a stream that does not exist.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from cs.domain.codec import AnyEvent
+
+#: The expected version of a stream without events.
+NO_STREAM = -1
+
+
+class Append(msgspec.Struct, frozen=True):
+    """Events for the end of one stream."""
+
+    stream: str
+    expected: int
+    events: Sequence[AnyEvent]
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """One stored event."""
+
+    position: int
+    stream: str
+    version: int
+    event: AnyEvent
+
+
+class Ceiling(msgspec.Struct, frozen=True):
+    """Start one lookup, if the service-wide daily ceiling allows it.
+
+    Checked inside the append's own transaction; the start is numbered there.  Not an
+    expected version: one stream that everybody writes would serialise everybody.
+    """
+
+    at: datetime
+    limit: int | None  # lookups started per rolling 24 h; None is no ceiling
+
+
+class WrongExpectedVersion(Exception):
+    """Somebody else appended first.  Nothing was stored.
+
+    Attributes:
+        stream: The stream that moved on.
+    """
+
+    def __init__(self, stream: str, expected: int, found: int) -> None:
+        super().__init__(f"{stream} is at version {found}, not {expected}")
+        self.stream = stream
+
+
+class CeilingReached(Exception):
+    """The append would start one lookup too many.  Nothing was stored.
+
+    Attributes:
+        opens_at: When the next lookup may start.
+    """
+
+    def __init__(self, opens_at: datetime) -> None:
+        super().__init__(f"no lookup may start before {opens_at.isoformat()}")
+        self.opens_at = opens_at
+
+
+class LogUnavailable(Exception):
+    """The log cannot take or give events now; whether an append was stored is not known."""
+
+
+class EventLog(Protocol):
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        """Store all events of all *appends*, or none; return the last position.
+
+        Raises:
+            WrongExpectedVersion: A stream is not at its expected version.
+            CeilingReached: *ceiling* forbids it.
+            LogUnavailable: The log is stopping, its queue is full or the disk failed.
+        """
+
+    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
+        """Return the events of *stream* after version *after*, in order."""
+
+    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+        """Return events of all streams after position *after*, in order of position."""
+
+    async def head(self) -> int:
+        """Return the last position, 0 if the log is empty."""
+
+    async def grown(self, after: int) -> None:
+        """Wait until the last position is beyond *after*."""
+
+    async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
+        """Return when the next lookup may start; ``None`` if it may now."""

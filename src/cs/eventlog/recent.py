@@ -1,0 +1,53 @@
+"""The newest events, kept in memory so that followers at the end never touch the disk."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from cs.eventlog.port import Recorded
+
+#: Events kept.  A follower further behind reads the store.
+KEPT = 4096
+
+
+class Recent:
+    """Tells followers that the log grew, and hands them its newest events."""
+
+    def __init__(self, head: int = 0) -> None:
+        self.head = head
+        self._events: deque[Recorded] = deque(maxlen=KEPT)
+        self._grew = asyncio.Event()
+
+    def add(self, events: Iterable[Recorded]) -> None:
+        """Take events just committed by this process, in order of position."""
+        for event in events:
+            if self._events and self._events[-1].position != event.position - 1:
+                self._events.clear()  # another process appended in between
+            self._events.append(event)
+            self.head = max(self.head, event.position)
+        self._tell()
+
+    def moved(self, head: int) -> None:
+        """Hear that another process appended up to *head*."""
+        if head > self.head:
+            self.head = head
+            self._tell()
+
+    def after(self, position: int, limit: int) -> Sequence[Recorded] | None:
+        """Return events after *position*; ``None`` if they are not all in memory."""
+        if position >= self.head:
+            return ()
+        if not self._events or self._events[0].position > position + 1:
+            return None
+        first = self._events[0].position
+        start = position + 1 - first
+        found = [self._events[n] for n in range(start, min(start + limit, len(self._events)))]
+        return found or None
+
+    async def wait(self, after: int) -> None:
+        while self.head <= after:
+            await self._grew.wait()
+
+    def _tell(self) -> None:
+        self._grew.set()
+        self._grew = asyncio.Event()

@@ -1,0 +1,31 @@
+"""Data keys in memory, for tests."""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Iterable, Mapping
+
+
+class MemoryKeyStore:
+    def __init__(self) -> None:
+        self._keys: dict[str, bytes | None] = {}
+        self._index: set[tuple[str, str]] = set()
+        self._secret = os.urandom(32)
+
+    async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        wanted = set(names)
+        for name in wanted:
+            self._keys.setdefault(name, os.urandom(32))
+        return await self.find(wanted)
+
+    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        return {name: key for name in names if (key := self._keys.get(name)) is not None}
+
+    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
+        self._index.update(entries)
+
+    def fingerprint(self, kind: str, value: str) -> str:
+        return hmac.new(self._secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
+
+    async def destroy(self, names: Iterable[str]) -> None:
+        self._keys.update(dict.fromkeys(names))

@@ -1,0 +1,189 @@
+"""Data keys in a SQLite file of their own (mode 0600), wrapped by a master key."""
+
+import asyncio
+import hashlib
+import hmac
+import os
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import ParamSpec, Self, TypeVar
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Data keys kept open in memory; 32 bytes each and their names.
+CACHED = 20_000
+
+
+class WrongMasterKey(Exception):
+    """The key store was made with another master key."""
+
+
+def master_key(path: Path) -> bytes:
+    """Return the 32-byte master key in the file at *path*, making it (0600) if missing.
+
+    Raises:
+        WrongMasterKey: The file does not hold a key.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        key = path.read_bytes()
+        if len(key) != 32:
+            raise WrongMasterKey(f"{path} holds {len(key)} bytes, not a 32-byte key") from None
+        return key
+    with os.fdopen(descriptor, "wb") as file:
+        key = os.urandom(32)
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    return key
+
+
+class SqliteKeyStore:
+    """One writer thread; opened keys are cached, least recently used first out."""
+
+    def __init__(self, path: Path, master: bytes) -> None:
+        path.touch(mode=0o600, exist_ok=True)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="keystore")
+        self._wrap = AESGCM(master)
+        self._secret = hmac.digest(master, b"index", "sha256")
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._db = sqlite3.connect(
+            path, check_same_thread=False, isolation_level=None, timeout=10
+        )
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("PRAGMA secure_delete=ON")
+        for statement in _SCHEMA:
+            self._db.execute(statement)
+        self._check_master(path)
+
+    def _check_master(self, path: Path) -> None:
+        proof = hmac.digest(self._secret, b"proof", "sha256")
+        self._db.execute("INSERT OR IGNORE INTO master (proof) VALUES (?)", (proof,))
+        if self._db.execute("SELECT proof FROM master").fetchone()[0] != proof:
+            raise WrongMasterKey(f"{path} was made with another master key")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._thread.shutdown(wait=True)
+        self._db.close()
+
+    async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        return await self._get(tuple(dict.fromkeys(names)), self._ensure)
+
+    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        return await self._get(tuple(dict.fromkeys(names)), self._find)
+
+    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
+        await self._run(self._write_index, tuple(entries))
+
+    def fingerprint(self, kind: str, value: str) -> str:
+        return hmac.new(self._secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
+
+    async def destroy(self, names: Iterable[str]) -> None:
+        gone = tuple(names)
+        for name in gone:
+            self._cache.pop(name, None)
+        await self._run(self._destroy, gone)
+        for name in gone:
+            self._cache.pop(name, None)
+
+    async def _get(
+        self, names: tuple[str, ...], load: Callable[[list[str]], dict[str, bytes]]
+    ) -> Mapping[str, bytes]:
+        found = {name: self._cache[name] for name in names if name in self._cache}
+        missing = [name for name in names if name not in found]
+        if missing:
+            loaded = await self._run(load, missing)
+            found |= loaded
+            self._cache.update(loaded)
+        for name in found:
+            self._cache.move_to_end(name)
+        while len(self._cache) > CACHED:
+            self._cache.popitem(last=False)
+        return found
+
+    async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, function, *args)
+
+    # What runs in the thread.
+
+    def _ensure(self, names: list[str]) -> dict[str, bytes]:
+        found = self._find(names)
+        rows = [
+            (name, self._wrapped(name, os.urandom(32))) for name in names if name not in found
+        ]
+        if rows:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._db.executemany("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+            found |= self._find([name for name, _ in rows])
+        return found
+
+    def _find(self, names: list[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for start in range(0, len(names), 500):
+            page = names[start : start + 500]
+            marks = ",".join("?" * len(page))
+            query = f"SELECT name, wrapped FROM data_key WHERE name IN ({marks})"  # noqa: S608
+            for name, wrapped in self._db.execute(query, page):
+                if wrapped is not None:
+                    found[name] = self._unwrapped(name, wrapped)
+        return found
+
+    def _destroy(self, names: tuple[str, ...]) -> None:
+        self._db.executemany(
+            "INSERT INTO data_key VALUES (?, NULL) "
+            "ON CONFLICT (name) DO UPDATE SET wrapped = NULL",
+            [(name,) for name in names],
+        )
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _write_index(self, entries: tuple[tuple[str, str], ...]) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def _wrapped(self, name: str, key: bytes) -> bytes:
+        nonce = os.urandom(12)
+        return nonce + self._wrap.encrypt(nonce, key, name.encode())
+
+    def _unwrapped(self, name: str, wrapped: bytes) -> bytes:
+        try:
+            return self._wrap.decrypt(wrapped[:12], wrapped[12:], name.encode())
+        except InvalidTag as error:
+            raise WrongMasterKey(
+                f"the data key {name!r} was not wrapped by this master key"
+            ) from error
+
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS data_key (name TEXT PRIMARY KEY, wrapped BLOB) WITHOUT ROWID",
+    (
+        "CREATE TABLE IF NOT EXISTS person_index (fingerprint TEXT, name TEXT, "
+        "PRIMARY KEY (fingerprint, name)) WITHOUT ROWID"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, "
+        "proof BLOB NOT NULL)"
+    ),
+)

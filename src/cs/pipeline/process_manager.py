@@ -1,0 +1,350 @@
+"""Drives every lookup from its start to the last settlement.
+
+The only writer of search progress.  It has three inputs: what stages answer
+(``cs.outcomes``), the tail of the log, and timers that are due.  It decides, appends,
+then commits.  Any number may run: the expected version of a stream is the referee, and
+the domain's answer to anything said twice is silence.
+"""
+
+import asyncio
+import heapq
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from structlog import get_logger
+
+from cs.bus.port import Bus, Record, Subscription
+from cs.bus.topics import OUTCOMES, decode_outcome
+from cs.clock import Clock
+from cs.domain import brand, key, mail_domain
+from cs.domain.brand import Brand, Finish, stream_of
+from cs.domain.brand_events import (
+    AttemptFailed,
+    LookupCommand,
+    LookupFinished,
+    LookupStarted,
+    MailDomainChecked,
+    PassDeadline,
+    RecordFinding,
+    ReissueSilent,
+    Restart,
+    RetryDue,
+    StageIssued,
+)
+from cs.domain.key import Key, SearchAdmitted, SearchSettled, SettleSearch
+from cs.domain.mailbox import DomainFacts
+from cs.domain.stage_work import Alive, Outcome, RankingDone, StageName
+from cs.eventlog.follow import follow
+from cs.eventlog.open_work import OpenWork
+from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.streams import Streams
+
+log = get_logger()
+
+GROUP = "process-manager"
+#: Outcomes being recorded at once; those of one lookup queue behind each other.
+AT_ONCE = 64
+#: No sign of life for this long: the work is issued again.
+SILENCE_S = 20.0
+SILENCE_CHECK_S = 1.0
+#: Wait before an append that the log could not take is tried again.
+LOG_RETRY_S = 0.5
+
+InHand = tuple[str, StageName, str, int]
+
+
+class ProcessManager:
+    """Runs until cancelled.
+
+    Args:
+        restart_work: Issue all open work again at the start: true where the bus forgets
+            everything with the process.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        bus: Bus,
+        open_work: OpenWork,
+        clock: Clock,
+        *,
+        restart_work: bool,
+    ) -> None:
+        self._streams = streams
+        self._bus = bus
+        self._open_work = open_work
+        self._clock = clock
+        self._restart_work = restart_work
+        self._open: set[str] = set()
+        self._waiting: dict[str, dict[str, str]] = {}  # lookup -> search -> key
+        self._due: list[tuple[datetime, str]] = []
+        self._due_changed = asyncio.Event()
+        self._heard: dict[InHand, float] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> None:
+        async with self._bus.subscribe(OUTCOMES, group=GROUP) as outcomes:
+            position = await self._sweep()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow_log(position), name="pm-log")
+                tasks.create_task(self._follow_outcomes(outcomes), name="pm-outcomes")
+                tasks.create_task(self._follow_timers(), name="pm-timers")
+                tasks.create_task(self._watch_silence(), name="pm-silence")
+
+    # The start.
+
+    async def _sweep(self) -> int:
+        """Take up what was unfinished when the last process manager ended."""
+        unfinished = await self._open_work.unfinished()
+        for search in unfinished.searches:
+            self._waiting.setdefault(search.lookup, {})[search.search] = search.key_id
+        self._open.update(unfinished.lookups)
+        for lookup in list(self._open):
+            state: Brand = (await self._streams.brand(stream_of(lookup))).state
+            if state.live is None or state.live.id != lookup:
+                continue  # finished since; its event comes with the tail
+            for work in state.live.open:
+                hand = (lookup, work.stage, work.item, work.attempt)
+                self._heard[hand] = self._clock.monotonic()
+            self._timer(state.live.next_due, lookup)
+            if self._restart_work:
+                await self._change(Restart(lookup=lookup, at=self._clock.now()))
+        for lookup in [each for each in self._waiting if each not in self._open]:
+            await self._settle_all(lookup)
+        return unfinished.position
+
+    # The tail of the log.
+
+    async def _follow_log(self, position: int) -> None:
+        async for page in follow(self._streams.log, position):
+            for recorded in page:
+                await self._note(recorded)
+            await self._settle_late(page)
+
+    async def _note(self, recorded: Recorded) -> None:
+        match recorded.event:
+            case LookupStarted(lookup=lookup, deadline_at=deadline_at):
+                self._open.add(lookup)
+                self._timer(deadline_at, lookup)
+            case StageIssued(lookup=lookup, stage=stage, item=item, attempt=attempt):
+                self._forget_hand(lookup, stage, item)
+                self._heard[lookup, stage, item, attempt] = self._clock.monotonic()
+            case AttemptFailed(lookup=lookup, stage=stage, item=item, retry_at=retry_at):
+                self._forget_hand(lookup, stage, item)
+                if retry_at is not None:
+                    self._timer(retry_at, lookup)
+            case MailDomainChecked(mail_domain=domain, learned=learned):
+                await self._learn(domain, learned)
+            case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
+                self._open.discard(lookup)
+                self._forget_hand(lookup)
+                log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
+                await self._settle_all(lookup)
+            case SearchAdmitted(search=search, lookup=lookup):
+                key_id = recorded.stream.removeprefix("key-")
+                self._waiting.setdefault(lookup, {})[search] = key_id
+            case SearchSettled(search=search, lookup=lookup):
+                self._no_longer_waits(search, lookup)
+            case _:
+                pass
+
+    async def _settle_late(self, page: Sequence[Recorded]) -> None:
+        """Settle searches that joined a lookup just after its finish was stored."""
+        for recorded in page:
+            if isinstance(recorded.event, SearchAdmitted):
+                lookup = recorded.event.lookup
+                if lookup in self._waiting and lookup not in self._open:
+                    await self._settle_all(lookup)
+
+    async def _settle_all(self, lookup: str) -> None:
+        waiting = self._waiting.get(lookup)
+        if not waiting:
+            return
+        finish = await self._finish_of(lookup)
+        if finish is None:
+            return  # still live: its finish will come with the tail
+        async with asyncio.TaskGroup() as tasks:
+            for search, key_id in list(waiting.items()):
+                tasks.create_task(self._settle(search, key_id, finish))
+
+    async def _settle(self, search: str, key_id: str, finish: Finish) -> None:
+        def decide(state: Key) -> Sequence[key.KeyEvent]:
+            command = SettleSearch(
+                search=search,
+                lookup=finish.lookup,
+                outcome=finish.outcome,
+                verified=finish.verified,
+                at=self._clock.now(),
+            )
+            return key.decide(command, state)
+
+        while True:
+            try:
+                await self._streams.change(f"key-{key_id}", decide)
+            except LogUnavailable as error:
+                log.warning("settlement_waits", search=search, why=str(error))
+                await asyncio.sleep(LOG_RETRY_S)
+            else:
+                self._no_longer_waits(search, finish.lookup)
+                return
+
+    async def _finish_of(self, lookup: str) -> Finish | None:
+        stream = stream_of(lookup)
+        state: Brand = (await self._streams.brand(stream)).state
+        found = state.finish_of(lookup)
+        if found is not None or (state.live is not None and state.live.id == lookup):
+            return found
+        for recorded in await self._streams.log.read(stream):
+            event = recorded.event
+            if isinstance(event, LookupFinished) and event.lookup == lookup:
+                return Finish(lookup, event.outcome, event.at, event.verified)
+        return None
+
+    def _no_longer_waits(self, search: str, lookup: str) -> None:
+        waiting = self._waiting.get(lookup)
+        if waiting is not None:
+            waiting.pop(search, None)
+            if not waiting:
+                del self._waiting[lookup]
+
+    async def _learn(self, domain: str, learned: DomainFacts) -> None:
+        command = mail_domain.LearnDomain(facts=learned, at=self._clock.now())
+        try:
+            await self._streams.change(
+                f"mail-domain-{domain}", lambda state: mail_domain.decide(command, state)
+            )
+        except LogUnavailable as error:
+            log.warning("mail_domain_not_learned", why=str(error))  # only costs a probe
+
+    # Outcomes.
+
+    async def _follow_outcomes(self, outcomes: Subscription) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            async for record in outcomes:
+                await self._places.acquire()
+                task = tasks.create_task(self._record(record, outcomes))
+                task.add_done_callback(lambda _: self._places.release())
+
+    async def _record(self, record: Record, outcomes: Subscription) -> None:
+        try:
+            outcome = decode_outcome(record.value)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            log.warning("record_unreadable", topic=record.topic, offset=record.offset)
+        else:
+            hand = (outcome.lookup, outcome.stage, outcome.item, outcome.attempt)
+            if hand in self._heard:
+                self._heard[hand] = self._clock.monotonic()
+            if not isinstance(outcome.finding, Alive):
+                await self._change(await self._command(outcome))
+        await outcomes.commit(record)
+
+    async def _command(self, outcome: Outcome) -> RecordFinding:
+        known: dict[str, DomainFacts] = {}
+        if isinstance(outcome.finding, RankingDone):
+            known = await self._known(outcome.lookup)
+        return RecordFinding(
+            lookup=outcome.lookup,
+            stage=outcome.stage,
+            item=outcome.item,
+            attempt=outcome.attempt,
+            finding=outcome.finding,
+            known=known,
+            at=self._clock.now(),
+        )
+
+    async def _known(self, lookup: str) -> dict[str, DomainFacts]:
+        """Return what is known of the mail domains of *lookup*."""
+        state: Brand = (await self._streams.brand(stream_of(lookup))).state
+        if state.live is None or state.live.brand is None:
+            return {}
+        now = self._clock.now()
+        return {
+            domain: (await self._streams.mail_domain(domain)).state.known(now)
+            for domain in state.live.brand.mail_domains
+        }
+
+    # Timers.
+
+    def _timer(self, when: datetime, lookup: str) -> None:
+        heapq.heappush(self._due, (when, lookup))
+        self._due_changed.set()
+
+    async def _follow_timers(self) -> None:
+        while True:
+            self._due_changed.clear()
+            if not self._due or not await self._due_now(self._due[0][0]):
+                await self._due_changed.wait()
+                continue
+            when, lookup = heapq.heappop(self._due)
+            if lookup in self._open:
+                await self._fire(when, lookup)
+
+    async def _due_now(self, when: datetime) -> bool:
+        """Wait until *when*; return false if an earlier timer came in meanwhile."""
+        if when <= self._clock.now():
+            return True
+        sleeping = asyncio.ensure_future(self._clock.sleep_until(when))
+        changed = asyncio.ensure_future(self._due_changed.wait())
+        try:
+            await asyncio.wait([sleeping, changed], return_when=asyncio.FIRST_COMPLETED)
+            if not sleeping.done():
+                self._due_changed.set()
+            return sleeping.done()
+        finally:
+            await _stop(sleeping, changed)
+
+    async def _fire(self, when: datetime, lookup: str) -> None:
+        at = max(when, self._clock.now())
+        retry = RetryDue(lookup=lookup, known=await self._known(lookup), at=at)
+        await self._change(PassDeadline(lookup=lookup, at=at))
+        await self._change(retry)
+
+    async def _watch_silence(self) -> None:
+        while True:
+            await asyncio.sleep(SILENCE_CHECK_S)
+            now = self._clock.monotonic()
+            for hand in [h for h, heard in self._heard.items() if now - heard > SILENCE_S]:
+                lookup, stage, item, attempt = hand
+                self._heard[hand] = now
+                log.warning("stage_silent", lookup=lookup, stage=stage, attempt=attempt)
+                await self._change(
+                    ReissueSilent(
+                        lookup=lookup,
+                        stage=stage,
+                        item=item,
+                        attempt=attempt,
+                        at=self._clock.now(),
+                    )
+                )
+
+    def _forget_hand(self, lookup: str, stage: str | None = None, item: str = "") -> None:
+        for hand in list(self._heard):
+            if (
+                hand[0] == lookup
+                and stage in (None, hand[1])
+                and (not stage or hand[2] == item)
+            ):
+                del self._heard[hand]
+
+    # Appending.
+
+    async def _change(self, command: LookupCommand) -> None:
+        """Record *command* on its lookup's brand, however long the log is away."""
+        while True:
+            try:
+                await self._streams.change(
+                    stream_of(command.lookup), lambda state: brand.decide(command, state)
+                )
+            except LogUnavailable as error:
+                log.warning("progress_waits", lookup=command.lookup, why=str(error))
+                await asyncio.sleep(LOG_RETRY_S)
+            else:
+                return
+
+
+async def _stop(*tasks: "asyncio.Future[Any]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

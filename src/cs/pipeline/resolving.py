@@ -1,0 +1,174 @@
+"""Brand resolution: ask the brand sources, merge what they tell, decide.
+
+First the sources that identify a brand, all at once; then those that complete it, once
+it is known which domain to look at.  What "the same brand" means is in `brand_choice`.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.contact import BrandFacts, Query
+from cs.domain.naming import Unacceptable, canonical_domain, clean_brand
+from cs.pipeline.brand_choice import SURE, Choice, Status, choose, merge, on_owners_site
+from cs.sources.port import INCONCLUSIVE, BrandAnswer, BrandSource, Ended
+
+#: Names of sources that read the brand's own site: they need to know which it is.
+COMPLETING = frozenset({"website"})
+
+
+class Resolution(msgspec.Struct, frozen=True, kw_only=True):
+    """What resolution came to.
+
+    Attributes:
+        facts: Set exactly when the status is "matched".
+        conclusive: Asking again at once would give the same: matched, or every source
+            that could have known did answer.
+        retry_in_s: When it is not conclusive: how long the sources want to be left alone.
+    """
+
+    status: Status
+    facts: BrandFacts | None = None
+    sources: dict[str, Ended] = {}
+    conclusive: bool = True
+    retry_in_s: float | None = None
+
+
+class Resolving:
+    """Finds the brand of a query in *sources*, given in falling order of trust."""
+
+    def __init__(
+        self, sources: Sequence[BrandSource], *, completing: Collection[str] = COMPLETING
+    ) -> None:
+        self._identifying = [source for source in sources if source.name not in completing]
+        self._completing = [source for source in sources if source.name in completing]
+
+    async def resolve(self, query: Query) -> Resolution:
+        """Find the brand of *query*.  A source that fails is an answer, never an error."""
+        told = await _ask(self._identifying, query, None)
+        choice = choose(query, told)
+        domain = query.domain if choice.facts is None else choice.facts.domain
+        if domain is None:
+            return _resolution(choice, told)
+        site = [
+            _only_at(domain, answer)
+            for answer in await _ask(self._completing, query, choice.facts)
+        ]
+        if choice.facts is None:
+            choice = choose(query, [*told, *site])
+        else:
+            choice = Choice("matched", _completed(choice.facts, site))
+        return _resolution(choice, [*told, *site])
+
+
+async def _ask(
+    sources: Sequence[BrandSource], query: Query, known: BrandFacts | None
+) -> list[BrandAnswer]:
+    async with asyncio.TaskGroup() as asking:
+        tasks = [asking.create_task(source.find(query, known)) for source in sources]
+    return [task.result() for task in tasks]
+
+
+def _only_at(domain: str, answer: BrandAnswer) -> BrandAnswer:
+    """Return *answer* without brands of other domains: a site may lead anywhere by now."""
+    matches = tuple(
+        replace(match, facts=replace(match.facts, domain=domain))
+        for match in answer.matches
+        if match.facts.domain in {domain, None}
+    )
+    return replace(answer, matches=matches)
+
+
+def _completed(known: BrandFacts, site: Sequence[BrandAnswer]) -> BrandFacts:
+    """Return *known* with what was missing and its site tells.
+
+    An owner's site shows the owner's social pages: of those only the company page is
+    taken, since the owner employs the brand's people.
+    """
+    more = [(a.source, m.facts) for a in site for m in a.matches[:1] if m.score >= SURE]
+    if on_owners_site(known):
+        more = [
+            (source, replace(facts, instagram=None, tiktok=None, aliases=()))
+            for source, facts in more
+        ]
+    return merge([("", known), *more])
+
+
+def _resolution(choice: Choice, answers: Sequence[BrandAnswer]) -> Resolution:
+    ended = {answer.source: answer.ended for answer in answers}
+    silent = [answer for answer in answers if answer.ended in INCONCLUSIVE]
+    asked = any(e in {Ended.USED, Ended.NO_RESULTS} for e in ended.values())
+    conclusive = choice.status == "matched" or (asked and not silent)
+    waits = [answer.retry_in_s for answer in silent if answer.retry_in_s is not None]
+    return Resolution(
+        status=choice.status,
+        facts=choice.facts,
+        sources=ended,
+        conclusive=conclusive,
+        retry_in_s=None if conclusive else max(waits, default=None),
+    )
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One line to resolve: as a caller of the API writes it, with an id of its own."""
+
+    id: str
+    brand: str | None = None
+    domain: str | None = None
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What one line came to; ``sources`` says how each source ended."""
+
+    id: str
+    status: Literal["matched", "no_match", "ambiguous", "invalid_request"]
+    domain: str | None = None
+    linkedin: str | None = None
+    parent: str | None = None
+    instagram: str | None = None
+    tiktok: str | None = None
+    sources: dict[str, Ended] = {}
+
+
+def resolve_offline(asked: Iterable[Asked], sources: Sequence[BrandSource]) -> Iterator[Row]:
+    """Resolve each line with *sources*, which need no network; one row a line, in order.
+
+    Not to be called where an event loop runs.
+    """
+    resolving = Resolving(sources)
+    with asyncio.Runner() as runner:
+        for line in asked:
+            try:
+                query = _query(line)
+            except Unacceptable:
+                yield Row(id=line.id, status="invalid_request")
+            else:
+                yield _row(line.id, runner.run(resolving.resolve(query)))
+
+
+def _query(line: Asked) -> Query:
+    if line.brand is None and line.domain is None:
+        raise Unacceptable("send a brand, a domain or both")
+    return Query(
+        brand=None if line.brand is None else clean_brand(line.brand),
+        domain=None if line.domain is None else canonical_domain(line.domain),
+    )
+
+
+def _row(id_: str, resolution: Resolution) -> Row:
+    facts = resolution.facts
+    if facts is None:
+        return Row(id=id_, status=resolution.status, sources=resolution.sources)
+    return Row(
+        id=id_,
+        status=resolution.status,
+        domain=facts.domain,
+        linkedin=facts.linkedin_company_url,
+        parent=facts.parent_company,
+        instagram=facts.instagram,
+        tiktok=facts.tiktok,
+        sources=resolution.sources,
+    )

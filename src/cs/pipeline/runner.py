@@ -1,0 +1,108 @@
+"""Feeds a stage from its topic and sends what it found to ``cs.outcomes``."""
+
+import asyncio
+
+import msgspec
+from structlog import get_logger
+
+from cs.bus.port import Bus, Record, Subscription
+from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS, decode_work, encode
+from cs.clock import Clock
+from cs.domain.stage_work import Alive, AnyFinding, Failed, Outcome, Work
+from cs.pipeline.stage import Stage
+
+log = get_logger()
+
+#: Records of one stage in hand at once; the topic holds the others.
+IN_HAND = 64
+#: How often the process manager hears that work is in hand.
+ALIVE_EVERY_S = 5.0
+
+Hand = tuple[str, str, int]
+
+
+class Runner:
+    """Runs *stage* for ever; cancel `run` to stop."""
+
+    def __init__(self, stage: Stage, bus: Bus, clock: Clock) -> None:
+        self._stage = stage
+        self._bus = bus
+        self._clock = clock
+        self._places = asyncio.Semaphore(IN_HAND)
+        self._in_hand: set[Hand] = set()
+
+    async def run(self) -> None:
+        topic = STAGE_TOPICS[self._stage.name]
+        async with (
+            self._bus.subscribe(topic, group=self._stage.name) as records,
+            asyncio.TaskGroup() as tasks,
+        ):
+            async for record in records:
+                await self._places.acquire()
+                task = tasks.create_task(self._do(record, records))
+                task.add_done_callback(lambda _: self._places.release())
+
+    async def _do(self, record: Record, records: Subscription) -> None:
+        try:
+            work = decode_work(record.value)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            await self._dead_letter(record, error)
+        else:
+            hand = (work.lookup, work.item, work.attempt)
+            if hand not in self._in_hand:  # a duplicate of what is in hand is dropped
+                self._in_hand.add(hand)
+                try:
+                    await self._work(work)
+                finally:
+                    self._in_hand.discard(hand)
+        await records.commit(record)
+
+    async def _work(self, work: Work) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            alive = tasks.create_task(self._say_alive(work))
+            finding = await self._handled(work)
+            alive.cancel()
+        await self._report(work, finding)
+
+    async def _handled(self, work: Work) -> AnyFinding:
+        left = (work.deadline_at - self._clock.now()).total_seconds()
+
+        async def report(finding: AnyFinding) -> None:
+            await self._report(work, finding)
+
+        try:
+            async with asyncio.timeout(max(0.0, left)):
+                return await self._stage.handle(work, report)
+        except TimeoutError:
+            return Failed(why="timeout", retryable=True)
+        except Exception:
+            # The top of a stage: its bug must not take the other work with it.
+            log.exception("stage_bug", stage=self._stage.name, lookup=work.lookup)
+            return Failed(why="bug", retryable=work.attempt < 2)
+
+    async def _say_alive(self, work: Work) -> None:
+        while True:
+            await asyncio.sleep(ALIVE_EVERY_S)
+            await self._report(work, Alive())
+
+    async def _report(self, work: Work, finding: AnyFinding) -> None:
+        outcome = Outcome(
+            lookup=work.lookup,
+            stage=work.stage,
+            item=work.item,
+            attempt=work.attempt,
+            finding=finding,
+        )
+        await self._bus.publish(OUTCOMES, key=work.lookup.encode(), value=encode(outcome))
+
+    async def _dead_letter(self, record: Record, error: Exception) -> None:
+        log.warning("record_unreadable", topic=record.topic, offset=record.offset)
+        headers = {
+            "topic": record.topic,
+            "partition": str(record.partition),
+            "offset": str(record.offset),
+            "error": type(error).__name__,
+        }
+        await self._bus.publish(
+            DEAD_LETTERS, key=record.key, value=record.value, headers=headers
+        )

@@ -1,0 +1,58 @@
+"""What is cached until when, and what runs now: one row a brand stream."""
+
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.brand import REUSED_FOR
+from cs.domain.brand_events import BrandForgotten, LookupFinished, LookupStarted
+from cs.domain.contact import Query
+from cs.eventlog.port import Recorded
+from cs.projections.projection import SealBody
+from cs.projections.rows import Rows, Table
+
+
+class BrandRow(msgspec.Struct, frozen=True, kw_only=True):
+    query: Query
+    live: str | None = None  # the lookup that runs now
+    outcome: str | None = None  # of the last one that finished
+    finished_at: datetime | None = None
+    verified: int = 0
+    reused_until: datetime | None = None
+
+
+BRANDS = Table("brands", BrandRow, lambda row: "live" if row.live else None)
+
+
+class Brands:
+    name = "brands"
+    version = 1
+
+    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+        del seal
+        stream = recorded.stream
+        match recorded.event:
+            case LookupStarted(lookup=lookup, query=query):
+                row = rows.get(BRANDS, stream) or BrandRow(query=query)
+                rows.put(BRANDS, stream, replace(row, live=lookup))
+            case LookupFinished() as finished:
+                before = rows.get(BRANDS, stream)
+                if before is None:
+                    return
+                reused = finished.at + REUSED_FOR if finished.reusable else before.reused_until
+                row = replace(
+                    before,
+                    live=None,
+                    outcome=finished.outcome,
+                    finished_at=finished.at,
+                    verified=finished.verified,
+                    reused_until=reused,
+                )
+                rows.put(BRANDS, stream, row)
+            case BrandForgotten():
+                before = rows.get(BRANDS, stream)
+                if before is not None:
+                    rows.put(BRANDS, stream, replace(before, reused_until=None))
+            case _:
+                pass

@@ -1,0 +1,58 @@
+"""Rows of views: read from below when first asked for, changed in memory, written at once."""
+
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+class Table(Generic[R]):
+    """One kind of row, by id.
+
+    ``tag`` gives the value that rows are looked up by as a group, ``None`` for rows that
+    are not.
+    """
+
+    def __init__(
+        self, name: str, row: type[R], tag: Callable[[R], str | None] = lambda _: None
+    ) -> None:
+        self.name = name
+        self.tag = tag
+        self._decoder = msgspec.json.Decoder(row)
+
+    def decode(self, data: bytes) -> R:
+        return self._decoder.decode(data)
+
+
+class Below(Protocol):
+    """Where rows are kept."""
+
+    def row(self, table: str, row_id: str) -> bytes | None: ...
+
+
+class Rows:
+    """Rows as an event's projection sees and changes them."""
+
+    def __init__(self, below: Below) -> None:
+        self._below = below
+        self._seen: dict[tuple[str, str], msgspec.Struct | None] = {}
+        self._changed: dict[tuple[str, str], tuple[str | None, bytes]] = {}
+
+    def get(self, table: Table[R], row_id: str) -> R | None:
+        place = (table.name, row_id)
+        if place not in self._seen:
+            data = self._below.row(table.name, row_id)
+            self._seen[place] = table.decode(data) if data is not None else None
+        return self._seen[place]  # type: ignore[return-value]  # put there for this table
+
+    def put(self, table: Table[R], row_id: str, row: R) -> None:
+        place = (table.name, row_id)
+        self._seen[place] = row
+        self._changed[place] = (table.tag(row), msgspec.json.encode(row))
+
+    def changes(self) -> Iterator[tuple[str, str, str | None, bytes]]:
+        """Yield (table, id, tag, row) of every row changed."""
+        for (table, row_id), (tag, data) in self._changed.items():
+            yield table, row_id, tag, data

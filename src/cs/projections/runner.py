@@ -1,0 +1,74 @@
+"""Keeps the views up to date, a page of events at a time."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from structlog import get_logger
+
+from cs.domain.brand_events import LookupFinished
+from cs.eventlog.follow import follow
+from cs.eventlog.mapper import DataKeys
+from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.sealing import seal_bytes
+from cs.projections.projection import SealBody
+from cs.projections.searches import result_key
+from cs.projections.store import ViewStore
+
+log = get_logger()
+
+#: Hears of every page once its rows are committed.
+Listener = Callable[[Sequence[Recorded]], None]
+
+
+class ViewRunner:
+    def __init__(self, events: EventLog, store: ViewStore, keys: DataKeys) -> None:
+        self._events = events
+        self._store = store
+        self._keys = keys
+        self._listeners: list[Listener] = []
+        self._moved = asyncio.Event()
+        self.position = 0
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    async def catch_up(self) -> None:
+        """Bring the views up to the log's end; rebuild them if they are ahead of it."""
+        head = await self._events.head()
+        self.position = await asyncio.to_thread(self._store.position)
+        if self.position > head:
+            log.warning("views_ahead_of_log", views=self.position, log=head)
+            await asyncio.to_thread(self._store.reset)
+            self.position = 0
+        while self.position < head:
+            await self._apply(await self._events.tail(self.position))
+
+    async def run(self) -> None:
+        """Follow the log for ever."""
+        async for page in follow(self._events, self.position):
+            await self._apply(page)
+
+    async def reached(self, position: int) -> None:
+        """Wait until the views reflect *position*."""
+        while self.position < position:
+            await self._moved.wait()
+
+    async def _apply(self, page: Sequence[Recorded]) -> None:
+        seal = await sealer(self._keys, page)
+        self.position = await asyncio.to_thread(self._store.apply, page, seal)
+        for listener in self._listeners:
+            listener(page)
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+
+async def sealer(keys: DataKeys, page: Sequence[Recorded]) -> SealBody:
+    """Return what seals the bodies of *page*; their data keys are durable by then."""
+    names = [result_key(r.event.lookup) for r in page if isinstance(r.event, LookupFinished)]
+    opened: Mapping[str, bytes] = await keys.ensure(names) if names else {}
+
+    def seal(name: str, body: bytes) -> bytes:
+        key = opened.get(name)
+        return b"" if key is None else seal_bytes(key, name, body)
+
+    return seal

@@ -1,0 +1,119 @@
+"""The view behind ``GET /searches/{id}``: one row a search, one body a lookup.
+
+A body is stored once for all searches it answers, ready to send but for what differs
+(id, brand as searched, cached, charged, usage), and sealed whole under a key of its own.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from cs.domain.brand_events import LookupFinished
+from cs.domain.contact import Contact
+from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.eventlog.port import Recorded
+from cs.projections.projection import SealBody
+from cs.projections.rows import Rows, Table
+
+
+class SearchRow(msgspec.Struct, frozen=True, kw_only=True):
+    key_id: str
+    brand: str
+    lookup: str
+    status: str = "running"
+    reason: str | None = None
+    cached: bool = False
+    charged: bool = False
+
+
+class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
+    sealed: bytes  # a JSON object, the fields that all searches of this lookup share
+
+
+SEARCHES = Table(
+    "searches", SearchRow, lambda row: "running" if row.status == "running" else None
+)
+RESULTS = Table("results", ResultRow)
+
+
+def result_key(lookup: str) -> str:
+    """Return the name of the data key of the body of *lookup*."""
+    return f"result:{lookup}"
+
+
+class Searches:
+    name = "searches"
+    version = 1
+
+    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+        match recorded.event:
+            case SearchAdmitted(search=search, brand=brand, lookup=lookup):
+                key_id = recorded.stream.removeprefix("key-")
+                rows.put(SEARCHES, search, SearchRow(key_id=key_id, brand=brand, lookup=lookup))
+            case SearchSettled(search=search, outcome=outcome):
+                row = rows.get(SEARCHES, search)
+                if row is None:
+                    return
+                done = outcome == "done"
+                settled = msgspec.structs.replace(
+                    row,
+                    status="done" if done else "failed",
+                    reason=None if done else outcome,
+                    cached=recorded.event.cached,
+                    charged=recorded.event.charged,
+                )
+                rows.put(SEARCHES, search, settled)
+            case LookupFinished(lookup=lookup) as finished:
+                body = msgspec.json.encode(shared_fields(finished))
+                sealed = seal(result_key(lookup), body)
+                rows.put(RESULTS, lookup, ResultRow(sealed=sealed))
+            case _:
+                pass
+
+
+def shared_fields(finished: LookupFinished) -> dict[str, Any]:
+    """Return the fields of a search record that come from its lookup.
+
+    ``done`` has all five match fields, ``failed`` those that are known (CONTRACT.md S2, S3).
+    """
+    brand = finished.brand
+    match_fields = {
+        "domain": brand.domain if brand else None,
+        "linkedin_company_url": brand.linkedin_company_url if brand else None,
+        "parent_company": brand.parent_company if brand else None,
+        "instagram": brand.instagram if brand else None,
+        "tiktok": brand.tiktok if brand else None,
+    }
+    if finished.outcome != "done":
+        match_fields = {name: value for name, value in match_fields.items() if value}
+    return {
+        **match_fields,
+        "searched_at": instant(finished.at),
+        "contacts": [contact_fields(contact) for contact in finished.contacts],
+    }
+
+
+def contact_fields(contact: Contact) -> dict[str, str | None]:
+    """Return the eleven fields of SPEC.md 2.2."""
+    return {name: getattr(contact, name) for name in CONTACT_FIELDS}
+
+
+CONTACT_FIELDS = (
+    "full_name",
+    "first_name",
+    "last_name",
+    "title",
+    "headline",
+    "company",
+    "email",
+    "email_status",
+    "email_source",
+    "linkedin_url",
+    "location",
+)
+
+
+def instant(at: datetime) -> str:
+    """Return *at* as callers see it: UTC, whole seconds, ``Z`` (CONTRACT.md S12)."""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

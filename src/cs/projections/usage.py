@@ -1,0 +1,74 @@
+"""The view behind ``GET /usage`` and the list of keys: one row a key."""
+
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.key import (
+    KeyIssued,
+    KeyRevoked,
+    KeyRotated,
+    QuotaGranted,
+    SearchAdmitted,
+    SearchSettled,
+)
+from cs.eventlog.port import Recorded
+from cs.projections.projection import SealBody
+from cs.projections.rows import Rows, Table
+
+
+class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
+    label: str
+    last4: str
+    secret_hash: str
+    issued_at: datetime
+    quota: int
+    used: int = 0
+    reserved: int = 0
+    searches: int = 0
+    revoked: bool = False
+
+
+USAGE = Table("usage", UsageRow)
+
+
+class Usage:
+    name = "usage"
+    version = 1
+
+    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+        del seal
+        event = recorded.event
+        key_id = recorded.stream.removeprefix("key-")
+        if isinstance(event, KeyIssued):
+            row = UsageRow(
+                label=event.label,
+                last4=event.last4,
+                secret_hash=event.secret_hash,
+                issued_at=event.at,
+                quota=event.quota,
+            )
+            rows.put(USAGE, key_id, row)
+            return
+        if not recorded.stream.startswith("key-"):
+            return
+        before = rows.get(USAGE, key_id)
+        if before is None:
+            return
+        match event:
+            case KeyRotated(secret_hash=secret_hash, last4=last4):
+                row = replace(before, secret_hash=secret_hash, last4=last4)
+            case KeyRevoked():
+                row = replace(before, revoked=True)
+            case QuotaGranted(units=units):
+                row = replace(before, quota=before.quota + units)
+            case SearchAdmitted():
+                row = replace(
+                    before, reserved=before.reserved + 1, searches=before.searches + 1
+                )
+            case SearchSettled(charged=charged):
+                row = replace(before, reserved=before.reserved - 1, used=before.used + charged)
+            case _:
+                return
+        rows.put(USAGE, key_id, row)
