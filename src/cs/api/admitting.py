@@ -1,7 +1,6 @@
 """Admission as an append: decide on one version of everything, store with it expected."""
 
 import asyncio
-import hashlib
 from datetime import datetime, timedelta
 
 import msgspec
@@ -10,9 +9,9 @@ from cs.api.body import Asked
 from cs.clock import Clock
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand import Brand
+from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
-from cs.domain.naming import cache_key
 from cs.eventlog.port import Append, Ceiling, CeilingReached, LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.ids import random_id
@@ -121,9 +120,3 @@ class Admitting:
             if isinstance(event, SearchAdmitted) and event.search == search:
                 return Admitted(Admission(kind="started", search=search), recorded.position)
         return None
-
-
-def brand_stream(query: Query) -> str:
-    """Return the stream of the brand that *query* asks for."""
-    key = cache_key(query.brand, query.domain)
-    return f"brand-{hashlib.sha256(key.encode()).hexdigest()[:32]}"

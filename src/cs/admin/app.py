@@ -1,0 +1,55 @@
+"""The other port: health, for whoever runs the service.  Never under ``/v1``."""
+
+from dataclasses import dataclass
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from cs.eventlog.port import EventLog, LogUnavailable
+from cs.projections.runner import ViewRunner
+
+#: Events the views may be behind before the service says it is not ready.
+LAG = 10_000
+
+
+@dataclass(frozen=True)
+class Health:
+    events: EventLog
+    views: ViewRunner
+
+    async def check(self) -> tuple[bool, dict[str, object]]:
+        """Return whether calls can be answered, and what that rests on."""
+        try:
+            head = await self.events.head()
+        except LogUnavailable as error:
+            return False, {"ready": False, "log": str(error)}
+        lag = max(0, head - self.views.position)
+        ready = lag <= LAG
+        return ready, {"ready": ready, "log": "ok", "head": head, "views_behind": lag}
+
+
+def build(health: Health) -> ASGIApp:
+    """Return the application of the admin port.
+
+    ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,
+    503 with the reason when it cannot.
+    """
+
+    async def healthz(_: Request) -> Response:
+        return _json({"ok": True}, 200)
+
+    async def readyz(_: Request) -> Response:
+        ready, why = await health.check()
+        return _json(why, 200 if ready else 503)
+
+    return Starlette(routes=[Route("/healthz", healthz), Route("/readyz", readyz)])
+
+
+def _json(body: dict[str, object], status: int) -> Response:
+    return Response(
+        msgspec.json.encode(body), status_code=status, media_type="application/json"
+    )

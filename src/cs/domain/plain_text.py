@@ -1,0 +1,77 @@
+"""Text of the outside world made plain: one spelling of what people type in many.
+
+`plain` keeps the words as written, for showing; `folded` and `flat` are for comparing
+and are never shown.
+"""
+
+import html
+import re
+import unicodedata
+
+#: Characters read of one text.  The network caps a headline at 220; a search snippet
+#: is some 300.  What comes after says nothing and would only cost time.
+LIMIT = 1_000
+
+#: What stands for a pictograph: pictographs part a headline as bars do.
+BREAK = " • "
+
+_LETTERS = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+_ACCENT = re.compile("[\u0300-\u036f]")
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+def plain(text: str) -> str:
+    """Return *text* with entities decoded, in NFKC, on one line, without pictographs.
+
+    At most `LIMIT` characters are read.  Line ends and pictographs become ``•``;
+    invisible characters go.
+
+    >>> plain("𝗛𝗲𝗮𝗱 of Social &amp; Brand 🚀 Acme")
+    'Head of Social & Brand • Acme'
+    """
+    text = html.unescape(html.unescape(text[: 4 * LIMIT]))
+    text = unicodedata.normalize("NFKC", text[:LIMIT])[:LIMIT]
+    return " ".join("".join(map(_visible, text)).split())
+
+
+def _visible(character: str) -> str:
+    if character in "\n\r\u2028\u2029":
+        return BREAK
+    if character in "®©":
+        return ""
+    match unicodedata.category(character):
+        case "So":
+            return BREAK
+        case "Cc" | "Zs" | "Zl" | "Zp":
+            return " "
+        case "Cf" | "Cs" | "Co" | "Cn" | "Me":
+            return ""
+        case "Mn" if "\ufe00" <= character <= "\ufe0f":  # emoji style
+            return ""
+        case "Sk" if ord(character) > 0xFFFF:  # skin tone
+            return ""
+        case _:
+            return character
+
+
+def folded(text: str) -> str:
+    """Return *text* without case and Latin accents, for comparing.
+
+    Marks of other scripts stay: a kana without its voicing mark is another kana.
+
+    >>> folded("Społeczność ÎLE ブランド")
+    'spolecznosc ile ブランド'
+    """
+    apart = unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS)
+    return unicodedata.normalize("NFC", _ACCENT.sub("", apart))
+
+
+def flat(text: str) -> str:
+    """Return the folded words of *text* with one space between, punctuation gone.
+
+    >>> flat("Sr. Social-Media Mgr, EMEA")
+    'sr social media mgr emea'
+    """
+    return _NOT_WORD.sub(" ", folded(text)).strip()

@@ -1,0 +1,212 @@
+"""The two HTTP clients: one for addresses from the settings, one for everybody else's."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from cs.outside.dial import GuardedBackend, GuardedTransport
+from cs.outside.exchange import MAX_BYTES, Exchange, trust
+from cs.outside.guard import Guard
+from cs.outside.port import Forbidden, Resolver, Response, Unreachable
+from cs.outside.robots import Robots
+from cs.outside.turns import Turns
+
+#: The name that robots.txt may call us by.
+ROBOT = "contact-search"
+#: Redirects that are followed.
+REDIRECTS = 3
+#: Longest time for one `get`, redirects, robots.txt and waiting in turn included.
+TOTAL_S = 10.0
+
+_REDIRECTING = frozenset({301, 302, 303, 307, 308})
+
+
+def user_agent(contact: str | None) -> str:
+    """Return who we say we are.
+
+    Args:
+        contact: Where a person who looks after this service is reached: an address or a
+            URL.  Wikimedia asks for one, and sites that are unhappy need one.
+    """
+    about = f" ({contact})" if contact else ""
+    return f"{ROBOT}/{version('contact-search')}{about}"
+
+
+class TrustedClient:
+    """Fetches from base URLs that the operator configured, private ones too.
+
+    A redirect to another origin is not followed: it could carry a key away.
+    """
+
+    def __init__(
+        self,
+        *,
+        user_agent: str,
+        total_s: float = TOTAL_S,
+        max_bytes: int = MAX_BYTES,
+        ca_file: Path | None = None,
+    ) -> None:
+        transport = httpx.AsyncHTTPTransport(verify=trust(ca_file), trust_env=False)
+        self._exchange = Exchange(
+            transport, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
+        )
+        self._total_s = total_s
+
+    async def get(
+        self,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Fetch *url*; see `cs.outside.port.Fetcher`."""
+        start = _parse(url, params)
+        async with _at_most(self._total_s, start):
+            target = start
+            for _ in range(REDIRECTS + 1):
+                answer = await self._exchange.get(target, headers or {})
+                onward = _onward(answer)
+                if onward is None:
+                    return answer
+                if _origin(onward) != _origin(start):
+                    raise Unreachable("redirects", f"{start.host} leads to another origin")
+                target = onward
+        raise Unreachable("redirects", f"{start.host}: more than {REDIRECTS}")
+
+    async def aclose(self) -> None:
+        await self._exchange.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class GuardedClient:
+    """Fetches what a caller or the web named, as a polite robot that cannot be led astray.
+
+    Every address and every redirect is judged by *guard* and dialled as judged; robots.txt
+    is obeyed; a host is asked one thing at a time.
+
+    Args:
+        web_ports: Where http and https are for a URL that names no port.
+        total_s: For one `get`, robots.txt, redirects and waiting in turn included.
+
+    Raises:
+        ValueError: *web_ports* are not among those of *guard*.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        resolver: Resolver,
+        *,
+        user_agent: str,
+        web_ports: tuple[int, int] = (80, 443),
+        total_s: float = TOTAL_S,
+        max_bytes: int = MAX_BYTES,
+        ca_file: Path | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not guard.web_ports.issuperset(web_ports):
+            raise ValueError(f"the guard does not open the web ports {web_ports}")
+        backend = GuardedBackend(guard, resolver, web_ports=web_ports)
+        self._exchange = Exchange(
+            GuardedTransport(backend, trust(ca_file)),
+            user_agent=user_agent,
+            wait_s=total_s,
+            max_bytes=max_bytes,
+        )
+        self._guard = guard
+        self._total_s = total_s
+        self._turns = Turns()
+        self._robots = Robots(self._follow, robot=ROBOT, monotonic=monotonic)
+
+    async def get(
+        self,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Fetch *url*; see `cs.outside.port.Fetcher`.
+
+        Raises:
+            Forbidden: The URL, an address of its host or those of a redirect are refused.
+            Unreachable: No usable answer; ``robots`` if the site asks robots to stay away,
+                ``no-host`` if the name has no address.
+        """
+        self._guard.check_url(url)
+        target = _parse(url, params)
+        async with _at_most(self._total_s, target):
+            return await self._follow(target, headers or {}, obey=True)
+
+    async def _follow(
+        self, start: httpx.URL, headers: Mapping[str, str] | None = None, *, obey: bool = False
+    ) -> Response:
+        target = start
+        for _ in range(REDIRECTS + 1):
+            self._guard.check_url(str(target))
+            if obey and not await self._robots.allow(target):
+                raise Unreachable("robots", target.host)
+            # What the caller sends is for the host it named, nobody else.
+            own = headers or {} if _origin(target) == _origin(start) else {}
+            async with self._turns.of(target.host):
+                answer = await self._exchange.get(target, own)
+            onward = _onward(answer)
+            if onward is None:
+                return answer
+            target = onward
+        raise Unreachable("redirects", f"{start.host}: more than {REDIRECTS}")
+
+    async def aclose(self) -> None:
+        await self._exchange.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise Forbidden(f"not a URL: {error}") from error
+    return parsed.copy_merge_params(dict(params)) if params else parsed
+
+
+def _onward(answer: Response) -> httpx.URL | None:
+    """Return where *answer* sends us, if it does.
+
+    Raises:
+        Unreachable: ``protocol``: to something that is no URL.
+    """
+    where = answer.headers.get("location")
+    if answer.status not in _REDIRECTING or not where:
+        return None
+    try:
+        return httpx.URL(answer.url).join(where).copy_with(fragment=None)
+    except httpx.InvalidURL as error:
+        raise Unreachable("protocol", f"redirect to no URL: {error}") from error
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+@asynccontextmanager
+async def _at_most(total_s: float, url: httpx.URL) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(total_s):
+            yield
+    except TimeoutError as error:
+        raise Unreachable("timeout", f"{url.host}: more than {total_s} s") from error

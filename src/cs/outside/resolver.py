@@ -1,0 +1,124 @@
+"""DNS over dnspython's asyncio resolver: addresses of hosts, exchangers of mail domains."""
+
+import asyncio
+import time
+from ipaddress import ip_address
+
+import dns.asyncresolver
+import dns.exception
+import dns.name
+import dns.rdatatype
+import dns.resolver
+from dns.rdtypes.ANY.MX import MX
+
+from cs.outside.port import MailHosts, Unreachable
+
+#: An answer is used again for as long as its TTL says, but no longer than this.
+_LONGEST_S = 300.0
+_ANSWERS = 4_096
+
+
+class _Nothing(Exception):
+    """NXDOMAIN: there is no such name."""
+
+
+class _CappedCache(dns.resolver.LRUCache):
+    def put(self, key: dns.resolver.CacheKey, value: dns.resolver.Answer) -> None:
+        value.expiration = min(value.expiration, time.time() + _LONGEST_S)
+        super().put(key, value)
+
+
+class DnsResolver:
+    """Implements `cs.outside.port.Resolver`.
+
+    Args:
+        nameserver: (IP address, port) to ask; ``None`` for what the system is set to.
+        timeout_s: Limit for one question, retries included.
+
+    Raises:
+        dns.resolver.NoResolverConfiguration: *nameserver* is ``None`` and the system has
+            none.
+    """
+
+    def __init__(self, nameserver: tuple[str, int] | None, timeout_s: float) -> None:
+        self._resolver = dns.asyncresolver.Resolver(configure=nameserver is None)
+        if nameserver is not None:
+            host, self._resolver.port = nameserver
+            self._resolver.nameservers = [host]
+        self._resolver.cache = _CappedCache(_ANSWERS)
+        self._resolver.lifetime = timeout_s
+        self._resolver.timeout = max(timeout_s / 3, 0.05)  # a lost packet is asked again
+
+    async def addresses(self, host: str) -> tuple[str, ...]:
+        """Return the addresses of *host*, IPv4 first; a literal address is its own.
+
+        Raises:
+            Unreachable: As the port says; not if one of A and AAAA was answered with
+                addresses.
+        """
+        try:
+            return (str(ip_address(host)),)
+        except ValueError:
+            pass
+        a, aaaa = await asyncio.gather(
+            self._addresses(host, dns.rdatatype.A), self._addresses(host, dns.rdatatype.AAAA)
+        )
+        found = (*(a or ()), *(aaaa or ()))
+        if not found and (a is None or aaaa is None):
+            raise Unreachable("dns", host)
+        return found
+
+    async def mail_hosts(self, domain: str) -> MailHosts:
+        """Return where *domain* takes mail; hosts of one preference in order of name.
+
+        Raises:
+            Unreachable: As the port says.
+        """
+        try:
+            records = await self._records(domain, dns.rdatatype.MX)
+        except _Nothing:
+            return MailHosts(exists=False)
+        exchangers = sorted(
+            (record.preference, _text(record.exchange))
+            for record in records
+            if isinstance(record, MX)
+        )
+        if not exchangers:
+            # RFC 5321, 5.1: without MX the domain is its own exchanger.
+            implicit = bool(await self.addresses(domain))
+            return MailHosts(hosts=(domain,) if implicit else (), implicit=implicit)
+        hosts = tuple(dict.fromkeys(host for _, host in exchangers if host))
+        return MailHosts(hosts=hosts, null_mx=not hosts)  # RFC 7505: one record, "."
+
+    async def _addresses(self, host: str, kind: dns.rdatatype.RdataType) -> list[str] | None:
+        try:
+            return [record.to_text() for record in await self._records(host, kind)]
+        except _Nothing:
+            return []
+        except Unreachable:
+            return None
+
+    async def _records(self, name: str, kind: dns.rdatatype.RdataType) -> list[dns.rdata.Rdata]:
+        """Return the records of *name*, CNAMEs followed; ``[]`` if it has none of *kind*.
+
+        Raises:
+            _Nothing: NXDOMAIN, or no name that DNS could hold.
+            Unreachable: No answer, or none that can be used.
+        """
+        try:
+            question = dns.name.from_text(name)
+        except dns.exception.DNSException:
+            raise _Nothing from None
+        try:
+            answer = await self._resolver.resolve(
+                question, kind, raise_on_no_answer=False, search=False
+            )
+        except dns.resolver.NXDOMAIN:
+            raise _Nothing from None
+        except (dns.exception.DNSException, OSError) as error:
+            raise Unreachable("dns", f"{name}: {error}") from error
+        return list(answer.rrset or ())
+
+
+def _text(name: dns.name.Name) -> str:
+    return name.to_text(omit_final_dot=True).lower() if name != dns.name.root else ""

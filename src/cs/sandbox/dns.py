@@ -1,0 +1,144 @@
+"""The name server of the world, over UDP and TCP, and its records.
+
+Names of the world answer with authority; every other name does not exist.
+"""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Literal
+
+import dns.exception
+import dns.flags
+import dns.message
+import dns.name
+import dns.opcode
+import dns.rcode
+import dns.rdatatype
+import dns.rrset
+
+from cs.sandbox.listening import Connected, listening
+
+Trouble = Literal["answers", "servfail", "refused", "silent"]
+_TTL_S = 60
+_IDLE_S = 10.0
+
+
+class Zone:
+    """Every name of a world."""
+
+    def __init__(self) -> None:
+        self._addresses: dict[str, str] = {}
+        self._exchangers: dict[str, list[tuple[int, str]]] = {}
+        self._trouble: dict[str, Trouble] = {}
+
+    def host(self, name: str, address: str) -> None:
+        self._addresses[name] = address
+
+    def mail(
+        self, domain: str, exchangers: list[tuple[int, str]], trouble: Trouble = "answers"
+    ) -> None:
+        """Give *domain* its MX records, as (preference, host); ``(0, ".")`` is a null MX."""
+        self._exchangers[domain] = exchangers
+        self._trouble[domain] = trouble
+
+    def answer(self, query: dns.message.Message) -> dns.message.Message | None:
+        """Return the response to *query*; ``None`` is silence."""
+        response = dns.message.make_response(query)
+        response.flags |= dns.flags.AA
+        if query.opcode() != dns.opcode.QUERY or len(query.question) != 1:
+            response.set_rcode(dns.rcode.NOTIMP)
+            return response
+        question = query.question[0]
+        name = question.name.to_text(omit_final_dot=True).casefold()
+        kind = question.rdtype
+        if kind == dns.rdatatype.MX:
+            match self._trouble.get(name, "answers"):
+                case "silent":
+                    return None
+                case "servfail":
+                    response.set_rcode(dns.rcode.SERVFAIL)
+                    return response
+                case "refused":
+                    response.set_rcode(dns.rcode.REFUSED)
+                    return response
+                case "answers":
+                    pass
+        if name not in self._addresses and name not in self._exchangers:
+            response.set_rcode(dns.rcode.NXDOMAIN)
+        elif records := self._records(name, kind):
+            response.answer.append(
+                dns.rrset.from_text(question.name, _TTL_S, "IN", kind, *records)
+            )
+        return response
+
+    def _records(self, name: str, kind: dns.rdatatype.RdataType) -> list[str]:
+        if kind == dns.rdatatype.A and name in self._addresses:
+            return [self._addresses[name]]
+        if kind == dns.rdatatype.MX:
+            return [
+                f"{preference} {host.rstrip('.')}."
+                for preference, host in self._exchangers.get(name, [])
+            ]
+        return []
+
+
+@asynccontextmanager
+async def name_server(zone: Zone, host: str, port: int) -> AsyncIterator[None]:
+    """Answer for *zone* on UDP and TCP.
+
+    Raises:
+        OSError: The port is taken.
+    """
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(
+        lambda: _Datagrams(zone), local_addr=(host, port)
+    )
+    try:
+        async with listening(_over_tcp(zone), [host], port):
+            yield
+    finally:
+        transport.close()
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    def __init__(self, zone: Zone) -> None:
+        self._zone = zone
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.DatagramTransport)
+        self._transport = transport
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        answer = _answer(self._zone, data, most=None)
+        if answer is not None and self._transport is not None:
+            self._transport.sendto(answer, addr)
+
+
+def _over_tcp(zone: Zone) -> Connected:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            async with asyncio.timeout(_IDLE_S):
+                (length,) = struct.unpack("!H", await reader.readexactly(2))
+                data = await reader.readexactly(length)
+            answer = _answer(zone, data, most=65_535)
+            if answer is not None:
+                writer.write(struct.pack("!H", len(answer)) + answer)
+                await writer.drain()
+
+    return serve
+
+
+def _answer(zone: Zone, data: bytes, *, most: int | None) -> bytes | None:
+    """Return the wire form of the answer to *data*, cut to *most* bytes (None: UDP's limit)."""
+    try:
+        query = dns.message.from_wire(data)
+        response = zone.answer(query)
+    except (dns.exception.DNSException, ValueError):
+        return None  # not even a header to answer to, or a response
+    if response is None:
+        return None
+    size = most or max(512, min(query.payload, 1_232))
+    return response.to_wire(max_size=size, prefer_truncation=True)

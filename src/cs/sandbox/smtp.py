@@ -1,0 +1,190 @@
+"""Mail servers of the world: one SMTP conversation a connection, never any mail.
+
+All mail hosts share one port; which one is meant follows from the address that was
+connected to.  What they answer is `cs.sandbox.mail_policy`'s.
+"""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Mapping
+
+import msgspec
+
+from cs.sandbox.mail_behaviour import Behaviour, Busy, RefusesUs, Slow, StarttlsOnly
+from cs.sandbox.mail_policy import Mailboxes, Reply, Sender, banner
+
+_IDLE_S = 300.0  # RFC 5321 section 4.5.3.2.7: at least five minutes
+_MAX_LINE = 1_000
+_MAX_COMMANDS = 200
+_PATH = re.compile(r"^(?:FROM|TO):\s*<([^<>\s]*)>(?:\s.*)?$", re.IGNORECASE)
+
+
+class MailServer(msgspec.Struct, frozen=True):
+    """One mail host of one mail domain, or the domain's own address if it has no MX."""
+
+    host: str
+    behaviour: Behaviour
+    mailboxes: Mailboxes
+
+
+class MailServers:
+    """Every mail host that listens, by its address."""
+
+    def __init__(self, by_address: Mapping[str, MailServer], tls: ssl.SSLContext) -> None:
+        self._by_address = by_address
+        self._tls = tls
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server = self._by_address[writer.get_extra_info("sockname")[0]]
+        await Session(server, self._tls, reader, writer).run()
+
+
+class Session:
+    """One connection, from the banner to QUIT."""
+
+    def __init__(
+        self,
+        server: MailServer,
+        tls: ssl.SSLContext,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._server = server
+        self._tls = tls
+        self._reader = reader
+        self._writer = writer
+        self._client = str(writer.get_extra_info("peername")[0])
+        self._secure = False
+        self._greeted = False
+        self._mail_from: str | None = None
+        self._recipients = 0  # of the session: RSET does not make more room
+
+    async def run(self) -> None:
+        server = self._server
+        if server.mailboxes.is_mute(server.behaviour, self._client):
+            await self._until_gone()
+            return
+        if isinstance(server.behaviour, Busy):
+            await self._say(Reply(421, f"4.3.2 {server.host} Service busy, try again later"))
+            return
+        first = banner(server.behaviour, server.host, self._client)
+        await self._say(first)
+        if first.code != 220:
+            return
+        for _ in range(_MAX_COMMANDS):
+            verb, rest = await self._command()
+            if verb == "STARTTLS":
+                await self._start_tls()
+                continue
+            replies = self._answer(verb, rest)
+            await self._say(*replies)
+            if replies[-1].code in {221, 421}:
+                return
+        await self._say(Reply(421, f"4.7.0 {server.host} Too many commands"))
+
+    def _answer(self, verb: str, rest: str) -> list[Reply]:
+        match verb:
+            case "EHLO":
+                return self._hello()
+            case "HELO":
+                self._greeted, self._mail_from = True, None
+                return [Reply(250, self._server.host)]
+            case "MAIL":
+                return [self._mail(rest)]
+            case "RCPT":
+                return [self._rcpt(rest)]
+            case "DATA" | "BDAT":
+                return [Reply(554, "5.3.2 This server takes no mail")]
+            case "RSET":
+                self._mail_from = None
+                return [Reply(250, "2.0.0 Ok")]
+            case "NOOP":
+                return [Reply(250, "2.0.0 Ok")]
+            case "VRFY" | "EXPN":
+                return [Reply(252, "2.5.2 Cannot say; try RCPT")]
+            case "QUIT":
+                return [Reply(221, "2.0.0 Bye")]
+            case "TOO-LONG":
+                return [Reply(500, "5.5.2 Line too long")]
+            case "IDLE":
+                return [Reply(421, f"4.4.2 {self._server.host} Time-out")]
+            case _:
+                return [Reply(502, "5.5.2 Command not recognized")]
+
+    def _hello(self) -> list[Reply]:
+        self._greeted, self._mail_from = True, None
+        offers = ["PIPELINING", "SIZE 10485760", "ENHANCEDSTATUSCODES", "8BITMIME"]
+        if self._must_secure():
+            offers.insert(0, "STARTTLS")
+        return [Reply(250, text) for text in (self._server.host, *offers)]
+
+    def _mail(self, rest: str) -> Reply:
+        if not self._greeted:
+            return Reply(503, "5.5.1 Error: send HELO/EHLO first")
+        if self._must_secure():
+            return Reply(530, "5.7.0 Must issue a STARTTLS command first")
+        if self._mail_from is not None:
+            return Reply(503, "5.5.1 Error: nested MAIL command")
+        if (path := _PATH.match(rest)) is None:
+            return Reply(501, "5.1.7 Bad sender address syntax")
+        if self._server.behaviour == RefusesUs(at="mail"):
+            return Reply(550, f"5.7.1 <{path[1]}>: Sender address rejected: Access denied")
+        self._mail_from = path[1]
+        return Reply(250, "2.1.0 Ok")
+
+    def _rcpt(self, rest: str) -> Reply:
+        if self._must_secure():
+            return Reply(530, "5.7.0 Must issue a STARTTLS command first")
+        if self._mail_from is None:
+            return Reply(503, "5.5.1 Error: need MAIL command")
+        path = _PATH.match(rest)
+        if path is None or not path[1] or path[1].startswith("@"):
+            return Reply(501, "5.1.3 Bad recipient address syntax")
+        local, _, domain = path[1].rpartition("@")
+        own = self._server.mailboxes.domain
+        address = path[1] if local else f"{domain}@{own}"  # <postmaster>, RFC 5321 4.5.1
+        if local and domain.casefold() != own:
+            return Reply(554, f"5.7.1 <{address}>: Relay access denied")
+        self._recipients += 1
+        sender = Sender(self._client, self._mail_from)
+        return self._server.mailboxes.recipient(
+            self._server.behaviour, address, sender, self._recipients
+        )
+
+    def _must_secure(self) -> bool:
+        return isinstance(self._server.behaviour, StarttlsOnly) and not self._secure
+
+    async def _start_tls(self) -> None:
+        if not self._must_secure():
+            await self._say(Reply(502, "5.5.1 STARTTLS is not offered"))
+            return
+        await self._say(Reply(220, "2.0.0 Ready to start TLS"))
+        await self._writer.start_tls(self._tls)
+        # What was said in clear is forgotten (RFC 3207 section 4.2).
+        self._secure, self._greeted, self._mail_from = True, False, None
+
+    async def _command(self) -> tuple[str, str]:
+        try:
+            async with asyncio.timeout(_IDLE_S):
+                line = await self._reader.readuntil(b"\n")
+        except TimeoutError:
+            return "IDLE", ""
+        if len(line) > _MAX_LINE:
+            return "TOO-LONG", ""
+        verb, _, rest = line.decode("utf-8", "replace").strip().partition(" ")
+        return verb.upper(), rest.strip()
+
+    async def _say(self, *replies: Reply) -> None:
+        if isinstance(self._server.behaviour, Slow):
+            await asyncio.sleep(self._server.behaviour.delay_s)
+        *more, last = replies
+        lines = [f"{reply.code}-{reply.text}" for reply in more] + [last.line()]
+        self._writer.write("".join(f"{line}\r\n" for line in lines).encode())
+        await self._writer.drain()
+
+    async def _until_gone(self) -> None:
+        """Read what is said and answer nothing, until the client goes away."""
+        async with asyncio.timeout(_IDLE_S):
+            while await self._reader.read(_MAX_LINE):
+                pass

@@ -1,0 +1,109 @@
+"""A small HTTP/1.1 server: GET and HEAD, keep-alive, everything bounded."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from cs.sandbox.listening import Connected
+
+_MAX_HEADERS = 64
+_MAX_REQUESTS = 1_000
+_IDLE_S = 30.0
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    method: str
+    path: str  # as sent, without the query
+    query: dict[str, str]  # the last value of each name
+    headers: dict[str, str]  # names in lower case
+
+    @property
+    def host(self) -> str:
+        """The name asked for, without a port, in lower case."""
+        return self.headers.get("host", "").partition(":")[0].casefold()
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    status: int = 200
+    body: bytes = b""
+    content_type: str = "text/html; charset=utf-8"
+    headers: dict[str, str] = {}
+    after_s: float = 0.0  # how long the client waits for it
+
+
+#: ``None`` closes the connection without an answer.
+Respond = Callable[[Request], Awaitable[Reply | None]]
+
+
+def speaking_http(respond: Respond) -> Connected:
+    """Return what serves one connection with the answers of *respond*."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(_MAX_REQUESTS):
+            async with asyncio.timeout(_IDLE_S):
+                request = await _read(reader)
+            if request is None:
+                return
+            reply = await respond(request)
+            if reply is None:
+                return
+            if reply.after_s:
+                await asyncio.sleep(reply.after_s)
+            last = request.headers.get("connection", "").casefold() == "close"
+            writer.write(_wire(request, reply, last=last))
+            await writer.drain()
+            if last:
+                return
+
+    return serve
+
+
+async def _read(reader: asyncio.StreamReader) -> Request | None:
+    """Read one request; ``None`` at the end of the connection.
+
+    Raises:
+        ValueError: No HTTP, a body, or more headers than are read: not worth an answer.
+    """
+    first = await reader.readline()
+    if not first:
+        return None
+    method, target, version = first.decode("latin-1").split()
+    if not version.startswith("HTTP/1."):
+        raise ValueError(version)
+    headers: dict[str, str] = {}
+    while (line := (await reader.readline()).decode("latin-1").strip()) != "":
+        name, _, value = line.partition(":")
+        headers[name.strip().casefold()] = value.strip()
+        if len(headers) > _MAX_HEADERS:
+            raise ValueError("too many headers")
+    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+        raise ValueError("a body")
+    split = urlsplit(target)
+    query = dict(parse_qsl(split.query, keep_blank_values=True, max_num_fields=64))
+    return Request(method=method, path=split.path, query=query, headers=headers)
+
+
+def _wire(request: Request, reply: Reply, *, last: bool) -> bytes:
+    if request.method not in {"GET", "HEAD"}:
+        reply = Reply(status=405, headers={"Allow": "GET, HEAD"}, content_type="text/plain")
+    headers = {
+        "Content-Type": reply.content_type,
+        "Content-Length": str(len(reply.body)),
+        "Connection": "close" if last else "keep-alive",
+        **reply.headers,
+    }
+    head = f"HTTP/1.1 {reply.status} {_phrase(reply.status)}\r\n" + "".join(
+        f"{name}: {value}\r\n" for name, value in headers.items()
+    )
+    body = b"" if request.method == "HEAD" else reply.body
+    return head.encode("latin-1") + b"\r\n" + body
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Status"

@@ -1,0 +1,139 @@
+"""Reading a world file, and what can be searched in it."""
+
+import json
+import re
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from cs.sandbox.consistency import contradictions
+from cs.sandbox.schema import allowed
+from cs.sandbox.shapes import Brand, Outcome, World
+
+BUNDLED = Path(__file__).parent / "worlds" / "bundled.json"
+_MAX_BYTES = 8 * 1024 * 1024
+_PLACE = re.compile(
+    r"^(?P<problem>.*?)(?: - at (?P<key>`key` in )?`(?P<path>.*)`)?$", re.DOTALL
+)
+_BYTE = re.compile(r" \(byte (\d+)\)")
+
+
+class WorldError(Exception):
+    """The file is no world: the message names the file, the place and what is allowed."""
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """A person and the address that must come out verified for them."""
+
+    full_name: str
+    address: str
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to search for, and what it is meant to end with.
+
+    ``asked_by`` says for which ways of asking: "brand" alone, "domain" alone, "both".
+    """
+
+    brand: str | None
+    domain: str | None
+    outcome: Outcome
+    verified: int
+    tags: tuple[str, ...] = ()
+    asked_by: tuple[str, ...] = ("both",)
+    people: tuple[Owner, ...] = ()
+    parent: str | None = None
+
+
+def load(path: Path | None = None) -> World:
+    """Return the world in *path*; ``None`` is the bundled one.
+
+    Raises:
+        WorldError: It cannot be read, or says something that cannot be.
+    """
+    file = path or BUNDLED
+    data = _read(file)
+    try:
+        world = msgspec.json.decode(data, type=World)
+    except msgspec.ValidationError as error:
+        _refuse(file, data, str(error))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise WorldError(f"{file}: not JSON: {_where(data, str(error))}") from error
+    if wrong := contradictions(world):
+        raise WorldError("\n".join(f"{file}: {text}" for text in wrong))
+    return world
+
+
+def listing(world: World) -> list[Listed]:
+    """Return everything that can be searched in *world*, in the order of its file."""
+    brands = [_listed(brand) for brand in world.brands]
+    loose = [
+        Listed(
+            brand=search.brand,
+            domain=search.domain,
+            outcome=search.outcome,
+            verified=0,
+            tags=search.tags,
+            asked_by=(_asked(search.brand, search.domain),),
+        )
+        for search in world.searches
+    ]
+    return brands + loose
+
+
+def _listed(brand: Brand) -> Listed:
+    names = {
+        f"{person.mailbox}@{brand.mail_domain or brand.domain}": person.name
+        for person in brand.people
+        if person.mailbox
+    }
+    owners = tuple(Owner(names[address], address) for address in brand.intends.verified)
+    return Listed(
+        brand=brand.name,
+        domain=brand.domain,
+        outcome=brand.intends.outcome,
+        verified=len(owners),
+        tags=brand.intends.tags,
+        asked_by=brand.intends.asked_by,
+        people=owners,
+        parent=brand.parent,
+    )
+
+
+def _asked(brand: str | None, domain: str | None) -> str:
+    if brand and domain:
+        return "both"
+    return "brand" if brand else "domain"
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise WorldError(f"{file}: cannot be read: {error.strerror or error}") from error
+    if len(data) > _MAX_BYTES:
+        raise WorldError(f"{file}: larger than {_MAX_BYTES} bytes")
+    return data
+
+
+def _refuse(file: Path, data: bytes, message: str) -> NoReturn:
+    place = _PLACE.match(message)
+    assert place is not None, "the pattern matches every text"
+    path, problem = place["path"] or "$", place["problem"]
+    where = f"a key of {path}" if place["key"] else path
+    hint = allowed(json.loads(data), path, problem)
+    # A pattern is for machines; the description says it in words.
+    problem = re.sub(r" matching regex .*$", " of another form", problem, flags=re.DOTALL)
+    raise WorldError(f"{file}: at {where}: {problem}" + (f". {hint}" if hint else ""))
+
+
+def _where(data: bytes, message: str) -> str:
+    """Turn msgspec's byte number into a line and a column, both from 1."""
+    if (byte := _BYTE.search(message)) is None:
+        return message
+    before = data[: int(byte[1])]
+    line = before.count(b"\n") + 1
+    column = len(before) - (before.rfind(b"\n") + 1) + 1
+    return _BYTE.sub(f" (line {line}, column {column})", message)

@@ -1,0 +1,190 @@
+"""Brands as Wikidata has them: web site, social pages, parent company."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from cs.domain.contact import BrandFacts, Query
+from cs.domain.name_match import COMPANY, best_likeness
+from cs.domain.naming import canonical_domain
+from cs.outside.port import Fetcher
+from cs.sources.brand.wikibase import Hit, Item, values
+from cs.sources.brand.wikidata_api import Refused, WikidataApi
+from cs.sources.port import BrandAnswer, BrandMatch, Ended
+from cs.sources.registry import Context
+from cs.sources.social_pages import company_page_of, instagram_of, is_hosted, tiktok_of
+
+BASE_URL = "https://www.wikidata.org/w/api.php"
+#: Other names of one brand that are kept.
+ALIASES = 10
+
+# Scores: the domain is its own; by name, scaled by how alike the names are; other names.
+_ITS_OWN = 1.0
+_BY_NAME = 0.9
+_SIMILAR = 0.5
+
+WEBSITE, LINKEDIN, INSTAGRAM, TIKTOK = "P856", "P4264", "P2003", "P7085"
+INSTANCE_OF, PARENT, OWNER = "P31", "P749", "P127"
+#: What has a web site and a name, yet no marketing team: people, places, works, names.
+NOT_BRANDS = frozenset(
+    {
+        *("Q5", "Q515", "Q3957", "Q532", "Q486972", "Q6256"),  # human, places, country
+        *("Q11424", "Q5398426", "Q482994", "Q7366", "Q571", "Q7889"),  # works
+        *("Q215380", "Q4167410", "Q101352", "Q202444", "Q16521"),  # bands, names, taxa
+        "Q13442814",  # scholarly article
+    }
+)
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """An item that may be the brand, with the domains of its web sites (at least one)."""
+
+    hit: Hit
+    item: Item
+    domains: tuple[str, ...]
+
+
+class Wikidata:
+    """A brand source over the API of Wikidata, or of a Wikibase with its properties.
+
+    Args:
+        fetcher: For configured addresses; its User-Agent names a contact, as Wikimedia's
+            policy wants.
+        base_url: Of ``api.php``; ``None`` is not configured.
+    """
+
+    name = "wikidata"
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        *,
+        base_url: str | None = BASE_URL,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._api = WikidataApi(fetcher, base_url, now=now) if base_url else None
+        self._now = now
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        """Find items called like the brand, or like the first label of the domain.
+
+        An item at the domain scores 1.0.  Where a brand is asked with another's domain,
+        both are found: the brand by its name and the owner by the domain.
+        """
+        if self._api is None:
+            why = "no Wikidata: set its base URL"
+            return BrandAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=why)
+        if known is not None:
+            query = Query(brand=known.name, domain=known.domain or query.domain)
+        try:
+            matches = await self._matches(self._api, query)
+        except Refused as error:
+            return BrandAnswer(
+                source=self.name, ended=error.ended, why=error.why, retry_in_s=error.retry_in_s
+            )
+        ended = Ended.USED if matches else Ended.NO_RESULTS
+        return BrandAnswer(source=self.name, ended=ended, matches=matches)
+
+    async def _matches(self, api: WikidataApi, query: Query) -> tuple[BrandMatch, ...]:
+        hits: dict[str, Hit] = {}
+        for text in _texts(query):
+            for hit in await api.search(text):
+                hits.setdefault(hit.id, hit)
+        now = self._now()
+        found = [
+            Candidate(hits[number], item, domains)
+            for number, item in (await api.items(hits)).items()
+            if number in hits and not _no_brand(item, now) and (domains := _domains(item, now))
+        ]
+        parent_ids = {parent for one in found if (parent := _parent_id(one.item, now))}
+        parents = await api.items(parent_ids)
+        matches = [_match(one, query, parents, now) for one in found]
+        if query.brand is None:
+            matches = [match for match in matches if match.score == _ITS_OWN]
+        return tuple(sorted(matches, key=lambda match: -match.score))
+
+
+def from_context(context: Context) -> Wikidata:
+    """Make the source from the setting ``wikidata_url``; empty switches it off."""
+    base_url = context.settings.get("wikidata_url", BASE_URL)
+    return Wikidata(context.trusted, base_url=base_url or None, now=context.now)
+
+
+def _texts(query: Query) -> tuple[str, ...]:
+    """Return what to search for: the brand, and what the domain is called."""
+    label = query.domain.partition(".")[0] if query.domain else None
+    texts = [text for text in (query.brand, label) if text]
+    alike = len(texts) == 2 and best_likeness(texts[0], texts[1:]) >= COMPANY
+    return tuple(texts[:1] if alike else texts)
+
+
+def _no_brand(item: Item, now: datetime) -> bool:
+    return not NOT_BRANDS.isdisjoint(values(item, INSTANCE_OF, now=now))
+
+
+def _domains(item: Item, now: datetime) -> tuple[str, ...]:
+    """Return the domains of the web sites of *item* that are its own, each once."""
+    domains = []
+    for url in values(item, WEBSITE, now=now):
+        try:
+            domain = canonical_domain(url)
+        except ValueError:
+            continue
+        if not is_hosted(url):
+            domains.append(domain)
+    return tuple(dict.fromkeys(domains))
+
+
+def _parent_id(item: Item, now: datetime) -> str | None:
+    """Return the parent's id: the parent organisation, else the only owner.
+
+    Several owners are shareholders, and no place where a marketing team sits.
+    """
+    parents = values(item, PARENT, now=now)
+    owners = values(item, OWNER, now=now)
+    return parents[0] if parents else owners[0] if len(owners) == 1 else None
+
+
+def _match(
+    one: Candidate, query: Query, parents: Mapping[str, Item], now: datetime
+) -> BrandMatch:
+    item = one.item
+    name = item.label or one.hit.label or one.hit.match.text or one.hit.id
+    at_home = query.domain in one.domains
+    domain = query.domain if query.domain and at_home else one.domains[0]
+    parent, parent_domains = _parent(item, parents, now)
+    facts = BrandFacts(
+        name=name,
+        domain=domain,
+        linkedin_company_url=_page(company_page_of, values(item, LINKEDIN, now=now)),
+        instagram=_page(instagram_of, values(item, INSTAGRAM, now=now)),
+        tiktok=_page(tiktok_of, values(item, TIKTOK, now=now)),
+        parent_company=parent,
+        aliases=item.other_names[:ALIASES],
+        mail_domains=tuple(dict.fromkeys((domain, *parent_domains[:1]))),
+    )
+    score = _ITS_OWN
+    if not at_home:
+        score = _by_name(query.brand, (name, one.hit.match.text, *item.other_names))
+    return BrandMatch(facts=facts, score=score, key=one.hit.id)
+
+
+def _by_name(brand: str | None, names: tuple[str, ...]) -> float:
+    likeness = best_likeness(brand, names) if brand else 0.0
+    return _BY_NAME * likeness if likeness >= COMPANY else _SIMILAR
+
+
+def _parent(
+    item: Item, parents: Mapping[str, Item], now: datetime
+) -> tuple[str | None, tuple[str, ...]]:
+    """Return the name and the domains of the parent company; a person is none."""
+    parent = parents.get(_parent_id(item, now) or "")
+    if parent is None or _no_brand(parent, now):
+        return None, ()
+    domains = _domains(parent, now)
+    return (parent.label, domains) if domains else (None, ())
+
+
+def _page(page_of: Callable[[str], str], names: tuple[str, ...]) -> str | None:
+    return page_of(names[0]) if names else None

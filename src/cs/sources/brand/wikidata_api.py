@@ -1,0 +1,101 @@
+"""Wikidata's API: what is asked of it, and the ways in which it gives no answer."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+
+from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
+from cs.sources.brand.wikibase import Found, Hit, Item, Items
+from cs.sources.port import Ended
+from cs.sources.retry_after import retry_after_s
+
+#: Items looked at for one name.
+HITS = 10
+#: Wikidata's own advice to robots: be refused while its databases lag more (seconds).
+MAX_LAG_S = "5"
+#: How long to stay away when Wikidata lags and does not say for how long.
+LAG_RETRY_S = 5.0
+
+_Shape = TypeVar("_Shape", Found, Items)
+
+
+class Refused(Exception):
+    """Wikidata gave no answer; the attributes are those of a `BrandAnswer`."""
+
+    def __init__(self, ended: Ended, why: str, retry_in_s: float | None = None) -> None:
+        super().__init__(why)
+        self.ended, self.why, self.retry_in_s = ended, why, retry_in_s
+
+
+class WikidataApi:
+    """Asks ``api.php`` at *base_url*."""
+
+    def __init__(self, fetcher: Fetcher, base_url: str, *, now: Callable[[], datetime]) -> None:
+        self._fetcher = fetcher
+        self._base_url = base_url
+        self._now = now
+
+    async def search(self, text: str) -> tuple[Hit, ...]:
+        """Return the items whose label or an alias begins with *text*.
+
+        Raises:
+            Refused: No answer.
+        """
+        params = {
+            "action": "wbsearchentities",
+            "search": text,
+            "language": "en",
+            "uselang": "en",
+            "type": "item",
+            "limit": str(HITS),
+        }
+        return (await self._ask(params, Found)).search
+
+    async def items(self, numbers: Iterable[str]) -> Mapping[str, Item]:
+        """Return the items with these ids, at most 50; asks nothing for none.
+
+        Raises:
+            Refused: No answer.
+        """
+        if not (ids := sorted(numbers)):
+            return {}
+        params = {
+            "action": "wbgetentities",
+            "ids": "|".join(ids),
+            "props": "labels|aliases|claims",
+            "languages": "en|mul",
+        }
+        items = (await self._ask(params, Items)).entities
+        return items if isinstance(items, Mapping) else {}
+
+    async def _ask(self, params: Mapping[str, str], shape: type[_Shape]) -> _Shape:
+        whole = {**params, "format": "json", "maxlag": MAX_LAG_S}
+        try:
+            answer = await self._fetcher.get(self._base_url, params=whole)
+        except (Unreachable, Forbidden) as error:
+            raise Refused(Ended.FAILED, f"Wikidata does not answer: {error}") from error
+        wait_s = retry_after_s(answer.headers, now=self._now())
+        if answer.status == 429 or (answer.status == 503 and wait_s is not None):
+            raise Refused(Ended.RATE_LIMITED, f"Wikidata answers {answer.status}", wait_s)
+        if answer.status != 200:
+            raise Refused(Ended.FAILED, f"Wikidata answers {answer.status}", wait_s)
+        return _read(answer, shape, wait_s)
+
+
+def _read(answer: Response, shape: type[_Shape], wait_s: float | None) -> _Shape:
+    try:
+        said = msgspec.json.decode(answer.body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        why = f"Wikidata answers something that is not its API: {error}"
+        raise Refused(Ended.FAILED, why) from error
+    error_said = said.error
+    if error_said is None:
+        return said
+    # Errors come with status 200 (MediaWiki, "API:Errors and warnings").
+    why = f"Wikidata: {error_said.code}: {error_said.info}"
+    if error_said.code == "maxlag":
+        raise Refused(Ended.RATE_LIMITED, why, wait_s or LAG_RETRY_S)
+    limited = error_said.code == "ratelimited"
+    raise Refused(Ended.RATE_LIMITED if limited else Ended.FAILED, why, wait_s)

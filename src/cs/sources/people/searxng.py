@@ -1,0 +1,143 @@
+"""People as web search shows them: LinkedIn profiles, found through SearXNG."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from cs.domain.contact import BrandFacts, Sighting
+from cs.domain.name_match import names_company
+from cs.domain.role import classify
+from cs.domain.search_result import Seen, read_title
+from cs.outside.port import Fetcher
+from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi
+from cs.sources.port import Ended, PeopleAnswer
+from cs.sources.registry import Context
+from cs.sources.social_pages import person_page
+
+#: What is searched for beside the brand, one question for each family of roles.
+WORDS = (
+    "influencer creator marketing",
+    "social media",
+    "brand partnerships",
+    "brand marketing manager",
+)
+#: Questions asked at once.  The engines behind SearXNG shut out whoever asks faster.
+AT_ONCE = 2
+
+
+class Searxng:
+    """A people source over an instance of SearXNG with its JSON format switched on.
+
+    Args:
+        fetcher: For configured addresses.
+        base_url: Of the instance, without ``/search``; ``None`` is not configured.
+    """
+
+    name = "searxng"
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        *,
+        base_url: str | None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._api = SearxngApi(fetcher, base_url, now=now) if base_url else None
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        """Find people who say that they work for *brand* or its parent now.
+
+        At most eight questions are asked.  A question refused ends the asking and is how
+        the run ended, whoever was found before: who was not found is then not known.
+        """
+        if self._api is None:
+            why = "no SearXNG: set its base URL"
+            return PeopleAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=why)
+        pages, refused = await _ask(self._api, list(_questions(brand)))
+        people = tuple(_people(pages, brand))[:limit]
+        if refused is None and not people:
+            refused = next(filter(None, (page.complaint for page in pages)), None)
+        if refused is None:
+            ended = Ended.USED if people else Ended.NO_RESULTS
+            return PeopleAnswer(source=self.name, ended=ended, people=people)
+        return PeopleAnswer(
+            source=self.name,
+            ended=refused.ended,
+            people=people,
+            why=refused.why,
+            retry_in_s=refused.retry_in_s,
+        )
+
+
+def from_context(context: Context) -> Searxng:
+    """Make the source from the setting ``searxng_url``."""
+    base_url = context.settings.get("searxng_url")
+    return Searxng(context.trusted, base_url=base_url, now=context.now)
+
+
+async def _ask(api: SearxngApi, questions: list[str]) -> tuple[list[Page], Refused | None]:
+    """Return the answers to *questions* up to the first refusal, and that."""
+    pages: list[Page] = []
+    for start in range(0, len(questions), AT_ONCE):
+        batch = questions[start : start + AT_ONCE]
+        answers = await asyncio.gather(*(_page_or_refusal(api, text) for text in batch))
+        pages += [answer for answer in answers if isinstance(answer, Page)]
+        for answer in answers:
+            if isinstance(answer, Refused):
+                return pages, answer
+    return pages, None
+
+
+async def _page_or_refusal(api: SearxngApi, text: str) -> Page | Refused:
+    try:
+        return await api.search(text)
+    except Refused as refused:
+        return refused
+
+
+def _questions(brand: BrandFacts) -> Iterator[str]:
+    for name in _names(brand)[: 2 if brand.parent_company else 1]:
+        phrase = " ".join(name.replace('"', " ").split())
+        for words in WORDS:
+            yield f'site:linkedin.com/in "{phrase}" {words}'
+
+
+def _names(brand: BrandFacts) -> tuple[str, ...]:
+    """Return what the employer may be called: brand, parent, other names."""
+    parent = (brand.parent_company,) if brand.parent_company else ()
+    return (brand.name, *parent, *brand.aliases)
+
+
+def _people(pages: list[Page], brand: BrandFacts) -> Iterator[Sighting]:
+    """Yield each person once, in the order found."""
+    names = _names(brand)
+    known: set[str] = set()
+    for result in (result for page in pages for result in page.results):
+        address = person_page(result.url)
+        if address is None or address in known:
+            continue
+        seen = _seen(result)
+        if seen is not None and _works_at(seen, names):
+            known.add(address)
+            yield Sighting(
+                full_name=seen.full_name,
+                headline=seen.headline,
+                company=seen.company,
+                linkedin_url=address,
+                location=seen.location,
+                source=Searxng.name,
+            )
+
+
+def _seen(result: Result) -> Seen | None:
+    return read_title(result.title, result.content or "")
+
+
+def _works_at(seen: Seen, names: tuple[str, ...]) -> bool:
+    """Say whether the result names one of *names* as the employer of today.
+
+    The classifier leaves out what a headline marks as past ("ex-Acme"); who names no
+    employer at all was found for another reason.
+    """
+    employers = (classify(seen.headline or "").company, seen.company)
+    return any(names_company(employer, names) for employer in employers if employer)

@@ -1,0 +1,93 @@
+"""SearXNG's JSON search: one question, its results, and the ways there are none."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
+from cs.sources.port import Ended
+from cs.sources.retry_after import retry_after_s
+
+NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
+#: What engines say when they have had enough of the instance (searx/network, searx/search).
+_ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
+
+
+class Result(msgspec.Struct, frozen=True):
+    url: str = ""
+    title: str = ""
+    content: str | None = None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One page of results.
+
+    Attributes:
+        unresponsive_engines: Name and reason of each engine that gave nothing.
+    """
+
+    results: tuple[Result, ...] = ()
+    unresponsive_engines: tuple[Any, ...] = ()
+
+    @property
+    def complaint(self) -> "Refused | None":
+        """Why "no results" means nothing here; ``None`` if it does mean something."""
+        if self.results or not self.unresponsive_engines:
+            return None
+        said = "; ".join(" ".join(map(str, _pair(one))) for one in self.unresponsive_engines)
+        enough = any(word in said.lower() for word in _ENOUGH)
+        ended = Ended.RATE_LIMITED if enough else Ended.FAILED
+        return Refused(ended, f"no search engine answered: {said}")
+
+
+class Refused(Exception):
+    """SearXNG gave no answer; the attributes are those of a `PeopleAnswer`."""
+
+    def __init__(self, ended: Ended, why: str, retry_in_s: float | None = None) -> None:
+        super().__init__(why)
+        self.ended, self.why, self.retry_in_s = ended, why, retry_in_s
+
+
+class SearxngApi:
+    """Asks the instance at *base_url*, which stands without ``/search``."""
+
+    def __init__(self, fetcher: Fetcher, base_url: str, *, now: Callable[[], datetime]) -> None:
+        self._fetcher = fetcher
+        self._url = f"{base_url.rstrip('/')}/search"
+        self._now = now
+
+    async def search(self, text: str) -> Page:
+        """Return the first page of results for *text*.
+
+        Raises:
+            Refused: No answer, or one that is not a page of results.
+        """
+        params = {"q": text, "format": "json", "categories": "general"}
+        try:
+            answer = await self._fetcher.get(self._url, params=params)
+        except (Unreachable, Forbidden) as error:
+            raise Refused(Ended.FAILED, f"SearXNG does not answer: {error}") from error
+        wait_s = retry_after_s(answer.headers, now=self._now())
+        match answer.status:
+            case 200:
+                return _read(answer)
+            case 403:
+                raise Refused(Ended.FAILED, NO_JSON)
+            case 429:
+                raise Refused(Ended.RATE_LIMITED, "SearXNG answers 429", wait_s)
+            case status:
+                raise Refused(Ended.FAILED, f"SearXNG answers {status}", wait_s)
+
+
+def _read(answer: Response) -> Page:
+    try:
+        return msgspec.json.decode(answer.body, type=Page)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        why = f"SearXNG answers something that is not its JSON: {error}"
+        raise Refused(Ended.FAILED, why) from error
+
+
+def _pair(one: object) -> list[object]:
+    return one if isinstance(one, list) else [one]

@@ -1,0 +1,92 @@
+"""Which sources there are: plug-ins, found by entry point.
+
+A distribution offers one with ``[project.entry-points."cs.brand_sources"]`` (or
+``"cs.people_sources"``): a function from `Context` to a source.  docs/sources.md shows one
+whole.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import msgspec
+
+from cs.outside.port import Fetcher
+from cs.sources.port import BrandSource, PeopleSource
+
+BRAND_SOURCES = "cs.brand_sources"
+PEOPLE_SOURCES = "cs.people_sources"
+
+
+class BrokenPlugin(Exception):
+    """A source that is installed and cannot be used; the message names it and says why."""
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What a source may be made from.
+
+    Attributes:
+        trusted: For base URLs from *settings*.
+        guarded: For every address that came from a caller or the web.
+        settings: Texts by name, for example ``searxng_url``; a missing one means not
+            configured, and the source says so when it is asked.
+        now: The time, with its offset.
+    """
+
+    trusted: Fetcher
+    guarded: Fetcher
+    settings: Mapping[str, str] = {}
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+def brand_sources(
+    context: Context, *, plugins: Iterable[EntryPoint] | None = None
+) -> tuple[BrandSource, ...]:
+    """Return every brand source installed, in the order of their entry points' names.
+
+    Raises:
+        BrokenPlugin: One cannot be loaded, made, or has the name of another.
+    """
+    return _made(BRAND_SOURCES, context, plugins)
+
+
+def people_sources(
+    context: Context, *, plugins: Iterable[EntryPoint] | None = None
+) -> tuple[PeopleSource, ...]:
+    """Return every people source installed; otherwise as `brand_sources`."""
+    return _made(PEOPLE_SOURCES, context, plugins)
+
+
+def _made(
+    group: str, context: Context, plugins: Iterable[EntryPoint] | None
+) -> tuple[Any, ...]:
+    installed = entry_points(group=group) if plugins is None else plugins
+    made: dict[str, Any] = {}
+    for plugin in sorted(installed, key=lambda one: one.name):
+        source = _make(group, plugin, context)
+        if source.name in made:
+            raise BrokenPlugin(
+                f"{_told(group, plugin)}: there is a source {source.name!r} already"
+            )
+        made[source.name] = source
+    return tuple(made.values())
+
+
+def _make(group: str, plugin: EntryPoint, context: Context) -> Any:
+    try:
+        source = plugin.load()(context)
+    except Exception as error:
+        raise BrokenPlugin(
+            f"{_told(group, plugin)}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(getattr(source, "name", None), str) or not callable(
+        getattr(source, "find", None)
+    ):
+        raise BrokenPlugin(f"{_told(group, plugin)}: made {source!r}, which is no source")
+    return source
+
+
+def _told(group: str, plugin: EntryPoint) -> str:
+    where = f" of {plugin.dist.name}" if plugin.dist else ""
+    return f"source {plugin.name!r} ({group}, {plugin.value}{where})"

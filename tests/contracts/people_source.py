@@ -1,0 +1,70 @@
+"""What every people source does, whatever it asks."""
+
+from typing import NamedTuple
+
+from cs.domain.contact import BrandFacts
+from cs.sources.port import INCONCLUSIVE, Ended, PeopleSource
+
+
+class Case(NamedTuple):
+    """Sources in the states that the contract speaks of.
+
+    Attributes:
+        source: Works.
+        known: A brand with at least two people there.
+        unknown: One with nobody.
+        broken: The same kind of source, with its outside service in every odd state.
+    """
+
+    source: PeopleSource
+    known: BrandFacts
+    unknown: BrandFacts
+    broken: tuple[PeopleSource, ...]
+
+
+class PeopleSourceContract:
+    """Inherit, and give a fixture ``case``."""
+
+    async def test_people_it_knows_are_told_once_each(self, case: Case) -> None:
+        answer = await case.source.find(case.known, limit=50)
+
+        assert (answer.source, answer.ended) == (case.source.name, Ended.USED)
+        addresses = [person.linkedin_url for person in answer.people if person.linkedin_url]
+        assert len(addresses) == len(set(addresses))
+        assert len(answer.people) >= 2
+
+    async def test_each_person_is_named_and_says_who_saw_them(self, case: Case) -> None:
+        answer = await case.source.find(case.known, limit=50)
+
+        for person in answer.people:
+            assert person.full_name.strip() == person.full_name != ""
+            assert person.source == case.source.name
+            assert person.linkedin_url is None or person.linkedin_url.startswith(
+                "https://www.linkedin.com/in/"
+            )
+
+    async def test_the_limit_is_kept_and_the_first_stay_first(self, case: Case) -> None:
+        everybody = await case.source.find(case.known, limit=50)
+        one = await case.source.find(case.known, limit=1)
+
+        assert one.people == everybody.people[:1]
+
+    async def test_nobody_found_is_no_result(self, case: Case) -> None:
+        answer = await case.source.find(case.unknown, limit=50)
+
+        assert (answer.ended, answer.people) == (Ended.NO_RESULTS, ())
+
+    async def test_asked_twice_it_says_the_same(self, case: Case) -> None:
+        first = await case.source.find(case.known, limit=50)
+        second = await case.source.find(case.known, limit=50)
+
+        assert first == second
+
+    async def test_a_service_out_of_order_is_never_an_empty_answer(self, case: Case) -> None:
+        for source in case.broken:
+            answer = await source.find(case.known, limit=50)
+
+            assert answer.ended in INCONCLUSIVE | {Ended.NOT_CONFIGURED}
+            assert answer.people == ()
+            assert answer.why
+            assert answer.retry_in_s is None or answer.retry_in_s >= 0

@@ -1,0 +1,60 @@
+"""The whole service in memory, and an HTTP client of it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx
+
+from cs.clock import SystemClock
+from cs.eventlog.memory import MemoryEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.operator import NewSecret, Operator
+from cs.projections.store import ViewStore
+from cs.wiring import Running, Tools, memory_bus, projections, running, stages
+
+
+@dataclass
+class Service:
+    running: Running
+    operator: Operator
+
+    async def new_key(self, quota: int = 10) -> NewSecret:
+        return await self.operator.create_key("test", quota)
+
+    def client(self, key: NewSecret) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(self.running.app),
+            base_url="http://service.test/v1",
+            headers={"Authorization": f"Bearer {key.key}"},
+        )
+
+    async def search(self, key: NewSecret, **body: Any) -> httpx.Response:
+        async with self.client(key) as client:
+            return await client.post("/contacts", json={"wait": True, **body})
+
+
+@asynccontextmanager
+async def in_memory(
+    tools: Tools, *, deadline_s: float = 120, ceiling: int | None = None
+) -> AsyncIterator[Service]:
+    clock = SystemClock()
+    keys = MemoryKeyStore()
+    log = MemoryEventLog(keys)
+    views = ViewStore(None, projections())
+    try:
+        async with running(
+            log,
+            keys,
+            views,
+            stages(tools, contacts=25),
+            bus=memory_bus(),
+            clock=clock,
+            deadline=timedelta(seconds=deadline_s),
+            ceiling=ceiling,
+        ) as service:
+            yield Service(service, Operator(service.streams, clock))
+    finally:
+        views.close()

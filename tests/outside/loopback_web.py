@@ -1,0 +1,189 @@
+"""Real HTTP and HTTPS servers on loopback addresses, and a certificate authority."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from cs.outside.port import MailHosts
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as a server heard it."""
+
+    path: str  # with its query
+    headers: Mapping[str, str]  # names in lower case
+
+
+@dataclass
+class Web:
+    """What a server heard, and where it is."""
+
+    address: str
+    port: int
+    asked: list[Asked] = field(default_factory=list)
+    at_once: int = 0
+    most_at_once: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address}:{self.port}"
+
+    def paths(self, *, robots: bool = False) -> list[str]:
+        return [a.path for a in self.asked if robots or a.path != "/robots.txt"]
+
+
+#: Writes one whole answer, status line included.
+Answer = Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serve(
+    answer: Answer,
+    *,
+    address: str = "127.0.0.1",
+    port: int = 0,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncIterator[Web]:
+    """Serve *answer*, one request a connection."""
+    web = Web(address, port)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            first, *lines = head.strip().split("\r\n")
+            headers = dict(line.lower().split(": ", 1) for line in lines)
+            asked = Asked(first.split()[1], headers)
+            web.asked.append(asked)
+            web.at_once += 1
+            web.most_at_once = max(web.most_at_once, web.at_once)
+            try:
+                await answer(asked, writer)
+                await writer.drain()
+            finally:
+                web.at_once -= 1
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # the client hung up
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(talk, address, port, ssl=tls)
+    web.port = server.sockets[0].getsockname()[1]
+    try:
+        yield web
+    finally:
+        server.close()
+
+
+def reply(
+    writer: asyncio.StreamWriter,
+    body: bytes = b"",
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> None:
+    """Write a whole answer."""
+    fields = {"content-length": str(len(body)), "connection": "close"} | dict(headers or {})
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    writer.write(f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode("latin-1") + body)
+
+
+#: A body of HTML, or status, headers and body.
+Page = bytes | tuple[int, Mapping[str, str], bytes]
+
+
+def pages(table: Mapping[str, Page]) -> Answer:
+    """Answer by path; what is not in *table* is a 404."""
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        match table.get(asked.path.partition("?")[0]):
+            case None:
+                reply(writer, b"no such page", status=404)
+            case bytes(body):
+                reply(writer, body, headers={"content-type": "text/html; charset=utf-8"})
+            case (status, headers, body):
+                reply(writer, body, status=status, headers=headers)
+
+    return answer
+
+
+class Zone:
+    """A resolver that knows the names given.
+
+    Several tuples for one name are the answers to one question after the other; the last
+    one stays.
+    """
+
+    def __init__(self, names: Mapping[str, list[tuple[str, ...]]]) -> None:
+        self._names = {name: list(answers) for name, answers in names.items()}
+        self.asked: list[str] = []
+
+    async def addresses(self, host: str) -> tuple[str, ...]:
+        self.asked.append(host)
+        answers = self._names.get(host, [()])
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    async def mail_hosts(self, domain: str) -> MailHosts:
+        raise NotImplementedError(domain)
+
+
+class Authority:
+    """Makes certificates for host names."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Loopback CA")])
+        own = self._certificate(
+            self._name, self._key, x509.BasicConstraints(ca=True, path_length=0)
+        )
+        self.ca_file = folder / "ca.pem"
+        self.ca_file.write_bytes(own.public_bytes(serialization.Encoding.PEM))
+
+    def context(self, *hosts: str) -> ssl.SSLContext:
+        """Return a server's context with one certificate for *hosts*."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        leaf = self._certificate(
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])]),
+            key,
+            x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts]),
+        )
+        pem = self._folder / f"{hosts[0]}.pem"
+        pem.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+            + leaf.public_bytes(serialization.Encoding.PEM)
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pem)
+        return context
+
+    def _certificate(
+        self, name: x509.Name, key: ec.EllipticCurvePrivateKey, extension: x509.ExtensionType
+    ) -> x509.Certificate:
+        now = datetime.now(UTC)
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        return (
+            x509.CertificateBuilder()
+            .subject_name(name)
+            .issuer_name(self._name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(hours=1))
+            .not_valid_after(now + timedelta(days=1))
+            .add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
+            .add_extension(authority, critical=False)
+            .sign(self._key, hashes.SHA256())
+        )

@@ -1,0 +1,524 @@
+import asyncio
+import gzip
+import zlib
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from cs.outside.guard import Guard
+from cs.outside.http import GuardedClient, TrustedClient, user_agent
+from cs.outside.port import Forbidden, Unreachable
+from outside.loopback_web import Answer, Asked, Authority, Page, Web, Zone, pages, reply, serve
+
+LOOPBACK = IPv4Network("127.0.0.0/8")
+WEB = "127.81.0.1"  # allowed in these tests
+PRIVATE = "127.82.0.1"  # not allowed in those about redirects and rebinding
+TIGHT = IPv4Network("127.81.0.0/16")
+
+
+def guarded(
+    web: Web,
+    zone: Zone,
+    *,
+    allowed: IPv4Network = LOOPBACK,
+    total_s: float = 10.0,
+    max_bytes: int = 2 * 1024 * 1024,
+    ca_file: Path | None = None,
+) -> GuardedClient:
+    """A client for which *web* is where http and https are."""
+    return GuardedClient(
+        Guard([allowed], frozenset({web.port})),
+        zone,
+        user_agent="contact-search/test (tests@acme.example)",
+        web_ports=(web.port, web.port),
+        total_s=total_s,
+        max_bytes=max_bytes,
+        ca_file=ca_file,
+    )
+
+
+def zone(**names: str) -> Zone:
+    return Zone({f"{name}.test": [(address,)] for name, address in names.items()})
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("ca"))
+
+
+async def refused(client: GuardedClient | TrustedClient, url: str) -> str:
+    with pytest.raises(Unreachable) as caught:
+        await client.get(url)
+    return caught.value.why
+
+
+def sending(body: bytes, encoding: str) -> Answer:
+    return pages({"/": (200, {"content-encoding": encoding}, body)})
+
+
+# Guarded: names, pins, TLS.
+
+
+async def test_a_page_comes_whole_and_the_name_stays_in_the_request() -> None:
+    async with (
+        serve(pages({"/a": b"<p>Acme"}), address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        answer = await client.get("http://acme.test/a", params={"q": "é"})
+
+    assert (answer.status, answer.body) == (200, b"<p>Acme")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    page = web.asked[-1]
+    assert page.path == "/a?q=%C3%A9"
+    assert page.headers["host"] == "acme.test"
+    assert page.headers["user-agent"].startswith("contact-search/test (tests@")
+
+
+async def test_tls_checks_the_name_although_the_address_is_dialled(
+    authority: Authority,
+) -> None:
+    tls = authority.context("acme.test")
+    names = zone(acme=WEB, other=WEB)
+    async with (
+        serve(pages({"/": b"safe"}), address=WEB, tls=tls) as web,
+        guarded(web, names, ca_file=authority.ca_file) as client,
+        guarded(web, names) as stranger,
+    ):
+        answer = await client.get("https://acme.test/")
+        wrong_name = await refused(client, "https://other.test/")
+        unknown_authority = await refused(stranger, "https://acme.test/")
+
+    assert (answer.body, answer.url) == (b"safe", "https://acme.test/")
+    assert web.asked[-1].headers["host"] == "acme.test"
+    assert (wrong_name, unknown_authority) == ("tls", "tls")
+
+
+async def test_a_host_on_a_closed_address_is_never_dialled() -> None:
+    async with (
+        serve(pages({"/": b"secret"}), address=PRIVATE) as web,
+        guarded(web, zone(acme=PRIVATE), allowed=TIGHT) as client,
+    ):
+        with pytest.raises(Forbidden, match=r"acme\.test"):
+            await client.get("http://acme.test/")
+
+    assert web.asked == []
+
+
+async def test_one_closed_address_among_open_ones_refuses_the_host() -> None:
+    names = Zone({"acme.test": [(WEB, PRIVATE)]})
+    async with (
+        serve(pages({"/": b"page"}), address=WEB) as web,
+        guarded(web, names, allowed=TIGHT) as client,
+    ):
+        with pytest.raises(Forbidden):
+            await client.get("http://acme.test/")
+
+    assert web.asked == []
+
+
+async def test_the_address_judged_is_the_address_dialled_when_dns_rebinds() -> None:
+    # Each question is answered anew: open for robots.txt, closed for the page.
+    names = Zone({"acme.test": [(WEB,), (PRIVATE,)]})
+    async with (
+        serve(pages({"/": b"page"}), address=WEB) as web,
+        serve(pages({"/": b"secret"}), address=PRIVATE, port=web.port) as private,
+        guarded(web, names, allowed=TIGHT) as client,
+    ):
+        with pytest.raises(Forbidden):
+            await client.get("http://acme.test/")
+
+    assert [asked.path for asked in web.asked] == ["/robots.txt"]
+    assert names.asked == ["acme.test", "acme.test"]
+    assert private.asked == []
+
+
+async def test_the_second_address_is_tried_when_the_first_is_down() -> None:
+    names = Zone({"acme.test": [("127.81.9.9", WEB)]})
+    async with (
+        serve(pages({"/": b"page"}), address=WEB) as web,
+        guarded(web, names) as client,
+    ):
+        answer = await client.get("http://acme.test/")
+
+    assert answer.body == b"page"
+
+
+async def test_no_address_and_no_answer_are_told_apart() -> None:
+    class Silent(Zone):
+        async def addresses(self, host: str) -> tuple[str, ...]:
+            raise Unreachable("dns", f"{host}: SERVFAIL")
+
+    async with serve(pages({}), address=WEB) as web:
+        async with guarded(web, Zone({})) as client:
+            missing = await refused(client, "http://acme.test/")
+        async with guarded(web, Silent({})) as client:
+            silent = await refused(client, "http://acme.test/")
+
+    assert (missing, silent) == ("no-host", "dns")
+
+
+async def test_nobody_listening_is_no_connection() -> None:
+    async with serve(pages({}), address=WEB) as web:
+        pass
+    async with guarded(web, zone(acme=WEB)) as client:
+        why = await refused(client, "http://acme.test/")
+
+    assert why == "connect"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://acme.test/",
+        "http://acme.test:22/",
+        "http://jo:pw@acme.test/",
+        "http://10.0.0.1/",
+        "http://[::1]/",
+        "acme.test",
+        "http://acme.test:x/",
+    ],
+)
+async def test_a_url_the_guard_refuses_is_not_fetched(url: str) -> None:
+    async with (
+        serve(pages({"/": b""}), address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        with pytest.raises(Forbidden):
+            await client.get(url)
+
+    assert web.asked == []
+
+
+async def test_an_open_literal_address_is_dialled_without_asking_dns() -> None:
+    names = Zone({})
+    async with (
+        serve(pages({"/": b"page"}), address=WEB) as web,
+        guarded(web, names) as client,
+    ):
+        answer = await client.get(f"http://{WEB}/")
+
+    assert (answer.body, names.asked) == (b"page", [])
+
+
+def test_web_ports_the_guard_would_refuse_are_a_mistake_at_once() -> None:
+    with pytest.raises(ValueError, match="does not open"):
+        GuardedClient(Guard(), Zone({}), user_agent="x", web_ports=(8080, 8443))
+
+
+# Guarded: redirects.
+
+
+def moved(where: str, status: int = 301) -> tuple[int, dict[str, str], bytes]:
+    return status, {"location": where}, b""
+
+
+async def test_three_redirects_are_followed_and_the_last_address_is_told() -> None:
+    table: dict[str, Page] = {
+        "/": moved("/1"),
+        "/1": moved("http://www.acme.test/2", 302),
+        "/2": moved("//acme.test/3#part", 308),
+        "/3": b"here",
+    }
+    async with (
+        serve(pages(table), address=WEB) as web,
+        guarded(web, Zone({"acme.test": [(WEB,)], "www.acme.test": [(WEB,)]})) as client,
+    ):
+        answer = await client.get("http://acme.test/")
+
+    assert (answer.body, answer.url) == (b"here", "http://acme.test/3")
+    assert web.paths() == ["/", "/1", "/2", "/3"]
+
+
+async def test_a_fourth_redirect_is_one_too_many() -> None:
+    async with (
+        serve(pages({"/": moved("/")}), address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        why = await refused(client, "http://acme.test/")
+
+    assert why == "redirects"
+    assert web.paths() == ["/"] * 4
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "http://inside.test/",
+        f"http://{PRIVATE}/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[::ffff:10.0.0.1]/",
+        "http://acme.test:22/",
+        "file:///etc/passwd",
+        "http://jo@acme.test/",
+    ],
+)
+async def test_a_redirect_into_the_closed_is_refused(where: str) -> None:
+    async with (
+        serve(pages({"/": moved(where)}), address=WEB) as web,
+        serve(pages({"/": b"secret"}), address=PRIVATE, port=web.port) as private,
+        guarded(web, zone(acme=WEB, inside=PRIVATE), allowed=TIGHT) as client,
+    ):
+        with pytest.raises(Forbidden):
+            await client.get("http://acme.test/")
+
+    assert private.asked == []
+    assert web.paths() == ["/"]
+
+
+async def test_headers_for_one_host_do_not_reach_the_next() -> None:
+    table: dict[str, Page] = {"/": moved("http://other.test/x"), "/x": b"page"}
+    async with (
+        serve(pages(table), address=WEB) as web,
+        guarded(web, zone(acme=WEB, other=WEB)) as client,
+    ):
+        await client.get("http://acme.test/", headers={"X-Key": "secret"})
+
+    keys = {asked.path: asked.headers.get("x-key") for asked in web.asked}
+    assert keys == {"/robots.txt": None, "/": "secret", "/x": None}
+
+
+# Guarded: limits.
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_body_past_the_limit_is_cut_off(declared: bool) -> None:
+    sent = 0
+
+    async def flood(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        if asked.path == "/robots.txt":
+            return reply(writer, status=404)
+        length = "content-length: 999999999\r\n" if declared else ""
+        writer.write(f"HTTP/1.1 200 OK\r\n{length}\r\n".encode())
+        while not writer.is_closing() and sent < 50_000_000:
+            writer.write(b"x" * 65_536)
+            sent += 65_536
+            await writer.drain()
+        return None
+
+    async with (
+        serve(flood, address=WEB) as web,
+        guarded(web, zone(acme=WEB), max_bytes=100_000) as client,
+    ):
+        why = await refused(client, "http://acme.test/")
+
+    assert why == "too-large"
+    assert sent < 50_000_000
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_small_body_that_unfolds_past_the_limit_is_refused(encoding: str) -> None:
+    bomb = (gzip.compress if encoding == "gzip" else zlib.compress)(b"\0" * 50_000_000)
+    async with (
+        serve(sending(bomb, encoding), address=WEB) as web,
+        guarded(web, zone(acme=WEB), max_bytes=100_000) as client,
+    ):
+        why = await refused(client, "http://acme.test/")
+
+    assert len(bomb) < 100_000
+    assert why == "too-large"
+
+
+def frameless(body: bytes) -> bytes:
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return deflate.compress(body) + deflate.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(b"Acme" * 1000)),
+        ("deflate", zlib.compress(b"Acme" * 1000)),
+        ("deflate", frameless(b"Acme" * 1000)),
+        ("identity", b"Acme" * 1000),
+    ],
+)
+async def test_an_encoded_body_is_unfolded(encoding: str, body: bytes) -> None:
+    async with (
+        serve(sending(body, encoding), address=WEB) as web,
+        guarded(web, zone(acme=WEB), max_bytes=4000) as client,
+    ):
+        answer = await client.get("http://acme.test/")
+
+    assert answer.body == b"Acme" * 1000
+    assert web.asked[-1].headers["accept-encoding"] == "gzip, deflate"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"), [("br", b"x"), ("gzip", b"no gzip at all"), ("gzip, gzip", b"x")]
+)
+async def test_an_encoding_not_asked_for_is_no_answer(encoding: str, body: bytes) -> None:
+    async with (
+        serve(sending(body, encoding), address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        why = await refused(client, "http://acme.test/")
+
+    assert why == "protocol"
+
+
+async def test_a_body_that_drips_runs_out_of_time() -> None:
+    hung_up = asyncio.Event()
+
+    async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/robots.txt":
+            return reply(writer, status=404)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nx")
+        await writer.drain()
+        await hung_up.wait()
+        return None
+
+    async with (
+        serve(drip, address=WEB) as web,
+        guarded(web, zone(acme=WEB), total_s=0.2) as client,
+    ):
+        why = await refused(client, "http://acme.test/")
+        hung_up.set()
+
+    assert why == "timeout"
+
+
+async def test_what_is_not_http_is_no_answer() -> None:
+    async def smtp(_: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.acme.test ESMTP\r\n")
+
+    async with (
+        serve(smtp, address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        why = await refused(client, "http://acme.test/")
+
+    assert why == "protocol"
+
+
+async def test_a_host_is_asked_one_thing_at_a_time_and_hosts_do_not_wait_for_each_other() -> (
+    None
+):
+    both_here = asyncio.Barrier(2)
+
+    async def meet(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path.startswith("/meet"):
+            await both_here.wait()  # passes only when two hosts are asked at once
+        reply(writer, b"page", status=404 if asked.path == "/robots.txt" else 200)
+
+    async with (
+        serve(meet, address=WEB) as web,
+        serve(meet, address="127.81.0.2", port=web.port) as other,
+        guarded(web, zone(acme=WEB, other="127.81.0.2")) as client,
+    ):
+        await asyncio.gather(*(client.get(f"http://acme.test/{n}") for n in range(5)))
+        await asyncio.gather(
+            client.get("http://acme.test/meet"), client.get("http://other.test/meet")
+        )
+
+    assert web.most_at_once == 1
+    assert len(web.paths()) == 6
+    assert other.paths() == ["/meet"]
+
+
+# Guarded: robots.
+
+
+ROBOTS = b"User-agent: *\nDisallow: /private\n\nUser-agent: contact-search\nDisallow: /not-us\n"
+
+
+async def test_robots_txt_is_obeyed_and_read_once() -> None:
+    table: dict[str, Page] = {
+        "/robots.txt": ROBOTS,
+        "/": b"home",
+        "/private": b"p",
+        "/not-us": b"n",
+    }
+    async with (
+        serve(pages(table), address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        home = await client.get("http://acme.test/")
+        others_only = await client.get("http://acme.test/private")
+        ours = await refused(client, "http://acme.test/not-us")
+
+    assert (home.body, others_only.body, ours) == (b"home", b"p", "robots")
+    assert web.paths(robots=True) == ["/robots.txt", "/", "/private"]
+
+
+async def test_a_redirect_does_not_lead_around_robots_txt() -> None:
+    table: dict[str, Page] = {"/robots.txt": ROBOTS, "/": moved("/not-us"), "/not-us": b"n"}
+    async with (
+        serve(pages(table), address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        why = await refused(client, "http://acme.test/")
+
+    assert why == "robots"
+    assert web.paths() == ["/"]
+
+
+# Trusted.
+
+
+async def test_a_configured_address_may_be_private_and_is_asked_directly() -> None:
+    async with (
+        serve(pages({"/search": b"{}"})) as web,
+        TrustedClient(user_agent=user_agent("ops@acme.example")) as client,
+    ):
+        answer = await client.get(
+            f"{web.url}/search", params={"q": "a b"}, headers={"X-Key": "secret"}
+        )
+
+    assert answer.body == b"{}"
+    assert web.paths(robots=True) == ["/search?q=a+b"]
+    assert web.asked[0].headers["x-key"] == "secret"
+    assert web.asked[0].headers["user-agent"].endswith(" (ops@acme.example)")
+
+
+async def test_any_status_is_an_answer_with_its_headers() -> None:
+    table: dict[str, Page] = {"/": (429, {"Retry-After": "7"}, b"slow down")}
+    async with serve(pages(table)) as web, TrustedClient(user_agent="x") as client:
+        answer = await client.get(web.url)
+
+    assert (answer.status, answer.headers["retry-after"]) == (429, "7")
+
+
+async def test_a_redirect_within_the_origin_is_followed_and_one_out_of_it_is_not() -> None:
+    async with serve(pages({"/": b"elsewhere"})) as elsewhere:
+        table: dict[str, Page] = {
+            "/in": moved("/search"),
+            "/search": b"{}",
+            "/out": moved(elsewhere.url),
+        }
+        async with serve(pages(table)) as web, TrustedClient(user_agent="x") as client:
+            inside = await client.get(f"{web.url}/in", headers={"X-Key": "secret"})
+            outside = await refused(client, f"{web.url}/out")
+
+    assert (inside.body, outside) == (b"{}", "redirects")
+    assert elsewhere.asked == []
+
+
+async def test_a_configured_service_is_limited_in_size_and_time_too() -> None:
+    hung_up = asyncio.Event()
+
+    async def stall(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/large":
+            return reply(writer, b"x" * 2000)
+        await hung_up.wait()
+        return None
+
+    async with serve(stall) as web:
+        async with TrustedClient(user_agent="x", max_bytes=1999) as client:
+            large = await refused(client, f"{web.url}/large")
+        async with TrustedClient(user_agent="x", total_s=0.2) as client:
+            slow = await refused(client, f"{web.url}/slow")
+        hung_up.set()
+
+    assert (large, slow) == ("too-large", "timeout")
+
+
+async def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(pages({"/": b"direct"})) as web, serve(pages({})) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("ALL_PROXY", proxy.url)
+        async with TrustedClient(user_agent="x") as client:
+            answer = await client.get(web.url)
+
+    assert (answer.body, proxy.asked) == (b"direct", [])

@@ -1,0 +1,246 @@
+"""The bundled directory: what it knows, what it leaves open, and what it never does."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cs.domain.contact import BrandFacts, Query
+from cs.domain.naming import canonical_domain
+from cs.sources.brand.directory import BundledDirectory
+from cs.sources.port import BrandAnswer, BrandMatch, Ended
+
+Line = dict[str, object]
+Write = Callable[..., BundledDirectory]
+
+HOTELS: tuple[Line, ...] = (
+    {"n": "Canopy", "d": "hilton.com", "q": "Q1"},
+    {"n": "Hilton", "d": "hilton.com", "q": "Q2", "li": "hilton"},
+)
+GAP: tuple[Line, ...] = (
+    {
+        "n": "Gap",
+        "d": "gapinc.com",
+        "a": ["the gap", "Gap Kids"],
+        "x": ["gap.co.jp", "gap.com"],
+        "ig": "gap",
+        "tt": "gap",
+        "li": "gap-inc-",
+        "q": "Q420822",
+    },
+    {"n": "Old Navy", "d": "oldnavy.com", "x": ["gap.com"], "p": "Gap", "q": "Q2735242"},
+)
+DELTAS: tuple[Line, ...] = (
+    {"n": "Delta", "d": "delta.com"},
+    {"n": "Delta", "d": "deltagalil.com"},
+    {"n": "Delta Faucet", "d": "deltafaucet.com"},
+)
+
+
+@pytest.fixture(name="holding")
+def _holding(tmp_path: Path) -> Write:
+    def write(*lines: Line) -> BundledDirectory:
+        file = tmp_path / "directory.jsonl.gz"
+        file.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+        return BundledDirectory(file)
+
+    return write
+
+
+async def ask(
+    directory: BundledDirectory, brand: str | None = None, domain: str | None = None
+) -> BrandAnswer:
+    return await directory.find(Query(brand, domain), None)
+
+
+def told(answer: BrandAnswer) -> list[tuple[str, str | None, float]]:
+    return [(m.facts.name, m.facts.domain, round(m.score, 3)) for m in answer.matches]
+
+
+async def test_a_name_gives_all_that_is_known(holding: Write) -> None:
+    answer = await ask(holding(*GAP), "GAP")
+
+    facts = BrandFacts(
+        name="Gap",
+        domain="gapinc.com",
+        linkedin_company_url="https://www.linkedin.com/company/gap-inc-",
+        instagram="https://www.instagram.com/gap",
+        tiktok="https://www.tiktok.com/@gap",
+        aliases=("the gap", "Gap Kids"),
+        mail_domains=("gapinc.com", "gap.com", "gap.co.jp"),
+    )
+    assert answer == BrandAnswer(
+        source="directory",
+        ended=Ended.USED,
+        matches=(BrandMatch(facts=facts, score=0.9, key="Q420822"),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("brand", "score"),
+    [("old navy", 0.9), ("OldNavy", 0.873), ("Old Navy, Inc.", 0.837), ("Gap Kids", 0.8)],
+)
+async def test_the_further_the_spelling_the_lower_the_score(
+    holding: Write, brand: str, score: float
+) -> None:
+    answer = await ask(holding(*GAP), brand)
+
+    assert [match.score for match in answer.matches] == [pytest.approx(score)]
+
+
+async def test_namesakes_score_alike_and_longer_names_are_none(holding: Write) -> None:
+    answer = await ask(holding(*DELTAS), "Delta")
+
+    assert told(answer) == [("Delta", "delta.com", 0.9), ("Delta", "deltagalil.com", 0.9)]
+
+
+async def test_an_unknown_brand_has_no_results(holding: Write) -> None:
+    for brand, domain in [("Dove", None), (None, "dove.com"), ("Gap", "gap.de")]:
+        answer = await ask(holding(*GAP), brand, domain)
+
+        assert (answer.ended, answer.matches) == (Ended.NO_RESULTS, ())
+
+
+async def test_a_domain_is_its_namesakes_before_its_users(holding: Write) -> None:
+    answer = await ask(holding(*HOTELS), domain="hilton.com")
+
+    assert told(answer) == [("Hilton", "hilton.com", 1.0), ("Canopy", "hilton.com", 0.5)]
+
+
+async def test_another_domain_called_as_the_brand_is_its_own(holding: Write) -> None:
+    answer = await ask(holding(*GAP), domain="gap.com")
+
+    assert told(answer) == [("Gap", "gap.com", 1.0), ("Old Navy", "oldnavy.com", 0.5)]
+
+
+async def test_a_stranger_s_domain_is_not_the_brand_s(holding: Write) -> None:
+    motel: Line = {"n": "Motel 6", "d": "motel6.com", "x": ["stranger.ca", "motel6.ca"]}
+
+    answer = await ask(holding(motel), domain="stranger.ca")
+
+    assert told(answer) == [("Motel 6", "motel6.com", 0.5)]
+    assert answer.matches[0].facts.mail_domains == ("motel6.com", "motel6.ca")
+
+
+async def test_the_only_user_of_a_domain_is_found_by_it(holding: Write) -> None:
+    answer = await ask(holding({"n": "Tommy Hilfiger", "d": "tommy.com"}), domain="tommy.com")
+
+    assert told(answer) == [("Tommy Hilfiger", "tommy.com", 0.9)]
+
+
+async def test_a_subdomain_is_another_site(holding: Write) -> None:
+    assert (await ask(holding(*GAP), domain="oldnavy.gap.com")).ended is Ended.NO_RESULTS
+
+
+async def test_beside_a_domain_a_name_finds_the_brand_of_its_owner(holding: Write) -> None:
+    answer = await ask(holding(*GAP), "Old Navy", "gap.com")
+
+    assert told(answer) == [("Gap", "gap.com", 1.0), ("Old Navy", "oldnavy.com", 1.0)]
+    assert answer.matches[1].facts.mail_domains == ("oldnavy.com", "gap.com", "gapinc.com")
+
+
+async def test_a_parent_is_told_by_the_line_or_by_the_shared_site(holding: Write) -> None:
+    directory = holding(*GAP, *HOTELS)
+
+    parents = [
+        (await ask(directory, brand)).matches[0].facts.parent_company
+        for brand in ("Old Navy", "Canopy", "Hilton", "Gap")
+    ]
+
+    assert parents == ["Gap", "Hilton", None, None]
+
+
+async def test_a_short_alias_counts_only_where_the_site_is_called_so(holding: Write) -> None:
+    directory = holding(
+        {"n": "Custard Insurance Adjusters", "d": "custard.com", "a": ["CIA"]},
+        {"n": "Saint Laurent", "d": "ysl.com", "a": ["YSL"]},
+    )
+
+    assert (await ask(directory, "CIA")).matches == ()
+    assert told(await ask(directory, "ysl")) == [("Saint Laurent", "ysl.com", 0.8)]
+
+
+async def test_known_facts_are_looked_up_by_their_domain(holding: Write) -> None:
+    known = BrandFacts(name="Delta", domain="deltagalil.com")
+
+    answer = await holding(*DELTAS).find(Query(brand="Delta"), known)
+
+    assert told(answer) == [("Delta", "deltagalil.com", 1.0)]
+
+
+async def test_a_page_address_is_quoted(holding: Write) -> None:
+    answer = await ask(
+        holding({"n": "Kuchyně Oresi", "li": "kuchyně-oresi&co"}), "Kuchyně Oresi"
+    )
+
+    page = answer.matches[0].facts.linkedin_company_url
+    assert page == "https://www.linkedin.com/company/kuchyn%C4%9B-oresi&co"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no gzip",
+        gzip.compress(b'{"n": 1}'),
+        gzip.compress(b"\xff"),
+        b"\x1f\x8b\x08\x00cut",
+        gzip.compress(b"")[:10] + b"\xff" * 40,
+    ],
+    ids=["empty", "no gzip", "no entry", "no text", "cut off", "bad block"],
+)
+async def test_an_unreadable_file_is_a_failure_never_an_error(
+    tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "broken.gz"
+    file.write_bytes(content)
+
+    answer = await ask(BundledDirectory(file), "Gap")
+
+    empty = content == b""  # an empty gzip file is an empty directory
+    assert answer.ended is (Ended.NO_RESULTS if empty else Ended.FAILED)
+    assert answer.matches == ()
+
+
+async def test_a_missing_file_is_a_failure_that_says_why(tmp_path: Path) -> None:
+    answer = await ask(BundledDirectory(tmp_path / "none.gz"), "Gap")
+
+    assert answer.ended is Ended.FAILED
+    assert answer.why is not None
+    assert "directory cannot be read" in answer.why
+
+
+async def test_callers_at_once_read_the_file_once(holding: Write) -> None:
+    directory = holding(*GAP)
+
+    loaded = await asyncio.gather(*(asyncio.to_thread(directory.load) for _ in range(8)))
+
+    assert len({id(entries) for entries in loaded}) == 1
+
+
+async def test_the_bundled_file_is_whole_and_canonical() -> None:
+    entries = BundledDirectory().load()
+
+    domains = {domain for entry in entries for domain in entry.domains}
+    assert len(entries) == 13_821
+    assert all(canonical_domain(domain) == domain for domain in domains)
+    assert not {"bank.in", "com.ru"} & domains
+
+
+@pytest.mark.parametrize(
+    ("brand", "domain", "first"),
+    [
+        ("nike inc", None, ("Nike", "nike.com")),
+        ("Old Navy", "gap.com", ("Old Navy", "oldnavy.com")),
+        (None, "sephora.fr", ("Sephora", "sephora.fr")),
+    ],
+)
+async def test_the_bundled_file_answers(
+    brand: str | None, domain: str | None, first: tuple[str, str]
+) -> None:
+    answer = await ask(BundledDirectory(), brand, domain)
+
+    assert first in {(m.facts.name, m.facts.domain) for m in answer.matches if m.score > 0.8}
