@@ -1,5 +1,8 @@
 """The `cs` command."""
 
+from cs.cli.app import main
 
-def main() -> None:
-    raise SystemExit("not yet")
+__all__ = ["main"]
+
+if __name__ == "__main__":
+    main()

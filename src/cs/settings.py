@@ -52,7 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     # Who it is to mail servers.
     smtp_port: Port = 25
-    smtp_helo: str = "localhost.localdomain"
+    smtp_helo: str | None = None  # our host name there; None: this machine's own
     smtp_mail_from: str = ""  # empty: the null sender <>
 
     def __post_init__(self) -> None:

@@ -1,9 +1,14 @@
 """Builds every object from settings: the one module that names concrete classes."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from ipaddress import ip_network
+from pathlib import Path
+from sqlite3 import DatabaseError
+from typing import TypeVar
 
 import msgspec
 from starlette.types import ASGIApp
@@ -16,10 +21,18 @@ from cs.api.routes import HOLD, Api
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
-from cs.clock import Clock
+from cs.clock import Clock, SystemClock
+from cs.data_folder import DataFolder, DataFolderError
+from cs.domain.service import World
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
+from cs.keystore.sqlite import SqliteKeyStore, WrongMasterKey, master_key
+from cs.operator import Operator
+from cs.outside.guard import Guard
+from cs.outside.http import GuardedClient, TrustedClient, user_agent
+from cs.outside.resolver import DnsResolver
 from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.process_manager import GROUP, ProcessManager
@@ -36,8 +49,20 @@ from cs.projections.runner import ViewRunner
 from cs.projections.searches import Searches
 from cs.projections.store import ViewStore
 from cs.projections.usage import Usage
+from cs.sandbox.run import open_sandbox
+from cs.sandbox.shapes import World as SandboxWorld
+from cs.settings import BadSettings, Settings
 from cs.sources.port import BrandSource, PeopleSource
+from cs.sources.registry import BrokenPlugin, brand_sources, people_sources
+from cs.sources.registry import Context as SourceContext
 from cs.verifiers.port import Verifier
+from cs.verifiers.registry import BrokenVerifier, Setting, UnknownVerifier, discover
+from cs.verifiers.registry import Context as VerifierContext
+
+S = TypeVar("S", BrandSource, PeopleSource)
+
+#: Of one DNS question, retries included.
+DNS_TIMEOUT_S = 5.0
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -52,7 +77,15 @@ def projections() -> Sequence[Projection]:
     return (Searches(), Usage(), Brands())
 
 
-class Running(msgspec.Struct, frozen=True):
+class Data(msgspec.Struct, frozen=True):
+    """What a data folder holds, open."""
+
+    log: SqliteEventLog
+    keys: SqliteKeyStore
+    views: ViewStore
+
+
+class RunningService(msgspec.Struct, frozen=True):
     """A service that runs: its parts, for whoever serves or tests it."""
 
     app: ASGIApp
@@ -90,7 +123,7 @@ async def running(
     deadline: timedelta,
     ceiling: int | None = None,
     hold: timedelta = HOLD,
-) -> AsyncIterator[Running]:
+) -> AsyncIterator[RunningService]:
     """Run every role in this process until left."""
     streams = Streams(log)
     runner = ViewRunner(log, views, keys)
@@ -115,6 +148,150 @@ async def running(
             *(tasks.create_task(Runner(s, bus, clock).run(), name=s.name) for s in work),
             tasks.create_task(manager.run(), name="process-manager"),
         ]
-        yield Running(build(api), api, streams, reading, health)
+        yield RunningService(build(api), api, streams, reading, health)
         for role in roles:
             role.cancel()
+
+
+@asynccontextmanager
+async def outside(settings: Settings) -> AsyncIterator[Tools]:
+    """Open the clients to the outside world and what asks with them.
+
+    Raises:
+        BadSettings: A source or verifier that is named is not there, or cannot be used.
+    """
+    clock = SystemClock()
+    resolver = DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S)
+    networks = [ip_network(network) for network in settings.allow_networks]
+    guard = Guard(networks, frozenset(settings.web_ports))
+    agent = user_agent(settings.contact)
+    ca_file = settings.ca_file
+    async with (
+        TrustedClient(user_agent=agent, ca_file=ca_file) as trusted,
+        GuardedClient(
+            guard, resolver, user_agent=agent, web_ports=settings.web_ports, ca_file=ca_file
+        ) as guarded,
+    ):
+        urls = {"wikidata_url": settings.wikidata_url, "searxng_url": settings.searxng_url}
+        context = SourceContext(
+            trusted=trusted,
+            guarded=guarded,
+            settings={name: url for name, url in urls.items() if url is not None},
+            now=clock.now,
+        )
+        smtp: dict[str, Setting] = {
+            "helo": settings.smtp_helo or socket.getfqdn(),
+            "mail_from": settings.smtp_mail_from,
+            "port": settings.smtp_port,
+        }
+        try:
+            verifiers = discover(
+                lambda name: VerifierContext(
+                    settings=smtp if name == "smtp" else {},
+                    resolver=resolver,
+                    guard=guard,
+                    fetcher=trusted,
+                    now=clock.now,
+                    monotonic=clock.monotonic,
+                ),
+                enabled=settings.verifiers,
+            )
+            yield Tools(
+                _enabled("brand_sources", brand_sources(context), settings.brand_sources),
+                _enabled("people_sources", people_sources(context), settings.people_sources),
+                verifiers,
+            )
+        except (BrokenPlugin, BrokenVerifier, UnknownVerifier) as error:
+            raise BadSettings(str(error)) from error
+
+
+@asynccontextmanager
+async def opened(folder: DataFolder) -> AsyncIterator[Data]:
+    """Open what is in *folder*, beside a running service or without one.
+
+    Raises:
+        DataFolderError: It is damaged, or the keys are not those of the log.
+    """
+    try:
+        keys = SqliteKeyStore(folder.data_keys, master_key(folder.master_key))
+        log = SqliteEventLog(folder.log, keys)
+        views = ViewStore(folder.views, projections())
+    except (WrongMasterKey, DatabaseError, OSError) as error:
+        raise DataFolderError(f"the data in {folder.path} cannot be opened: {error}") from error
+    async with keys, log:
+        try:
+            yield Data(log, keys, views)
+        finally:
+            views.close()
+
+
+@asynccontextmanager
+async def embedded(
+    settings: Settings, tools: Tools, world: World
+) -> AsyncIterator[RunningService]:
+    """Run the whole service in this process on the settings' data folder.
+
+    Raises:
+        DataFolderError: The folder cannot be used.
+        Refusal: ``other-world``: the data belongs to the other world.
+    """
+    folder = DataFolder(settings.data_dir)
+    with folder.held():
+        async with opened(folder) as data:
+            clock = SystemClock()
+            await Operator(Streams(data.log), clock).choose_world(world)
+            async with running(
+                data.log,
+                data.keys,
+                data.views,
+                stages(tools, contacts=settings.contacts),
+                bus=memory_bus(),
+                clock=clock,
+                deadline=timedelta(seconds=settings.lookup_deadline_s),
+                ceiling=settings.lookups_per_day,
+            ) as service:
+                yield service
+
+
+@asynccontextmanager
+async def sandboxed(
+    settings: Settings, world: SandboxWorld, folder: Path
+) -> AsyncIterator[Settings]:
+    """Run *world* until left; yield *settings* pointed at it."""
+    async with open_sandbox(world, folder=folder) as addresses:
+        yield msgspec.structs.replace(
+            settings,
+            # The bundled directory tells of the real world; here it would mislead.
+            brand_sources=("wikidata", "website"),
+            people_sources=("searxng",),
+            wikidata_url=addresses.wikidata_url,
+            searxng_url=addresses.searxng_url,
+            dns=addresses.dns,
+            smtp_port=addresses.smtp_port,
+            smtp_helo="contact-search.sandbox.test",
+            smtp_mail_from="probe@contact-search.sandbox.test",
+            web_ports=addresses.web_ports,
+            ca_file=addresses.ca_file,
+            allow_networks=addresses.allow_networks,
+        )
+
+
+def _enabled(setting: str, sources: Sequence[S], names: Sequence[str] | None) -> Sequence[S]:
+    """Return those of *sources* that *names* names, in that order; all without names."""
+    if names is None:
+        return sources
+    by_name = {source.name: source for source in sources}
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        installed = ", ".join(by_name)
+        raise BadSettings(f"{setting}: {missing[0]!r} is not installed; there are {installed}")
+    return [by_name[name] for name in names]
+
+
+def _nameserver(dns: str | None) -> tuple[str, int] | None:
+    if dns is None:
+        return None
+    host, _, port = dns.rpartition(":")
+    if not host or not port.isdecimal():
+        raise BadSettings(f"dns: {dns!r} is not host:port, for example 127.0.0.1:53")
+    return host.strip("[]"), int(port)

@@ -1,6 +1,7 @@
 """The Search record, spliced from what is stored ready to send."""
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.admission import RETRY_AFTER
 from cs.projections.reading import Found
@@ -32,3 +33,9 @@ def search_body(found: Found) -> bytes:
 def poll_url(search: str) -> str:
     """Return the path of *search*, literally as SPEC.md has it (CONTRACT.md S14)."""
     return f"/v1/searches/{search}"
+
+
+def as_running(found: Found) -> Found:
+    """Return *found* as it was when it was admitted."""
+    row = replace(found.row, status="running", reason=None)
+    return replace(found, row=row, body=None)

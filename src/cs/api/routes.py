@@ -13,7 +13,7 @@ from cs.api.body import read_contacts
 from cs.api.errors import ApiError, json_response, whole_seconds
 from cs.api.key_ring import KeyRing
 from cs.api.limits import CHECKS_PER_MINUTE, Checks, daily_headers, hit_headers
-from cs.api.record import POLL_S, poll_url, search_body, usage_body
+from cs.api.record import POLL_S, as_running, poll_url, search_body, usage_body
 from cs.clock import Clock
 from cs.domain.key import Key
 from cs.domain.refusal import Refusal
@@ -24,6 +24,10 @@ from cs.projections.reading import Found, Reading
 HOLD = timedelta(seconds=85)
 #: Calls held at once in this process; beyond it a call is answered 202 at once.
 HOLDS = 5_000
+
+
+#: Admissions of a live search: without ``wait`` the answer is 202 (SPEC.md section 3).
+_LIVE = frozenset({"started", "joined", "repeated"})
 
 
 @dataclass
@@ -56,6 +60,10 @@ class Api:
             if not self.key_ring.opens(request.state.secret_hash, key_id):
                 raise unauthorized(sent=True)
         found = await self._found(admitted, key_id)
+        if not asked.wait and admitted.admission.kind in _LIVE:
+            found = as_running(
+                found
+            )  # it may have ended meanwhile; the answer is 202 all the same
         return await self._answer(found, key_id)
 
     async def get_search(self, request: Request) -> Response:

@@ -1,8 +1,8 @@
 """The words that tell the families of roles apart, in the languages people use.
 
 All are looked for in folded words with single spaces: lower case, without accents,
-hyphens gone, ``&`` and ``+`` read as "and", commas and slashes words of their own.  A table named ``NOT_...`` is taken
-out of the text before its family is looked for.
+hyphens gone, ``&`` and ``+`` read as "and", commas and slashes words of their own.
+A table named ``NOT_...`` is taken out of the text before its family is looked for.
 """
 
 import re
@@ -87,7 +87,7 @@ NOT_SOCIAL = Phrases(
     bienestar_social desarrollo_social impacto_social integrador*_social economia_social
     assistente_social* assistenza_social* servico*_social desenvolvimento_social
     comunicacao_social assistencia_social psicolog*_social ciencias_sociales agente_social
-    assistant_social travail* assistante_sociale educateur_social medico_social
+    assistant_social travail*_social assistante_sociale educateur_social medico_social
     dialogue_social droit_social bilan_social developpement_social logement_social lien_social
     gestionnaire_social impact_social proyecto*_social projeto*_social politic*_social
     previdencia_social seguridad_social inclusion_social mediador*_social segretari*_social
@@ -124,9 +124,10 @@ OTHER_COMMUNITY = Phrases(
 
 PARTNERSHIPS = Phrases(
     """
-    partnership partnerships co_marketing partenariat* partnerschaft* *partnerschaften
+    partnership partnerships co_marketing partnershipmanager*
+    partenariat* partnerschaft* *partnerschaften
     parceria parcerias partnerstw* partnerskap* partnerskab* sponsor_manager
-    sponsor_relations sponsors sponsorship sponsorships sponsoring *sponsoring sponsoringu
+    sponsor_relations sponsors sponsorship sponsorships sponsoring *sponsoring sponsring sponsoringu
     sponsorizzazion* sponsorowan* sponzor* patrocinio* patrocini patrocinador* sponsorluk*
     sponsorointi collaboration collaborations collab collabs colaboracion* colaborac*
     collaborazion* kooperation* *kooperationen samenwerking* samarbet* samarbejd*
@@ -219,7 +220,8 @@ NO_BRAND_WORK = Phrases(
 OTHER_WORK = Phrases(
     """
     recruiter recruiters recruiting recruitment talent_acquisition headhunter sourcer
-    personalreferent* personalvermittl* talent_manager talent_management talent_agent
+    personalreferent* personalvermittl* talent_manager talent_management
+    business_partner talent_agent
     talent_agency artist_manager agent_artistique booking_agent literary_agent talentmanager*
     engineer engineers engineering developer software_* entwickler* ingenieur* ingeniero*
     product_manager product_management product_director head_of_product product_lead
@@ -255,14 +257,15 @@ CREATOR_HIMSELF = re.compile(
     r"creatrice de contenu|createur|creatrice|creador de contenido|creadora de contenido|"
     r"criador de conteudo|criadora de conteudo|content creator|blogger|bloggerin|vlogger|"
     r"streamer|youtuber|youtuberin|tiktoker|instagrammer|model|podcaster|kol|koc|"
-    r"twitch partner|brand ambassador|markenbotschafter|markenbotschafterin|icerik ureticisi|"
+    r"twitch partner|ambassador|ambassadeur|ambassadrice|ambassadeur de marque|"
+    r"ambassadrice de marque|embajador de marca|embajadora de marca|markenbotschafter|markenbotschafterin|icerik ureticisi|"
     r"創作者|インフルエンサー|クリエイター|ユーチューバー|인플루언서|크리에이터|유튜버|网红|博主|"
     r"блогер|инфлюенсер)$"
 )
 
 FOUNDER = Phrases(
     """
-    founder founders cofounder ceo owner co_owner founding_partner fondateur* fondatrice*
+    founder founders cofounder ceo chief_executive chief_executive_officer owner co_owner founding_partner fondateur* fondatrice*
     cofondat* fundador* cofundador* fondatore* grunder grunderin mitgrunder* inhaber*
     geschaftsfuhr* oprichter* medeoprichter* eigenaar* eigenaresse grundare medgrundare
     grundlaegger* medgrundlaegger* zalozyciel* wspolzalozyciel* wlasciciel* kurucu*

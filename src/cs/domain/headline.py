@@ -52,6 +52,7 @@ class _Item(msgspec.Struct, frozen=True):
     text: str
     company: str | None = None
     joint: str = ""
+    is_loose: bool = False  # the company stood in a comma list: it may be a scope
 
 
 _NETWORK = re.compile(
@@ -71,7 +72,7 @@ def read(headline: str) -> Reading:
     found = parts(titled)
     if titled != headline.strip()[:4_000] and len(found) > 1 and _may_be_person(found[0].text):
         found = found[1:]
-    items = _joined([item for part in found for item in _items(part)])
+    items = _worked(_joined([item for part in found for item in _items(part)]))
     claims = tuple(
         Claim(item.text, item.company or _beside(items, n))
         for n, item in enumerate(items)
@@ -108,10 +109,11 @@ def _role_items(text: str, company: str | None, joint: str) -> list[_Item]:
     if kind is _Kind.ROLE:
         if not (company or employer):
             employer, role = split_firm(role)
-        return [_Item(kind, role, company or employer, joint)]
+            return [_Item(kind, role, employer, joint)]
+        return [_Item(kind, role, company or employer, joint, is_loose=company is None)]
     if kind is _Kind.NAME and employer:
         return [_Item(kind, text, None, joint)]
-    return [_Item(kind, role, company, joint)]
+    return [_Item(kind, role, company or employer, joint)]
 
 
 def _survives(text: str) -> bool:
@@ -144,6 +146,17 @@ def _kind(text: str, *, marked: bool) -> _Kind:
     return _Kind.NOTHING
 
 
+def _worked(items: list[_Item]) -> list[_Item]:
+    """Take "Partnerships | Acme" for a role without a level: one line of work, one firm."""
+    kinds = [item.kind for item in items]
+    if _Kind.ROLE in kinds or kinds.count(_Kind.TOPIC) != 1:
+        return items
+    topic = kinds.index(_Kind.TOPIC)
+    if kinds[topic + 1 :] != [_Kind.NAME]:
+        return items
+    return [_Item(_Kind.ROLE, items[topic].text, items[topic + 1].text)]
+
+
 def _joined(items: list[_Item]) -> list[_Item]:
     """Join "Director - Influencer Marketing" and its like into one role."""
     joined: list[_Item] = []
@@ -156,7 +169,14 @@ def _joined(items: list[_Item]) -> list[_Item]:
             _Kind.ROLE, f"{last.text}, {item.text}", last.company or item.company, last.joint
         )
         joined[-1] = role
-    return joined
+    return [_settled(item, joined[n + 1 : n + 2]) for n, item in enumerate(joined)]
+
+
+def _settled(item: _Item, following: list[_Item]) -> _Item:
+    """Take "Cheerios" of "Brand Manager, Cheerios | General Mills" for a scope."""
+    if item.is_loose and following and following[0].kind is _Kind.NAME:
+        return _Item(item.kind, f"{item.text}, {item.company}", None, item.joint)
+    return item
 
 
 def _belongs(last: _Item, item: _Item) -> bool:
@@ -167,13 +187,9 @@ def _belongs(last: _Item, item: _Item) -> bool:
         return False
     if last.kind is not _Kind.ROLE or not is_scope(item.text) or item.text.isupper():
         return False
-    if item.kind is _Kind.ROLE and not _levelled(item.text) and item.company:
-        return is_bare(last.text)
-    if item.kind is not _Kind.TOPIC:
+    if item.kind is not _Kind.TOPIC and (_levelled(item.text) or not item.company):
         return False
-    if item.joint == "-":
-        return family_of(last.text) is Family.OTHER and _levelled(last.text)
-    return is_bare(last.text)
+    return is_bare(last.text) or (item.joint == "-" and family_of(last.text) is Family.OTHER)
 
 
 def _beside(items: list[_Item], n: int) -> str | None:

@@ -1,6 +1,7 @@
 """Where a role ends and its employer begins, within one part of a headline."""
 
 import re
+from itertools import islice
 
 from cs.domain import headline_words as words
 from cs.domain.plain_text import flat
@@ -56,13 +57,13 @@ def _cut(company: str) -> str:
 
 def _perhaps_at(text: str) -> tuple[str, str | None]:
     """As `split_at`, for little words that also stand within titles."""
-    hits = list(words.PERHAPS_AT.finditer(text))
+    hits = list(islice(words.PERHAPS_AT.finditer(text), 8))
     for hit in sorted(hits, key=lambda hit: hit["little"] in _OF):
         role, firm = text[: hit.start()], text[hit.end() :].strip()
         if is_bare(role) or not (_levelled(role) or words.CALLING.found(flat(role))):
             continue
-        if is_place(firm):
-            if hit["little"] in {"in", "en", "em", "w"}:
+        if is_place(firm) or hit["little"] == "in":
+            if hit["little"] in {"in", "en", "em", "w"} and not is_work(firm):
                 return role, None
         elif looks_like_a_name(firm) and not is_work(firm):
             return role, firm

@@ -3,6 +3,7 @@
 import re
 
 from cs.domain import headline_words as words
+from cs.domain.family_words import FOUNDER
 from cs.domain.headline_employer import LEGAL, is_work
 from cs.domain.plain_text import flat
 from cs.domain.role_family import Family, family_named, is_creator
@@ -22,7 +23,10 @@ def by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
             continue
         if words.FILLER.found(flat(piece)) or words.NO_ROLE.found(flat(piece)):
             break
-        if is_firm(piece) and not is_scope(piece) and not marked:
+        leads_firm = (
+            FOUNDER.found(flat(kept[0])) and not _levelled(piece) and not is_place(piece)
+        )
+        if not marked and ((is_firm(piece) and not is_scope(piece)) or leads_firm):
             company = piece
             break
         if marked or is_scope(piece) or is_place(piece) or _levelled(piece):

@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from cs.domain import headline_words as words
+from cs.domain.family_words import OTHER_PARTNERS
 from cs.domain.plain_text import flat, plain
 from cs.domain.role_family import Family, family_named
 
@@ -37,7 +38,7 @@ _BRACKETS = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 _ENDING = re.compile(r"[^\W\d]{1,5}")
 _QUOTED = re.compile(r"[“\"«„][^“”\"«»„]{0,120}[”\"»“]")
 _HASHTAG = re.compile(r"(?<!\w)#\w+")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\w+", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|(?<!\S)[^\s@]{1,64}@[^\s@]+\.\w+", re.IGNORECASE)
 _YEAR_GAP = re.compile(r"((?:19|20)\d\d)\s?[-–—]\s?(?=(?:19|20)?\d\d\b)")
 _EDGES = " \t,;:.·-–—|/*_~!?&+"
 
@@ -75,7 +76,8 @@ def _bracketed(hit: re.Match[str]) -> str:
 
 
 def _names_work(text: str) -> bool:
-    return family_named(text) is not Family.OTHER and not any(map(str.isdigit, text))
+    named = family_named(text) is not Family.OTHER or OTHER_PARTNERS.found(flat(text))
+    return named and not any(map(str.isdigit, text))
 
 
 def _split(text: str) -> list[tuple[str, str]]:

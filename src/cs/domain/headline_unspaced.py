@@ -4,6 +4,7 @@ import re
 
 from cs.domain import family_words, role_level, scope_words
 from cs.domain.plain_text import folded
+from cs.domain.role_family import Family, family_named, is_creator
 
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _TABLES = (
@@ -16,6 +17,10 @@ _TABLES = (
     scope_words.PLACE,
 )
 _LOOSE = " 　,、:・-/"
+
+
+def _is_trade(text: str) -> bool:
+    return family_named(text) is not Family.OTHER or scope_words.is_scope(text)
 
 
 def split_firm(role: str) -> tuple[str | None, str]:
@@ -33,6 +38,6 @@ def split_firm(role: str) -> tuple[str | None, str]:
         return None, role
     start = min((at for table in _TABLES if (at := table.first(text)) is not None), default=0)
     firm = role[:start].strip(_LOOSE)
-    if len(firm) < 2 or not role[start:]:
+    if len(firm) < 2 or not role[start:] or is_creator(role) or _is_trade(firm):
         return None, role
     return firm, role[start:].strip(_LOOSE)

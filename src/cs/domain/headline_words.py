@@ -30,7 +30,8 @@ NOW = re.compile(
     r"(?<!\w)(?:now|currently|current|today|presently|turned|aktuell|derzeit|heute|jetzt|"
     r"actuellement|maintenant|aujourd'hui|actualmente|actual|ahora|hoy|atualmente|atual|agora|"
     r"hoje|attualmente|ora|oggi|momenteel|nu|tegenwoordig|nuvarande|nuværende|nykyinen|"
-    r"obecnie|teraz|nyní|aktuálně|şu an|şimdi|halen|jelenleg|сейчас|ныне)(?!\w)[\s::]*(?:als\s|as\s)?"
+    r"obecnie|teraz|nyní|aktuálně|şu an|şimdi|halen|jelenleg|сейчас|ныне)(?!\w)[\s::]*"
+    r"(?:als\s|as\s)?"
     r"|(?:^|(?<=[\s/、,(|]))(?:現職|現在|現(?=\w)|现任|现)[\s::]*"
     r"|(?:^|(?<=[\s/,(|]))(?:현재|현(?=\s))[\s::)]*",
     re.IGNORECASE,
@@ -55,7 +56,8 @@ WISH = re.compile(
 TAGLINE = re.compile(
     r"^(?:i(?!\sam|'m)[\s']|we\s|we're|my\s|let's|helping|help|helps|building|connecting|creating|making|"
     r"driving|growing|turning|empowering|telling|bringing|scaling|transforming|inspiring|"
-    r"passionate (?:about|for)|passion for|obsessed|lover|love|loves|believer|fan of|on a mission|"
+    r"passionate (?:about|for)|passion for|obsessed|lover|love|loves|believer|fan of|"
+    r"on a mission|"
     r"making|proud|sharing|talking|writing about|ask me|dm\b|dms\b|follow|views|opinions|all "
     r"views|tweets|using|where|when|because|why|how|if|what|award|awards|winner|named|"
     r"recogni[sz]ed|recipient|best-selling|bestselling|author|host of|featured|as seen|top\s\d|"
@@ -75,13 +77,13 @@ NO_ROLE = Phrases(
     """
     certified certificate certification certifie certifiee zertifiziert* certificad*
     certificato award awards winner nominee finalist of_the_year mba bba bsc ba msc phd
-    emba student students student_of studies studying graduate graduated alumnus alumna
+    emba student students student_of studying graduate graduated alumnus alumna
     alumni degree bachelor bachelors master masters diploma etudiant* diplome* studentin
     studierende* absolvent* estudiante* estudante* studente studentessa universitari*
     class_of enthusiast enthusiaste geek nerd junkie addict aficionado lover mom mum mama
     dad papa mother father wife husband storyteller builder guru ninja maven evangelist
     wizard dreamer thinker foodie traveler traveller runner marathoner yogi vegan she_her
-    he_him they_them followers connections newsletter podcast fluent bilingual trilingual
+    he_him they_them followers connections newsletter fluent bilingual trilingual
     polyglot forbes tedx changemaker problem_solver people_person marketer_at_heart
     multilingual cat_person dog_person introvert extrovert
     """,
@@ -112,7 +114,7 @@ CALLING = Phrases(
     selbstandig* freiberufler* independant* autonomo autonoma zzp* publicist agent agente
     secretary receptionist host hostess promoter communicator comunicador* publicitari*
     disenador* graphiste redactor* photographe fotograf* fotografo fotografa travailleur*
-    trabajador* assistente_social assistente_sociale homemaker journaliste traductor* makler*
+    trabajador* educador* educateur* educatrice* assistente_social assistente_sociale homemaker journaliste traductor* makler*
     """,
     """
     デザイナー エンジニア ライター フリーランス ソーシャルワーカー 디자이너 개발자 프리랜서
@@ -128,7 +130,8 @@ AT = re.compile(
 #: As written.  What follows is the employer if it is a name and no line of work.
 PERHAPS_AT = re.compile(
     r"\s(?P<little>en|em|na|no|nas|nos|in|w|we|ve|for|with|für|pour|para|por|per|au|aux|på|i|u|v|в|"
-    r"в компании|de|da|do|di|du|del|della|dell'|dello|von|van)\s(?:the\s|la\s|el\s|le\s|der\s)?(?=[^\W\d_a-zà-ÿ]|\d)"
+    r"в компании|de|da|do|di|du|del|della|dell'|dello|von|van)\s"
+    r"(?:the\s|la\s|el\s|le\s|der\s)?(?=[^\W\d_a-zà-ÿ]|\d|[a-z]+[A-Z])"
 )
 #: As written.  Turkish and Japanese put it after the employer.
 AT_AFTER = re.compile(

@@ -40,6 +40,7 @@ from cs.domain.contact import (
 )
 from cs.domain.key import Outcome
 from cs.domain.mailbox import DEFINITE, DomainFacts, Verdict
+from cs.domain.person_name import split_name
 from cs.domain.ranking import rank
 from cs.domain.stage_work import (
     Alive,
@@ -104,6 +105,7 @@ class Lookup(msgspec.Struct, frozen=True):
     ranked: tuple[Ranked, ...] | None = None
     checked: tuple[Checked, ...] = ()
     answered: bool = False  # some verifier got some reply
+    unanswered: bool = False  # some verifier was asked and got none
     open: tuple[Open, ...] = ()
 
     def find(self, stage: StageName, item: str) -> Open | None:
@@ -317,7 +319,7 @@ def _nobody(state: Lookup) -> Outcome:
 
 
 def _after_verification(state: Lookup) -> Outcome:
-    return "no_emails" if state.answered else "error"
+    return "error" if state.unanswered and not state.answered else "no_emails"
 
 
 def _finish(state: Lookup, otherwise: Outcome, at: datetime) -> LookupFinished:
@@ -453,12 +455,13 @@ def _new_people(state: Lookup, seen: Sequence[Sighting]) -> tuple[Person, ...]:
         if identity in known or len(state.people) + len(new) >= PEOPLE:
             continue
         known.add(identity)
+        first, last = split_name(sighting.full_name)
         new.append(
             Person(
                 person=f"p{len(state.people) + len(new) + 1}",
                 full_name=sighting.full_name,
-                first_name=sighting.first_name,
-                last_name=sighting.last_name,
+                first_name=sighting.first_name or first,
+                last_name=sighting.last_name or last,
                 headline=sighting.headline,
                 company=sighting.company,
                 linkedin_url=sighting.linkedin_url,
@@ -498,8 +501,10 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             before = state.find(stage, item)
             if before is None:
                 return state
+            if retry_at is None and stage == "verification":
+                return replace(state, unanswered=True)  # its mail domain is closed next
             if retry_at is None:
-                return state if stage == "verification" else _without_open(state, stage, item)
+                return _without_open(state, stage, item)
             return _with_open(state, replace(before, retry_at=retry_at))
         case BrandResolved(brand=brand):
             return replace(_without_open(state, "brand-resolution"), brand=brand)
@@ -512,8 +517,14 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             return replace(_without_open(state, "ranking"), ranked=ranked)
         case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
             answered = state.answered or any(e.answered for e in checked.evidence)
+            unanswered = state.unanswered or any(not e.answered for e in checked.evidence)
             light = replace(checked, evidence=())
-            return replace(state, checked=(*state.checked, light), answered=answered)
+            return replace(
+                state,
+                checked=(*state.checked, light),
+                answered=answered,
+                unanswered=unanswered,
+            )
         case MailDomainChecked(mail_domain=mail_domain):
             return _without_open(state, "verification", mail_domain)
         case LookupStarted() | LookupFinished() | BrandForgotten():

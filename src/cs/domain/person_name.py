@@ -16,8 +16,8 @@ _DEGREES = word_set(
     "cipd acca aca ca rn dds edd apr digm dipm b.a m.a b.sc m.sc m.b.a llc"
 )
 _PARTICLES = word_set(
-    "van von der den de del della di da do dos das du la le el al bin bint ibn ben ter ten te zu "
-    "zur zum af av mac st saint san santa dalla dello degli lo op vom ap abu ould"
+    "van von der den de del della di da do dos das du la le el al bin bint ibn ben ter ten te "
+    "zu zur zum af av mac st saint san santa dalla dello degli lo op vom ap abu ould"
 )
 #: Between two family names: "Ortega y Gasset".
 _AND = frozenset({"y", "e", "i"})

@@ -19,7 +19,13 @@ _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
 _ACCENT = re.compile("[\u0300-\u036f]")
+_EAST_ASIAN = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_SCRIPTS = re.compile(rf"(?<=[a-z0-9])(?={_EAST_ASIAN})|(?<={_EAST_ASIAN})(?=[a-z0-9])")
 _NOT_WORD = re.compile(r"[\W_]+")
+
+
+#: Letters in black squares and circles, which NFKC leaves as they are.
+_BOXED = {first + n: ord("A") + n for first in (0x1F150, 0x1F170) for n in range(26)}
 
 
 def plain(text: str) -> str:
@@ -32,7 +38,7 @@ def plain(text: str) -> str:
     'Head of Social & Brand • Acme'
     """
     text = html.unescape(html.unescape(text[: 4 * LIMIT]))
-    text = unicodedata.normalize("NFKC", text[:LIMIT])[:LIMIT]
+    text = unicodedata.normalize("NFKC", text[:LIMIT].translate(_BOXED))[:LIMIT]
     return " ".join("".join(map(_visible, text)).split())
 
 
@@ -71,7 +77,10 @@ def folded(text: str) -> str:
 def flat(text: str) -> str:
     """Return the folded words of *text* with one space between, punctuation gone.
 
+    Latin words within East Asian text are words of their own.
+
     >>> flat("Sr. Social-Media Mgr, EMEA")
     'sr social media mgr emea'
     """
-    return _NOT_WORD.sub(" ", folded(text)).strip()
+    apart = _SCRIPTS.sub(" ", folded(text))
+    return _NOT_WORD.sub(" ", apart).strip()

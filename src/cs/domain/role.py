@@ -60,7 +60,7 @@ def classify(headline: str) -> Role:
         family = _topic(reading)
         return Role(
             family=family,
-            level=Level.UNKNOWN,
+            level=Level.UNKNOWN.value,
             eligible=False,
             title=None,
             company=None,

@@ -98,7 +98,8 @@ _DIRECTOR = Phrases(
     """
     director directors directora directrice directeur directrices dir direttore direttrice
     direktor direktorin direktorka diretor diretora dyrektor dyrektorka *direktor
-    *direktorin direktoren reditel* *igazgato* *johtaja *johtajatar general_manager gm
+    *direktorin direktoren reditel* *igazgato* direktoru
+    lideri *johtaja *johtajatar general_manager gm
     gerente_general gerente_geral genel_mudur директор*
     """,
     "部長 部长 ディレクター 부장 디렉터 국장 이사장 总监 總監 总经理 總經理",

@@ -26,7 +26,8 @@ TRADE = Phrases(
     home apparel footwear accessories health wellness travel b2b b2c d2c dtc saas tech
     technology innovation corporate global globale international internacional internazionale
     regional national local worldwide group portfolio category channel channels channel_*
-    integrated omnichannel online offline video photo copy editorial storytelling talent
+    alliances integrated
+    omnichannel online offline video photo copy editorial storytelling talent
     publishing podcasts web website search affiliate affiliates awareness reputation external
     internal affairs csr sustainability employer hr people culture seller buyer merchant
     department team teams unit division abteilung bereich equipe equipo

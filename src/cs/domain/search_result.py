@@ -60,7 +60,8 @@ _WORK_LABEL = re.compile(
 _CONNECTIONS = re.compile(
     r"\d[\d.,]*\+?\s*(?:connections?|followers?|kontakte|relations|contactos|conexões|"
     r"collegamenti|connecties|abonnés|seguidores|follower)\b.*$|"
-    r"^(?:view|see|sehen sie|voir|consultez|mira|veja|visualizza|bekijk)\b.*(?:profil|perfil)\w*.*$",
+    r"^(?:view|see|sehen sie|voir|consultez|mira|veja|visualizza|bekijk)\b"
+    r".*(?:profil|perfil)\w*.*$",
     re.IGNORECASE,
 )
 

@@ -14,8 +14,9 @@ class Unreachable(OSError):
     """No usable answer: DNS, connection, TLS or time-out.  May pass.
 
     Attributes:
-        why: Stable and short: "dns", "connect", "tls", "timeout", "too-large",
-            "redirects", "robots", "protocol".
+        why: Stable and short: "dns" (no answer), "no-host" (the name has no address),
+            "connect", "tls", "timeout", "too-large", "redirects", "robots" (asked to stay
+            away), "unavailable" (robots.txt is out of order), "protocol".
     """
 
     def __init__(self, why: str, detail: str = "") -> None:

@@ -7,7 +7,7 @@ import httpx
 import msgspec
 from protego import Protego
 
-from cs.outside.port import Response
+from cs.outside.port import Response, Unreachable
 from cs.outside.turns import Turns
 
 #: Sites whose rules are kept; the one longest unused goes first.
@@ -21,13 +21,14 @@ READ_BYTES = 512 * 1024
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What one robots.txt says; without *text*, the same for every address."""
+    """What one robots.txt says.
+
+    Without *text* the site said nothing: *available* tells whether that is for want of
+    rules (everything is allowed) or because it could not (nothing is).
+    """
 
     text: Protego | None
-    otherwise: bool
-
-    def allow(self, url: str, robot: str) -> bool:
-        return self.otherwise if self.text is None else self.text.can_fetch(url, robot)
+    available: bool = True
 
 
 def read(answer: Response) -> Rules:
@@ -38,11 +39,11 @@ def read(answer: Response) -> Rules:
         order (5xx) allows nothing.  A redirect that leads nowhere counts as not there.
     """
     if answer.status >= 500:
-        return Rules(text=None, otherwise=False)
+        return Rules(text=None, available=False)
     if not 200 <= answer.status < 300:
-        return Rules(text=None, otherwise=True)
+        return Rules(text=None)
     text = answer.body[:READ_BYTES].decode("utf-8-sig", "replace")
-    return Rules(text=Protego.parse(text), otherwise=True)
+    return Rules(text=Protego.parse(text))
 
 
 class Robots:
@@ -72,8 +73,8 @@ class Robots:
 
         Raises:
             Forbidden: As *fetch* does.
-            Unreachable: As *fetch* does; a site that does not answer allows nothing, and
-                why it did not is more use than that.
+            Unreachable: As *fetch* does, or ``unavailable``: the site could not say, so
+                nothing is allowed for now.
         """
         rules_url = url.copy_with(raw_path=b"/robots.txt", fragment=None)
         async with self._turns.of(str(rules_url)):
@@ -81,7 +82,9 @@ class Robots:
             if rules is None:
                 rules = read(await self._fetch(rules_url))
                 self._keep(str(rules_url), rules)
-        return rules.allow(str(url), self._robot)
+        if not rules.available:
+            raise Unreachable("unavailable", f"{rules_url} is out of order")
+        return rules.text is None or rules.text.can_fetch(str(url), self._robot)
 
     def _recall(self, site: str) -> Rules | None:
         rules, until = self._kept.get(site, (None, 0.0))
@@ -91,8 +94,7 @@ class Robots:
         return rules
 
     def _keep(self, site: str, rules: Rules) -> None:
-        final = rules.text is not None or rules.otherwise
-        until = self._monotonic() + (KEPT_S if final else KEPT_UNAVAILABLE_S)
+        until = self._monotonic() + (KEPT_S if rules.available else KEPT_UNAVAILABLE_S)
         self._kept[site] = (rules, until)
         self._kept.move_to_end(site)
         if len(self._kept) > SITES:

@@ -36,6 +36,8 @@ class Verification:
         """Check everybody, best ranked first; whoever is settled is reported at once."""
         asked = work.input
         assert isinstance(asked, VerificationInput)
+        if not self.verifiers:
+            return Failed(why="no-verifier-configured", retryable=False)
         settled: list[Checked] = []
         later: list[Checked] = []
         async with AsyncExitStack() as stack:

@@ -96,14 +96,19 @@ def _intends(path: str, brand: Brand, world: World) -> Iterator[str]:
     domain = brand.mail_domain or brand.domain
     mail = next((mail for mail in world.mail if mail.domain == domain), None)
     owned = {f"{person.mailbox}@{domain}" for person in brand.people if person.mailbox}
-    for n, address in enumerate(intends.verified):
+    named = [(f"verified[{n}]", address) for n, address in enumerate(intends.verified)]
+    named += [(f"may[{n}]", address) for n, address in enumerate(intends.may)]
+    yield from _twice("address", ((f"{path}.{place}", address) for place, address in named))
+    for place, address in named:
         if address not in owned:
             yield (
-                f"at {path}.verified[{n}]: {address!r} is nobody's here; "
+                f"at {path}.{place}: {address!r} is nobody's here; "
                 f"allowed: {', '.join(sorted(owned)) or 'nothing, nobody has a mailbox'}"
             )
         elif mail and (why := _unprovable(mail, address.partition("@")[0])):
-            yield f"at {path}.verified[{n}]: {address!r} cannot be proved: {why}"
+            yield f"at {path}.{place}: {address!r} cannot be proved: {why}"
+    if intends.may and not intends.verified:
+        yield f'at {path}.may: goes only with "verified", or the outcome would be open'
     if (intends.outcome == "done") != bool(intends.verified):
         yield f'at {path}: "done" goes with addresses in "verified", all others without'
     match intends.outcome:

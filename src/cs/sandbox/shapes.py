@@ -163,7 +163,9 @@ class Intends(_Part, frozen=True, kw_only=True):
     )
     """Ways of asking for which that holds."""
     verified: tuple[Text, ...] = ()
-    """The addresses that must come out verified: exactly these."""
+    """The addresses that must come out verified: these, and none but these and the next."""
+    may: tuple[Text, ...] = ()
+    """Addresses that may, too: they exist, but it takes luck or skill to think of them."""
     tags: tuple[Text, ...] = ()
 
 

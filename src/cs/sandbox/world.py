@@ -33,7 +33,11 @@ class Owner(msgspec.Struct, frozen=True):
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to search for, and what it is meant to end with.
 
-    ``asked_by`` says for which ways of asking: "brand" alone, "domain" alone, "both".
+    Attributes:
+        verified: How many addresses must come out verified, those of ``people``.
+        maybe: Who may come out verified beside them; nobody else may.
+        asked_by: Ways of asking for which this holds: "brand" alone, "domain" alone, "both".
+        parent: The parent company where the marketing team sits.
     """
 
     brand: str | None
@@ -43,6 +47,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     asked_by: tuple[str, ...] = ("both",)
     people: tuple[Owner, ...] = ()
+    maybe: tuple[Owner, ...] = ()
     parent: str | None = None
 
 
@@ -89,6 +94,7 @@ def _listed(brand: Brand) -> Listed:
         if person.mailbox
     }
     owners = tuple(Owner(names[address], address) for address in brand.intends.verified)
+    maybe = tuple(Owner(names[address], address) for address in brand.intends.may)
     return Listed(
         brand=brand.name,
         domain=brand.domain,
@@ -97,6 +103,7 @@ def _listed(brand: Brand) -> Listed:
         tags=brand.intends.tags,
         asked_by=brand.intends.asked_by,
         people=owners,
+        maybe=maybe,
         parent=brand.parent,
     )
 

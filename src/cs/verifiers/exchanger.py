@@ -42,6 +42,7 @@ class Exchanger:
     Attributes:
         one_recipient: Learned: it takes one recipient a session.
         vouched: It has accepted somebody at this domain, so it does not refuse us.
+        sifts: The session at hand has refused a name that nobody has.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Exchanger:
         self.exchange = exchange
         self.one_recipient = one_recipient
         self.vouched = False
+        self.sifts = False
         self._mail_domain = mail_domain
         self._identity = identity
         self._limits = limits
@@ -131,6 +133,7 @@ class Exchanger:
             await self.hang_up()
         if self._session is None:
             self._session = await self._open()
+            self.sifts = False
         return self._session
 
     async def _open(self) -> Session:

@@ -15,19 +15,19 @@ _REMEMBERED = 4_096
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 #: Names that look like a person's and are borne by hardly anybody: a probe that hits a
 #: real mailbox would make its domain look like a catch-all.
-_FIRST = tuple(
+_FIRST = (
     "aldous barnaby crispin dorothea evander fenella gideon hepzibah ignatius jocasta "
     "kester lavinia mortimer nerissa octavian perpetua quillon rosamund septimus tamsin "
     "ulric venetia wolfram xanthe yolande zebedee ambrose beatrix cuthbert drusilla eustace "
     "floriane"
-).split()
-_LAST = tuple(
+)
+_LAST = (
     "ashgrovian birchmoor coldwatter dunmereley elderfen farthingdon greenholte harrowmead "
     "inglethorn jessamyne kettlebrook larkhollow mossbarrow nettlecombe oakenshaugh "
     "pennywhistle quarrendale ravenscrofte silverdene thistlemoor underhillier valebrooke "
     "wexcombe yarrowfield zellerbache appleyarde brackenwell cresswater dovehampton "
     "emberwick foxgloven hazelmerrow"
-).split()
+)
 
 
 class Outcome(StrEnum):
@@ -53,8 +53,8 @@ def probe_names(mail_domain: str, salt: str = "") -> tuple[str, str]:
     """
     seed = sha256(f"{salt}:{mail_domain}".encode()).digest()
     letters = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in seed[:15])
-    first = _FIRST[seed[16] % len(_FIRST)]
-    last = _LAST[seed[17] % len(_LAST)]
+    firsts, lasts = _FIRST.split(), _LAST.split()
+    first, last = firsts[seed[16] % len(firsts)], lasts[seed[17] % len(lasts)]
     return _ALPHABET[seed[15] % 26] + letters, f"{first}.{last}"
 
 

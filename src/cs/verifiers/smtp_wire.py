@@ -9,6 +9,7 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from typing import cast
 
 from cs.domain.smtp_reply import MalformedReply, Reply, decoded, is_last, parse
 
@@ -50,8 +51,7 @@ class Wire(asyncio.Protocol):
 
     # Called by the event loop.
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._unread += data

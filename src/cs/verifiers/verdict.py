@@ -69,7 +69,7 @@ async def judge(exchanger: Exchanger, address: str, probed: Probe, unlikely: str
         Useless: As `Exchanger.ask`.
     """
     # Room for a control beside it, so that both are said by the same machine.
-    reply, said = await exchanger.ask(address, room_for=2)
+    reply, said = await exchanger.ask(address, room_for=1 if exchanger.sifts else 2)
     match said.kind:
         case Kind.ACCEPTED:
             return await _accepted(exchanger, probed, unlikely)
@@ -92,9 +92,11 @@ async def _accepted(exchanger: Exchanger, probed: Probe, unlikely: str) -> Findi
         )
     # Behind one address there may be machines that differ, and some servers accept
     # everything after a while: the same session must still refuse what nobody has.
-    beside = await exchanger.ask_beside(unlikely)
-    if beside is not None and beside[1].kind is Kind.ACCEPTED:
-        return Finding(Verdict.CATCH_ALL, "accepts-anybody", settles=True)
+    if not exchanger.sifts:
+        beside = await exchanger.ask_beside(unlikely)
+        if beside is not None and beside[1].kind is Kind.ACCEPTED:
+            return Finding(Verdict.CATCH_ALL, "accepts-anybody", settles=True)
+        exchanger.sifts = beside is not None and beside[1].kind in REFUSED
     return Finding(Verdict.DELIVERABLE, "recipient-accepted", settles=True)
 
 

@@ -1,15 +1,12 @@
 """A brand's own web site: what it is called, and the social pages its footer names."""
 
 import asyncio
-import re
-from collections.abc import Callable, Iterable
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.name_match import COMPANY, best_likeness, name_keys, names_host
 from cs.domain.naming import canonical_domain
 from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
-from cs.sources import social_pages
-from cs.sources.brand.home_page import HomePage, decode, read_home_page
+from cs.sources.brand.home_page import decode, read_home_page
+from cs.sources.brand.site_facts import site_facts
 from cs.sources.port import BrandAnswer, BrandMatch, Ended
 from cs.sources.registry import Context
 
@@ -17,9 +14,7 @@ from cs.sources.registry import Context
 _PLACES = ("https://{}/", "https://www.{}/", "http://{}/")
 #: After these the next place is tried; a site that is slow or says no is left alone.
 _ELSEWHERE = frozenset({"no-host", "connect", "tls", "protocol"})
-_BETWEEN_NAMES = re.compile(r"\s+[|\-–—·•:]\s+|\s*[|•]\s*|:\s+")
 _HTML = ("text/html", "application/xhtml+xml")
-_MAX_TITLE = 60  # a longer part of a title is a sentence, not a name
 
 
 class Website:
@@ -64,16 +59,16 @@ class Website:
 
         Raises:
             Forbidden: As the fetcher.
-            Unreachable: The most telling reason of all places; ``no-host`` if none exists.
+            Unreachable: ``no-host`` only if no place exists.
         """
         reasons: list[Unreachable] = []
         for place in _PLACES:
             try:
                 return await self._fetcher.get(place.format(domain))
             except Unreachable as error:
-                reasons.append(error)
                 if error.why not in _ELSEWHERE:
-                    break
+                    raise
+                reasons.append(error)
         raise next((error for error in reasons if error.why != "no-host"), reasons[0])
 
     async def _read(self, page: Response, domain: str, brand: str | None) -> BrandAnswer:
@@ -84,14 +79,14 @@ class Website:
         if page.status >= 400:
             return self._failed(f"{domain} answers {page.status}")
         end = _domain_of(page.url)
-        if not _same_site(domain, end):
+        if end is None or not _same_site(domain, end):
             return self._nothing(f"{domain} leads to {end}")
         kind = page.headers.get("content-type", "")
         if kind and not kind.lower().startswith(_HTML):
             return self._nothing(f"{domain} shows no page but {kind}")
         # Up to two seconds for the worst 2 MiB, so not on the loop.
         home = await asyncio.to_thread(lambda: read_home_page(decode(page.body, kind)))
-        facts = _facts(home, domain, brand, end)
+        facts = site_facts(home, domain, brand=brand, end=end)
         match = BrandMatch(facts=facts, score=1.0, key=domain)
         return BrandAnswer(source=self.name, ended=Ended.USED, matches=(match,))
 
@@ -117,66 +112,12 @@ def _domain_of(url: str) -> str | None:
         return None
 
 
-def _same_site(domain: str, end: str | None) -> bool:
+def _same_site(domain: str, end: str) -> bool:
     """Say whether a page at *end* is still the site of *domain*.
 
     Below it, or of the same name in another country; anything else is another brand or a domain
     parked or sold, and its people are not this brand's (CONTRACT.md B9).
     """
-    if end is None:
-        return False
     if end == domain or end.endswith(f".{domain}"):
         return True
     return end.partition(".")[0] == domain.partition(".")[0]
-
-
-def _facts(home: HomePage, domain: str, brand: str | None, end: str | None) -> BrandFacts:
-    name = _name(home, domain, brand)
-    links = (*home.same_as, *home.links)
-
-    def page(of: Callable[[str], str | None]) -> str | None:
-        stated = _the_one(filter(None, map(of, home.same_as)), domain, name)
-        return stated or _the_one(filter(None, map(of, links)), domain, name)
-
-    moved = end is not None and end.partition(".")[0] == domain.partition(".")[0]
-    return BrandFacts(
-        name=name,
-        domain=domain,
-        linkedin_company_url=page(social_pages.company_page),
-        instagram=page(social_pages.instagram),
-        tiktok=page(social_pages.tiktok),
-        mail_domains=tuple(dict.fromkeys((domain, end) if end and moved else (domain,))),
-    )
-
-
-def _name(home: HomePage, domain: str, brand: str | None) -> str:
-    """Return what the site is called.
-
-    Of the names it gives itself: the one asked for, else the one its domain is made of,
-    else its own word for the organization, for the site, then the title's first part.
-    """
-    parts = [
-        part for part in _BETWEEN_NAMES.split(home.title or "") if 0 < len(part) <= _MAX_TITLE
-    ]
-    names = [name for name in (home.organization, home.site_name, *parts) if name]
-    asked = (name for name in names if brand and best_likeness(name, [brand]) >= COMPANY)
-    by_domain = (name for name in names if names_host(domain, name))
-    return next(asked, None) or next(by_domain, None) or next(iter(names), brand or domain)
-
-
-def _the_one(pages: Iterable[str], domain: str, name: str) -> str | None:
-    """Return the page that is the brand's: the only one, or the one called like it.
-
-    Of several called otherwise none is: clients, partners and sister brands have footers'
-    places, too.
-    """
-    each = list(dict.fromkeys(pages))
-    if len(each) <= 1:
-        return each[0] if each else None
-    own = {name_keys(domain.partition(".")[0]).spelling, name_keys(name).spelling} - {""}
-    called = [page for page in each if _called(page) in own]
-    return called[0] if called else None
-
-
-def _called(page: str) -> str:
-    return name_keys(page.rpartition("/")[2].lstrip("@").replace(".", " ")).spelling

@@ -1,14 +1,16 @@
 """People as web search shows them: LinkedIn profiles, found through SearXNG."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from cs.domain.contact import BrandFacts, Sighting
-from cs.domain.name_match import names_company
+from cs.domain.mailbox_syntax import is_mailbox
 from cs.domain.role import classify
 from cs.domain.search_result import Seen, read_title
 from cs.outside.port import Fetcher
+from cs.sources.people.employer import is_employer
 from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi
 from cs.sources.port import Ended, PeopleAnswer
 from cs.sources.registry import Context
@@ -23,6 +25,8 @@ WORDS = (
 )
 #: Questions asked at once.  The engines behind SearXNG shut out whoever asks faster.
 AT_ONCE = 2
+
+_BETWEEN_WORDS = re.compile(r"[\s<>()\[\],;:|·•\"“”]+")
 
 
 class Searxng:
@@ -125,12 +129,19 @@ def _people(pages: list[Page], brand: BrandFacts) -> Iterator[Sighting]:
                 company=seen.company,
                 linkedin_url=address,
                 location=seen.location,
+                addresses=_addresses(result),
                 source=Searxng.name,
             )
 
 
 def _seen(result: Result) -> Seen | None:
     return read_title(result.title, result.content or "")
+
+
+def _addresses(result: Result) -> tuple[str, ...]:
+    """Return the mailboxes that the text of *result* names; candidates, never proof."""
+    words = (word.strip(".'") for word in _BETWEEN_WORDS.split(result.content or ""))
+    return tuple(dict.fromkeys(word.lower() for word in words if is_mailbox(word)))
 
 
 def _works_at(seen: Seen, names: tuple[str, ...]) -> bool:
@@ -140,4 +151,4 @@ def _works_at(seen: Seen, names: tuple[str, ...]) -> bool:
     employer at all was found for another reason.
     """
     employers = (classify(seen.headline or "").company, seen.company)
-    return any(names_company(employer, names) for employer in employers if employer)
+    return any(is_employer(employer, names) for employer in employers if employer)

@@ -1,0 +1,165 @@
+"""``cs demo``: the whole service once, in front of your eyes."""
+
+import asyncio
+import time
+from typing import Annotated, Any
+
+import httpx
+from cyclopts import Parameter
+from rich.live import Live
+from rich.table import Table
+
+from cs import logs
+from cs.cli.output import console
+from cs.cli.record_view import print_record
+from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.domain.brand_events import (
+    BrandResolved,
+    ContactsDiscovered,
+    ContactsRanked,
+    LookupFinished,
+    MailboxNotVerified,
+    MailboxVerified,
+)
+from cs.eventlog.follow import follow
+from cs.eventlog.port import EventLog
+from cs.sandbox.world import listing, load
+
+#: Searched unless told otherwise: several people, several verified.
+BRAND = "Veltrana"
+STAGES = ("brand resolution", "contact discovery", "ranking", "verification")
+
+
+def demo(
+    brand: Annotated[str, Parameter(help="A brand of the sandbox world.")] = BRAND,
+    /,
+    *,
+    keep: Annotated[bool, Parameter(negative="", help="Leave the service running.")] = False,
+) -> None:
+    """Start the service with its sandbox world, search one brand, show the people found.
+
+    Everything is real but the world: HTTP, DNS and SMTP on this machine, an event log on
+    disk, four stages behind topics. It takes a few seconds and leaves nothing behind.
+
+    Other brands to try: `cs sandbox list`.
+    """
+    logs.configure("error", "console")
+    asyncio.run(_demo(brand, keep=keep))
+
+
+async def _demo(brand: str, *, keep: bool) -> None:
+    began = time.monotonic()
+    world = load(None)
+    async with sandbox_service(world, port=0) as sandbox:
+        took = time.monotonic() - began
+        console.print(
+            f"Service and sandbox world ({len(listing(world))} things to search) started "
+            f"in {took:.1f} s.\n{sandbox.base_url}\n"
+        )
+        key = (await sandbox.operator.create_key("demo", 100)).key
+        async with httpx.AsyncClient(
+            base_url=sandbox.base_url,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=130,
+        ) as client:
+            record = await _with_progress(sandbox, _search(client, brand))
+            print_record(record)
+            began = time.monotonic()
+            again = await _search(client, brand)
+            ms = (time.monotonic() - began) * 1000
+        if again.get("cached"):
+            paid = "charged again" if again["charged"] else "not charged"
+            console.print(
+                f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}."
+            )
+        if keep:
+            await _keep(sandbox, key, brand)
+
+
+async def _search(client: httpx.AsyncClient, brand: str) -> dict[str, Any]:
+    answer = await client.post("/contacts", json={"brand": brand, "wait": True})
+    record: dict[str, Any] = answer.raise_for_status().json()
+    while record["status"] == "running":
+        await asyncio.sleep(1)
+        answer = await client.get(f"/searches/{record['id']}")
+        record = answer.raise_for_status().json()
+    return record
+
+
+async def _with_progress(sandbox: SandboxService, search: Any) -> dict[str, Any]:
+    """Run *search* beside a picture of what the event log says about it."""
+    progress = Progress()
+    with Live(progress.picture(), console=console, refresh_per_second=10) as live:
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(_watch(sandbox.service.streams.log, progress, live))
+            record: dict[str, Any] = await search
+            await asyncio.wait([watching], timeout=1)
+            watching.cancel()
+    console.print()
+    return record
+
+
+async def _watch(log: EventLog, progress: "Progress", live: Live) -> None:
+    async for page in follow(log, 0):
+        for recorded in page:
+            progress.note(recorded.event)
+            live.update(progress.picture())
+            if isinstance(recorded.event, LookupFinished):
+                return
+
+
+class Progress:
+    """What is known of each stage so far, from the events of one lookup."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._done: dict[str, tuple[float, str]] = {}
+        self._verified = self._not_verified = 0
+
+    def note(self, event: object) -> None:
+        match event:
+            case BrandResolved(status=status, brand=brand):
+                self._end(STAGES[0], brand.domain or brand.name if brand else status)
+            case ContactsDiscovered():
+                self._end(STAGES[1], "people found")
+            case ContactsRanked(ranked=ranked, left_out=left_out):
+                self._end(STAGES[2], f"{len(ranked)} in a role, {len(left_out)} left out")
+            case MailboxVerified():
+                self._verified += 1
+            case MailboxNotVerified():
+                self._not_verified += 1
+            case LookupFinished(outcome=outcome) if STAGES[2] in self._done:
+                self._end(STAGES[3], f"{self._mailboxes()}: {outcome}")
+            case _:
+                pass
+
+    def picture(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        current = next((stage for stage in STAGES if stage not in self._done), None)
+        for stage in STAGES:
+            if stage in self._done:
+                at, what = self._done[stage]
+                table.add_row("[green]✓[/]", stage, what, f"[dim]{at:.2f} s[/]")
+            elif stage == current:
+                what = self._mailboxes() if stage == STAGES[3] else "..."
+                table.add_row("[yellow]•[/]", stage, what, "")
+            else:
+                table.add_row(" ", f"[dim]{stage}[/]", "", "")
+        return table
+
+    def _end(self, stage: str, what: str) -> None:
+        self._done[stage] = (time.monotonic() - self._began, what)
+
+    def _mailboxes(self) -> str:
+        return f"{self._verified} verified, {self._not_verified} not"
+
+
+async def _keep(sandbox: SandboxService, key: str, brand: str) -> None:
+    console.print(
+        f"\nLeft running; Ctrl-C ends it and leaves nothing behind. Try:\n\n"
+        f"curl -s {sandbox.base_url}/contacts -H 'Authorization: Bearer {key}' \\\n"
+        f"  -H 'Content-Type: application/json' "
+        f'-d \'{{"brand": "{brand}", "wait": true}}\'\n',
+        soft_wrap=True,
+    )
+    await sandbox.leaving.wait()

@@ -1,0 +1,73 @@
+"""A Search record as people read it."""
+
+from typing import Any
+
+from rich.table import Column, Table
+
+from cs.cli.output import console
+
+#: Columns of a terminal from which on there is room for where somebody is.
+WIDE = 100
+
+_BRAND = (
+    ("domain", "Web site"),
+    ("linkedin_company_url", "LinkedIn"),
+    ("instagram", "Instagram"),
+    ("tiktok", "TikTok"),
+    ("parent_company", "Parent company"),
+)
+#: What each reason of a failed search asks of the caller (SPEC.md section 7).
+ADVICE = {
+    "no_linkedin": "the company could not be pinned down; a full name or a domain may help",
+    "no_contacts": "the company was found, but nobody in a marketing role",
+    "no_emails": "people were found, but no e-mail could be verified for any",
+    "scrape_error": "a service we ask did not answer; try again in a few minutes",
+    "timeout": "it took too long; try again in a few minutes",
+    "error": "something went wrong on our side; try again in a few minutes",
+}
+
+
+def print_record(record: dict[str, Any]) -> None:
+    """Print what is known of the brand, then the people, verified ones first."""
+    console.print(f"[bold]{record['brand']}[/]  {_status(record)}", highlight=False)
+    for field, label in _BRAND:
+        if record.get(field):
+            console.print(f"  {label:<15}{record[field]}")
+    contacts = record.get("contacts", [])
+    if contacts:
+        console.print(_people(contacts))
+    usage = record["usage"]
+    console.print(
+        f"[dim]{record['id']}  used {usage['used']} of {usage['quota']} searches, "
+        f"{usage['remaining']} left[/]"
+    )
+
+
+def _status(record: dict[str, Any]) -> str:
+    if record["status"] == "running":
+        return f"[yellow]running[/], ask again: cs get {record['id']}"
+    how = "from reuse" if record["cached"] else "searched live"
+    paid = "1 search charged" if record["charged"] else "not charged"
+    if record["status"] == "failed":
+        return f"[red]{record['reason']}[/]: {ADVICE[record['reason']]} ({how}, {paid})"
+    return f"[green]done[/] ({how}, {paid})"
+
+
+def _people(contacts: list[dict[str, Any]]) -> Table:
+    table = Table("Name", "Title", Column("E-mail", no_wrap=True, min_width=_widest(contacts)))
+    if console.width >= WIDE:
+        table.add_column("Where")
+    for contact in contacts:
+        verified = contact.get("email_status") == "verified"
+        cells = [
+            contact.get("full_name") or "",
+            contact.get("title") or "",
+            f"[green]{contact['email']}[/]" if verified else "[dim]not found[/]",
+            contact.get("location") or "",
+        ]
+        table.add_row(*cells[: len(table.columns)])
+    return table
+
+
+def _widest(contacts: list[dict[str, Any]]) -> int:
+    return max(len(contact.get("email") or "") for contact in contacts)
