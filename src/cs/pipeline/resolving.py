@@ -6,7 +6,6 @@ it is known which domain to look at.  What "the same brand" means is in `brand_c
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -115,22 +114,26 @@ def _resolution(choice: Choice, answers: Sequence[BrandAnswer]) -> Resolution:
 class Asked(msgspec.Struct, frozen=True):
     """One line to resolve: as a caller of the API writes it, with an id of its own."""
 
-    id: str
+    id: str | int | None
     brand: str | None = None
     domain: str | None = None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What one line came to; ``sources`` says how each source ended."""
+    """What one line came to; ``sources`` says how each source ended.
 
-    id: str
-    status: Literal["matched", "no_match", "ambiguous", "invalid_request"]
+    ``error`` is there only for a line that no search would accept.
+    """
+
+    id: str | int | None
+    status: Status
     domain: str | None = None
     linkedin: str | None = None
     parent: str | None = None
     instagram: str | None = None
     tiktok: str | None = None
     sources: dict[str, Ended] = {}
+    error: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def resolve_offline(asked: Iterable[Asked], sources: Sequence[BrandSource]) -> Iterator[Row]:
@@ -141,12 +144,16 @@ def resolve_offline(asked: Iterable[Asked], sources: Sequence[BrandSource]) -> I
     resolving = Resolving(sources)
     with asyncio.Runner() as runner:
         for line in asked:
-            try:
-                query = _query(line)
-            except Unacceptable:
-                yield Row(id=line.id, status="invalid_request")
-            else:
-                yield _row(line.id, runner.run(resolving.resolve(query)))
+            yield runner.run(resolve_line(line, resolving))
+
+
+async def resolve_line(line: Asked, resolving: Resolving) -> Row:
+    """Resolve one line."""
+    try:
+        query = _query(line)
+    except Unacceptable as error:
+        return Row(id=line.id, status="no_match", error=str(error))
+    return _row(line.id, await resolving.resolve(query))
 
 
 def _query(line: Asked) -> Query:
@@ -158,7 +165,7 @@ def _query(line: Asked) -> Query:
     )
 
 
-def _row(id_: str, resolution: Resolution) -> Row:
+def _row(id_: str | int | None, resolution: Resolution) -> Row:
     facts = resolution.facts
     if facts is None:
         return Row(id=id_, status=resolution.status, sources=resolution.sources)

@@ -84,7 +84,7 @@ async def _check(
         pattern=pattern,
         named=candidate.addresses,
     ):
-        found = await _ask(checks, address)
+        found = await ask(checks, address)
         evidence += found
         best = found[-1]
         if best.verdict is Verdict.DELIVERABLE:
@@ -102,7 +102,7 @@ async def _check(
     return _unverified(candidate, mail_domain, evidence), None
 
 
-async def _ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
+async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
     """Ask one verifier after the other until one settles *address*."""
     evidence: list[Evidence] = []
     for check in checks:

@@ -1,0 +1,91 @@
+"""``cs sandbox``: what can be searched in a world, and whether the service finds it."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from cs import logs
+from cs.cli.options import Json
+from cs.cli.output import console, errors, print_json, print_table
+from cs.cli.proof import Proved, prove_world
+from cs.sandbox.world import Listed, listing, load
+
+app = App(
+    name="sandbox",
+    help="Worlds for `cs serve --sandbox`: list one, check one, prove the service on one.",
+)
+
+World = Annotated[Path | None, Parameter(help="A world file; the bundled one if left out.")]
+
+
+@app.command(name="list")
+def list_world(world: World = None, /, *, json: Json = False) -> None:
+    """List what can be searched in a world and how each search is meant to end."""
+    rows = listing(load(world))
+    if json:
+        for row in rows:
+            print_json(_shown(row))
+        return
+    print_table(
+        ("Brand", "Domain", "Outcome", "Verified", "Tags"),
+        [
+            (r.brand or "", r.domain or "", r.outcome, str(r.verified), " ".join(r.tags))
+            for r in rows
+        ],
+    )
+
+
+@app.command
+def check(world: Annotated[Path, Parameter(help="The world file.")], /) -> None:
+    """Check a world file; say where it is wrong and what is allowed."""
+    console.print(f"{world} is good: {len(listing(load(world)))} things to search")
+
+
+@app.command
+def prove(world: World = None, /, *, json: Json = False) -> None:
+    """Search everything in a world over HTTP and compare with what it intends.
+
+    Takes about two minutes with the bundled world: one search is meant to time out.
+    Exit code 1 if anything ended otherwise.
+    """
+    logs.configure("error", "console")
+    proved = asyncio.run(prove_world(load(world), _tell))
+    if json:
+        for row in proved:
+            print_json(row)
+    else:
+        print_table(
+            ("Asked", "Intended", "Ended", "Verified", "Seconds", ""),
+            [_cells(row) for row in proved],
+        )
+    wrong = sum(not row.right for row in proved)
+    errors.print(f"{len(proved) - wrong} of {len(proved)} ended as the world intends")
+    if wrong:
+        raise SystemExit(1)
+
+
+def _tell(done: int, of: int, row: Proved) -> None:
+    errors.print(f"[dim]{done}/{of} {row.asked}: {row.ended} in {row.seconds:.1f} s[/]")
+
+
+def _shown(row: Listed) -> dict[str, Any]:
+    return {
+        "brand": row.brand,
+        "domain": row.domain,
+        "outcome": row.outcome,
+        "verified": row.verified,
+        "tags": row.tags,
+    }
+
+
+def _cells(row: Proved) -> tuple[str, ...]:
+    return (
+        row.asked,
+        row.intended,
+        row.ended,
+        f"{len(row.verified)} of {len(row.expected)}",
+        f"{row.seconds:.1f}",
+        "[green]✓[/]" if row.right else f"[red]✗[/] {' '.join(row.differs)}",
+    )
