@@ -222,6 +222,17 @@ REPLIES: tuple[tuple[str, str, Kind], ...] = (
         "550 <R>: Recipient address rejected: User unknown in relay recipient table",
         K.RECIPIENT_REFUSED,
     ),
+    (
+        "rfc 5321",
+        "553 Requested action not taken: mailbox name not allowed",
+        K.RECIPIENT_REFUSED,
+    ),
+    ("rfc 5321", "550 Requested action not taken: mailbox unavailable", K.RECIPIENT_REFUSED),
+    ("unknown or illegal", "550 unknown or illegal alias: R", K.RECIPIENT_REFUSED),
+    ("nobody by that address", "550 No one with that email address here", K.RECIPIENT_REFUSED),
+    ("not found", "550 The email address you entered couldn't be found", K.RECIPIENT_REFUSED),
+    ("mail drop", "550 No such mail drop defined", K.RECIPIENT_REFUSED),
+    ("local part", "550 Unknown local part jo.lane in <R>", K.RECIPIENT_REFUSED),
     # Shut.
     (
         "google",
@@ -281,6 +292,8 @@ REPLIES: tuple[tuple[str, str, Kind], ...] = (
     ("450 in words", "450 Mailbox is over quota", K.FULL),
     ("4.2.0 in words", "451 4.2.0 mailbox quota exceeded", K.FULL),
     ("zoho", "552 5.2.2 Mailbox size limit exceeded", K.FULL),
+    ("storage full", "552 recipient storage full, try again later", K.FULL),
+    ("exhausted", "550 user has exhausted allowed storage space", K.FULL),
     # Not now: greylists.
     (
         "postgrey",

@@ -13,12 +13,12 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import NewSecret, Operator
 from cs.projections.store import ViewStore
-from cs.wiring import Running, Tools, memory_bus, projections, running, stages
+from cs.wiring import RunningService, Tools, memory_bus, projections, running, stages
 
 
 @dataclass
 class Service:
-    running: Running
+    running: RunningService
     operator: Operator
 
     async def new_key(self, quota: int = 10) -> NewSecret:

@@ -1,6 +1,7 @@
 import asyncio
 import gzip
 import zlib
+from contextlib import suppress
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -206,6 +207,20 @@ def test_web_ports_the_guard_would_refuse_are_a_mistake_at_once() -> None:
         GuardedClient(Guard(), Zone({}), user_agent="x", web_ports=(8080, 8443))
 
 
+async def test_the_environment_adds_no_authority(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca_file))
+    tls = authority.context("acme.test")
+    async with (
+        serve(pages({}), address=WEB, tls=tls) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        why = await refused(client, "https://acme.test/")
+
+    assert why == "tls"
+
+
 # Guarded: redirects.
 
 
@@ -392,29 +407,42 @@ async def test_what_is_not_http_is_no_answer() -> None:
     assert why == "protocol"
 
 
-async def test_a_host_is_asked_one_thing_at_a_time_and_hosts_do_not_wait_for_each_other() -> (
-    None
-):
+async def test_a_host_is_asked_one_thing_at_a_time() -> None:
+    async def linger(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/robots.txt":
+            return reply(writer, status=404)
+        with suppress(TimeoutError):  # time for another request to come, if one does
+            await asyncio.wait_for(asyncio.Event().wait(), 0.05)
+        return reply(writer, b"page")
+
+    async with (
+        serve(linger, address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        await asyncio.gather(*(client.get(f"http://acme.test/{n}") for n in range(3)))
+
+    assert len(web.paths()) == 3
+    assert web.most_at_once == 1
+
+
+async def test_hosts_do_not_wait_for_each_other() -> None:
     both_here = asyncio.Barrier(2)
 
     async def meet(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        if asked.path.startswith("/meet"):
-            await both_here.wait()  # passes only when two hosts are asked at once
-        reply(writer, b"page", status=404 if asked.path == "/robots.txt" else 200)
+        if asked.path == "/robots.txt":
+            return reply(writer, status=404)
+        await both_here.wait()  # passes only when two hosts are asked at once
+        return reply(writer, b"page")
 
     async with (
         serve(meet, address=WEB) as web,
-        serve(meet, address="127.81.0.2", port=web.port) as other,
-        guarded(web, zone(acme=WEB, other="127.81.0.2")) as client,
+        guarded(web, zone(acme=WEB, other=WEB)) as client,
     ):
-        await asyncio.gather(*(client.get(f"http://acme.test/{n}") for n in range(5)))
-        await asyncio.gather(
-            client.get("http://acme.test/meet"), client.get("http://other.test/meet")
+        answers = await asyncio.gather(
+            client.get("http://acme.test/"), client.get("http://other.test/")
         )
 
-    assert web.most_at_once == 1
-    assert len(web.paths()) == 6
-    assert other.paths() == ["/meet"]
+    assert [answer.body for answer in answers] == [b"page", b"page"]
 
 
 # Guarded: robots.

@@ -55,8 +55,6 @@ NOBODY = b"User-agent: *\nDisallow: /"
         (403, NOBODY, True),
         (404, NOBODY, True),
         (429, NOBODY, True),
-        (500, b"", False),
-        (503, ONLY_OTHERS, False),
     ],
 )
 async def test_rules_are_as_rfc_9309_reads_the_answer(
@@ -66,6 +64,14 @@ async def test_rules_are_as_rfc_9309_reads_the_answer(
 
     assert await robots(site).allow(HOME) is allowed
     assert site.asked == ["https://acme.test/robots.txt"]
+
+
+@pytest.mark.parametrize("status", [500, 503, 599])
+async def test_a_site_out_of_order_allows_nothing(status: int) -> None:
+    with pytest.raises(Unreachable) as caught:
+        await robots(Site(status, ONLY_OTHERS)).allow(HOME)
+
+    assert caught.value.why == "unavailable"
 
 
 async def test_rules_are_kept_for_a_day_and_per_origin() -> None:
@@ -88,9 +94,9 @@ async def test_a_site_that_could_not_say_is_asked_again_sooner() -> None:
     site, clock = Site(503), Clock()
     asker = robots(site, clock)
 
-    assert not await asker.allow(HOME)
-    clock.now = KEPT_UNAVAILABLE_S - 1
-    assert not await asker.allow(HOME)
+    for clock.now in (0, KEPT_UNAVAILABLE_S - 1):
+        with pytest.raises(Unreachable, match="unavailable"):
+            await asker.allow(HOME)
     site.status = 404
     clock.now = KEPT_UNAVAILABLE_S
     assert await asker.allow(HOME)
@@ -98,10 +104,20 @@ async def test_a_site_that_could_not_say_is_asked_again_sooner() -> None:
 
 
 async def test_many_at_once_ask_the_site_once() -> None:
-    site = Site(200, NOBODY)
-    asker = robots(site)
+    everybody_asked = asyncio.Event()
 
-    answers = await asyncio.gather(*(asker.allow(HOME) for _ in range(10)))
+    class Slow(Site):
+        async def fetch(self, url: httpx.URL) -> Response:
+            answer = await super().fetch(url)
+            await everybody_asked.wait()
+            return answer
+
+    site = Slow(200, NOBODY)
+    asker = robots(site)
+    asking = [asyncio.ensure_future(asker.allow(HOME)) for _ in range(10)]
+    asyncio.get_running_loop().call_soon(everybody_asked.set)
+
+    answers = await asyncio.gather(*asking)
 
     assert answers == [False] * 10
     assert len(site.asked) == 1
@@ -143,4 +159,5 @@ async def test_no_answer_says_why_and_is_not_kept() -> None:
 def test_any_bytes_can_be_rules(body: bytes) -> None:
     rules = read(Response(status=200, headers={}, body=body, url=""))
 
-    assert rules.allow("https://acme.test/", "contact-search") in {True, False}
+    assert rules.text is not None
+    assert rules.text.can_fetch("https://acme.test/", "contact-search") in {True, False}

@@ -93,7 +93,7 @@ WORLD = {
     "Q34": item(
         "Future", P856=[statement("https://future.example", ended="+2027-01-01T00:00:00Z")]
     ),
-    "Q90": item("Globex", P856=site("https://www.globex.example")),
+    "Q90": item("Globex", language="mul", P856=site("https://www.globex.example")),
     "Q91": item("Jo Owner", kind="Q5", P856=site("https://jo.example")),
     "Q92": item("Fund", P856=site("https://fund.example")),
 }

@@ -22,7 +22,9 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    table = Table(*columns, title=title or None, title_justify="left")
+    table = Table(title=title or None, title_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*row)
     console.print(table)

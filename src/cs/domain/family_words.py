@@ -127,7 +127,8 @@ PARTNERSHIPS = Phrases(
     partnership partnerships co_marketing partnershipmanager*
     partenariat* partnerschaft* *partnerschaften
     parceria parcerias partnerstw* partnerskap* partnerskab* sponsor_manager
-    sponsor_relations sponsors sponsorship sponsorships sponsoring *sponsoring sponsring sponsoringu
+    sponsor_relations sponsors sponsorship sponsorships sponsoring *sponsoring sponsring
+    sponsoringu
     sponsorizzazion* sponsorowan* sponzor* patrocinio* patrocini patrocinador* sponsorluk*
     sponsorointi collaboration collaborations collab collabs colaboracion* colaborac*
     collaborazion* kooperation* *kooperationen samenwerking* samarbet* samarbejd*
@@ -258,14 +259,17 @@ CREATOR_HIMSELF = re.compile(
     r"criador de conteudo|criadora de conteudo|content creator|blogger|bloggerin|vlogger|"
     r"streamer|youtuber|youtuberin|tiktoker|instagrammer|model|podcaster|kol|koc|"
     r"twitch partner|ambassador|ambassadeur|ambassadrice|ambassadeur de marque|"
-    r"ambassadrice de marque|embajador de marca|embajadora de marca|markenbotschafter|markenbotschafterin|icerik ureticisi|"
+    r"ambassadrice de marque|embajador de marca|embajadora de marca|"
+    r"markenbotschafter|markenbotschafterin|icerik ureticisi|"
     r"創作者|インフルエンサー|クリエイター|ユーチューバー|인플루언서|크리에이터|유튜버|网红|博主|"
+    r""
     r"блогер|инфлюенсер)$"
 )
 
 FOUNDER = Phrases(
     """
-    founder founders cofounder ceo chief_executive chief_executive_officer owner co_owner founding_partner fondateur* fondatrice*
+    founder founders cofounder ceo chief_executive chief_executive_officer owner co_owner
+    founding_partner fondateur* fondatrice*
     cofondat* fundador* cofundador* fondatore* grunder grunderin mitgrunder* inhaber*
     geschaftsfuhr* oprichter* medeoprichter* eigenaar* eigenaresse grundare medgrundare
     grundlaegger* medgrundlaegger* zalozyciel* wspolzalozyciel* wlasciciel* kurucu*

@@ -101,7 +101,7 @@ def _items(part: Part) -> list[_Item]:
 def _role_items(text: str, company: str | None, joint: str) -> list[_Item]:
     if words.TAGLINE.match(text) and not _survives(text):
         return []
-    text = words.LEAD_IN.sub("", text).strip(" ,.:-–")
+    text = words.TAIL.sub("", words.LEAD_IN.sub("", text)).strip(" ,.:-–")
     if not text:
         return [_Item(_Kind.NAME, company, None, joint)] if company else []
     role, employer = by_commas(text, marked=company is not None)
@@ -185,11 +185,24 @@ def _belongs(last: _Item, item: _Item) -> bool:
         return is_bare(item.text) and item.joint != "."
     if last.company is not None or item.joint not in {"-", "/", "|", ","}:
         return False
+    if last.kind is _Kind.ROLE and _is_marked_scope(item):
+        return item.joint == "-" and _levelled(last.text)
     if last.kind is not _Kind.ROLE or not is_scope(item.text) or item.text.isupper():
         return False
     if item.kind is not _Kind.TOPIC and (_levelled(item.text) or not item.company):
         return False
     return is_bare(last.text) or (item.joint == "-" and family_of(last.text) is Family.OTHER)
+
+
+def _is_marked_scope(item: _Item) -> bool:
+    """Say whether *item* is "Cheerios at General Mills": no work, and yet an employer."""
+    return (
+        item.kind is _Kind.ROLE
+        and item.company is not None
+        and not _levelled(item.text)
+        and not words.CALLING.found(flat(item.text))
+        and not is_scope(item.text)
+    )
 
 
 def _beside(items: list[_Item], n: int) -> str | None:

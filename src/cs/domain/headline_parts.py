@@ -23,7 +23,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 _SEPARATOR = re.compile(
-    r"\s*(?P<bar>[|¦•●▪◦■◆▶►➤➜→»⟩;‖∣❙]+|\s·\s|(?<!\S)·|·(?!\S)|\s[~*]\s)[|¦•●▪\s]*"
+    r"\s*(?P<bar>[|¦【】•●▪◦■◆▶►➤➜→»⟩;‖∣❙]+|\s·\s|(?<!\S)·|·(?!\S)|\s[~*]\s)[|¦•●▪\s]*"
     r"|(?P<dash>\s[-–—―]+\s|—|\s[-–](?=\w)|(?<=[\w)])[-–]\s(?!(?:und|u\.|and|oder|or|et|y|og|och|e|i|&)\s))\s*"
     r"|(?P<slash>\s/{1,2}\s|//|、)\s*"
 )

@@ -21,7 +21,8 @@ _FORMER = (
 #: As written.  From here on the text is about the past.
 FORMER = re.compile(
     rf"(?<![\w'’])(?:(?:{_FORMER})(?![\w'’])[\s:.-]*|ex[-–](?=\w)|экс-(?=\w))"
-    r"|(?:^|(?<=[\s/、・,(|]))(?:元(?![气気素宇祖年町])|前職|前(?=[^田川島原澤野山]{2})|曾任|曾在|曾就职于|原(?=[A-Z]))[\s::]*"
+    r"|(?:^|(?<=[\s/、・,(|]))(?:元(?![气気素宇祖年町])|前職|前(?=[^田川島原澤野山]{2})|曾任|曾在|曾就职于|"
+    r"原(?=[A-Z]))[\s::]*"
     r"|(?:^|(?<=[\s/,(|]))(?:전|前)(?:\)|\s+(?=\w))",
     re.IGNORECASE,
 )
@@ -54,7 +55,8 @@ WISH = re.compile(
 
 #: A whole part that begins like this says what its writer stands for, not what they do.
 TAGLINE = re.compile(
-    r"^(?:i(?!\sam|'m)[\s']|we\s|we're|my\s|let's|helping|help|helps|building|connecting|creating|making|"
+    r"^(?:i(?!\sam|'m)[\s']|we\s|we're|my\s|let's|helping|help|helps|building|"
+    r"connecting|creating|making|"
     r"driving|growing|turning|empowering|telling|bringing|scaling|transforming|inspiring|"
     r"passionate (?:about|for)|passion for|obsessed|lover|love|loves|believer|fan of|"
     r"on a mission|"
@@ -63,7 +65,8 @@ TAGLINE = re.compile(
     r"recogni[sz]ed|recipient|best-selling|bestselling|author|host of|featured|as seen|top\s\d|"
     r"top voice|forbes|\d+\s?under\s?\d+|30u30|tedx|ted\s|#|dog|cat|mom|mum|dad|mother|father|"
     r"wife|husband|runner|traveler|traveller|foodie|coffee|husband|working with|worked|years|"
-    r"\d+\+?\s?(?:years|yrs|ans|jahre|años|anos|anni|jaar|lat)|\d[\d.,]*[km]?\+?\s?(?:followers|"
+    r"\d+\+?\s?(?:years|yrs|ans|jahre|años|anos|anni|jaar|lat)|"
+    r"\d[\d.,]*[km]?\+?\s?(?:followers|"
     r"connections|seguidores|abonnés|kontakte|contactos)|experienced in|experience|expertise|"
     r"skills|specializing|specialising|specialized|skilled|j'aide|j'accompagne|passionné\w*|"
     r"ich helfe|ich unterstütze|leidenschaft\w*|ayudo|ayudando|apasionad\w+|apaixonad\w+|"
@@ -108,13 +111,16 @@ CALLING = Phrases(
     journalist* teacher nurse consultant* consultor* consulente* berater* freelance freelancer*
     recruiter* headhunter sourcer actor
     actress artist stylist barista partner programmer scientist researcher lawyer attorney
+    counsel
     accountant architect chef cook driver marketer marketeer* strategist* animator musician
     singer therapist psychologist pharmacist doctor physician realtor broker banker trader
     salesperson merchandiser buyer advisor adviser trainer coach retiree self_employed
     selbstandig* freiberufler* independant* autonomo autonoma zzp* publicist agent agente
     secretary receptionist host hostess promoter communicator comunicador* publicitari*
     disenador* graphiste redactor* photographe fotograf* fotografo fotografa travailleur*
-    trabajador* educador* educateur* educatrice* assistente_social assistente_sociale homemaker journaliste traductor* makler*
+    ambassadeur_de_marque ambassadrice_de_marque trabajador* educador* educateur*
+    educatrice* assistente_social assistente_sociale homemaker journaliste traductor*
+    makler*
     """,
     """
     デザイナー エンジニア ライター フリーランス ソーシャルワーカー 디자이너 개발자 프리랜서
@@ -129,20 +135,24 @@ AT = re.compile(
 )
 #: As written.  What follows is the employer if it is a name and no line of work.
 PERHAPS_AT = re.compile(
-    r"\s(?P<little>en|em|na|no|nas|nos|in|w|we|ve|for|with|für|pour|para|por|per|au|aux|på|i|u|v|в|"
+    r"\s(?P<little>en|em|na|no|nas|nos|in|w|we|ve|for|with|für|pour|para|por|per|au|"
+    r"aux|på|i|u|v|в|"
     r"в компании|de|da|do|di|du|del|della|dell'|dello|von|van)\s"
     r"(?:the\s|la\s|el\s|le\s|der\s)?(?=[^\W\d_a-zà-ÿ]|\d|[a-z]+[A-Z])"
 )
 #: As written.  Turkish and Japanese put it after the employer.
 AT_AFTER = re.compile(
     r"^(?P<company>[^,|]{1,40}?)(?:['’](?:da|de|ta|te|daki|deki|nda|nde|ın|in)\s+|"
-    r"\s(?:bünyesinde|firmasında|şirketinde)\s+|(?:にて|で|での|所属の?)\s*|에서\s+)(?P<role>.+)$",
+    r"\s(?:bünyesinde|firmasında|şirketinde)\s+|(?:にて|で|での|所属の?)\s*|"
+    r"에서\s+)(?P<role>.+)$",
     re.IGNORECASE,
 )
 
 GENDERS = re.compile(
-    r"(?<!\w)(?:she|he|they|her|him|them|sie|er|elle|ella|il|lui|iel|ela|ele|hon|han|hen|zij|hij)"
-    r"(?:\s?/\s?(?:she|he|they|her|hers|him|his|them|theirs|ihr|ihm|lui|elle|la|le|iel|ella|el|él|"
+    r"(?<!\w)(?:she|he|they|her|him|them|sie|er|elle|ella|il|lui|iel|ela|ele|hon|han|"
+    r"hen|zij|hij)"
+    r"(?:\s?/\s?(?:she|he|they|her|hers|him|his|them|theirs|ihr|ihm|lui|elle|la|le|"
+    r"iel|ella|el|él|"
     r"dela|dele|suo|sua|henne|hende|ham|honom|haar|hem|any|ze|hir))+(?!\w)"
     r"|(?<!\w)[mwfhdx](?:\s?[/|]\s?[mwfhdx*]){1,2}(?!\w)",
     re.IGNORECASE,
@@ -154,6 +164,12 @@ SINCE = re.compile(
     r"(?<!\w)(?:(?:since|seit|depuis|desde|dal|sinds|sedan|siden|od)\s(?:\w+\s)?(?:19|20)\d\d|"
     r"(?:\w{3,9}\s)?(?:19|20)\d\d\s?[-–—]\s?(?:present|now|today|heute|aujourd'hui|actualidad|"
     r"presente|atual|oggi|heden|nu|obecnie|nuvarande|current|至今|現在|현재))(?!\w)",
+    re.IGNORECASE,
+)
+#: After a role, and no part of it.
+TAIL = re.compile(
+    r"\s(?:speciali[sz](?:ing|ed) in|with (?:over |more than |\d+|a passion)|passionate about|"
+    r"helping|focus(?:ed|ing) on|who (?:loves|is|has)|mit \d+|avec \d+|con \d+|com \d+)\b.*$",
     re.IGNORECASE,
 )
 #: Before a role, and no part of it.

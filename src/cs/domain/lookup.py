@@ -79,6 +79,8 @@ BUDGET: dict[StageName, timedelta] = {
 FIRST_RETRY = timedelta(seconds=2)
 #: How often work is issued again for silence.
 SILENT_REISSUES = 2
+#: How a lookup ends whose stage failed for good, other than by the outside world.
+_WHY_OUTCOME: dict[str, Outcome] = {"bug": "error", "timeout": "timeout"}
 #: People of one lookup; bounds its events.
 PEOPLE = 100
 #: Mail domains of one lookup: the brand's own and its parent's, and one to spare.
@@ -106,6 +108,7 @@ class Lookup(msgspec.Struct, frozen=True):
     checked: tuple[Checked, ...] = ()
     answered: bool = False  # some verifier got some reply
     unanswered: bool = False  # some verifier was asked and got none
+    timed_out: bool = False  # some work was outstanding when its time was up
     open: tuple[Open, ...] = ()
 
     def find(self, stage: StageName, item: str) -> Open | None:
@@ -267,8 +270,7 @@ def _failed(
     if work.stage == "verification":
         closing = _close_domain(after, work.item, finding.checked, finding.learned, at)
         return (failed, *closing)
-    outcome: Outcome = "error" if finding.why == "bug" else "scrape_error"
-    return (failed, _finish(after, outcome, at))
+    return (failed, _finish(after, _WHY_OUTCOME.get(finding.why, "scrape_error"), at))
 
 
 def _close_domain(
@@ -319,6 +321,8 @@ def _nobody(state: Lookup) -> Outcome:
 
 
 def _after_verification(state: Lookup) -> Outcome:
+    if state.timed_out:
+        return "timeout"
     return "error" if state.unanswered and not state.answered else "no_emails"
 
 
@@ -501,6 +505,8 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             before = state.find(stage, item)
             if before is None:
                 return state
+            if retry_at is None and event.why == "timeout":
+                state = replace(state, timed_out=True)
             if retry_at is None and stage == "verification":
                 return replace(state, unanswered=True)  # its mail domain is closed next
             if retry_at is None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cs.domain.contact import BrandFacts, LeftOut, Person, Ranked
-from cs.domain.name_match import DIFFERENT, best_likeness
+from cs.domain.employer import is_employer
 from cs.domain.role import Role, classify
 
 #: Contacts of one search.  Not part of the contract (CONTRACT.md S6).
@@ -66,32 +66,4 @@ def _works_there(person: Person, role: Role, brand: BrandFacts) -> bool:
     says = [company for company in (role.company, person.company) if company]
     if not says:
         return True  # the source found them for this brand and nothing speaks against it
-    return any(is_company(company, names) for company in says)
-
-
-def is_company(company: str, names: Sequence[str]) -> bool:
-    """Tell whether *company* is one of *names*, or its branch for a region.
-
-    >>> is_company("Acme GmbH", ["Acme"]), is_company("Acme EMEA", ["Acme"])
-    (True, True)
-    >>> is_company("Delta Faucet", ["Delta"])
-    False
-    """
-    if best_likeness(company, names) > DIFFERENT:
-        return True
-    words = company.casefold().split()
-    while len(words) > 1 and words[-1].strip("().,") in _BRANCHES:
-        words.pop()
-        if best_likeness(" ".join(words), names) > DIFFERENT:
-            return True
-    return False
-
-
-#: Words behind a company's name that tell which part of it, not another company.
-_BRANCHES = frozenset(
-    """
-    uk us usa eu emea apac latam dach nordics benelux europe america americas asia global
-    international worldwide group germany deutschland france spain italy italia canada
-    australia japan china india mexico brasil brazil nederland netherlands
-    """.split()  # noqa: SIM905  reads better than thirty quoted words
-)
+    return any(is_employer(company, names) for company in says)

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from cs.domain import family_words as words
 from cs.domain.plain_text import flat, folded
-from cs.domain.role_level import Level, is_bare, level_of
+from cs.domain.role_level import ELIGIBLE, Level, is_bare, level_of
 
 
 class Family(StrEnum):
@@ -120,7 +120,7 @@ def _is_founder_only(role: str) -> bool:
     others = [
         piece
         for piece in _JOINT.split(folded(role))[::2]
-        if not words.FOUNDER.found(flat(piece)) and level_of(piece) is not Level.UNKNOWN
+        if not words.FOUNDER.found(flat(piece)) and level_of(piece) in ELIGIBLE
     ]
     return all(family_named(piece) is Family.OTHER for piece in others)
 

@@ -23,7 +23,8 @@ TRADE = Phrases(
     partners partner programs program programme programmes projects project relations
     relationships loyalty licensing entertainment sport sports gaming esports music film
     fashion beauty luxury lifestyle food beverage snacks drinks skincare makeup fragrance*
-    home apparel footwear accessories health wellness travel b2b b2c d2c dtc saas tech
+    home apparel footwear accessories health wellness travel fmcg cpg qsr b2b b2c d2c dtc
+    saas tech
     technology innovation corporate global globale international internacional internazionale
     regional national local worldwide group portfolio category channel channels channel_*
     alliances integrated
@@ -38,7 +39,7 @@ TRADE = Phrases(
     """
     マーケティング 広報 戦略 デジタル グローバル 事業部 部 室 本部 チーム 宣伝 マーケ PR
     企画 運用 推進 마케팅 전략 디지털 글로벌 팀 본부 사업부 콘텐츠 홍보 커뮤니케이션 운영
-    기획 营销 行銷 市场 市場 传播 推广 数字 全球 高级 资深 大中华区 运营 战略 公关 内容
+    기획 整合 营销 行銷 市场 市場 传播 推广 数字 全球 高级 资深 大中华区 运营 战略 公关 内容
     商务 中国区 策略
     """,
 )

@@ -45,13 +45,12 @@ class Kind(StrEnum):
 REFUSED = frozenset({Kind.RECIPIENT_REFUSED, Kind.DISABLED})
 #: Kinds that end the search for a server which says something about the recipient.
 STATEMENTS = REFUSED | {Kind.ACCEPTED, Kind.FULL, Kind.RATE, Kind.BARE}
-#: Seconds to wait where the server names none.  Postfix finishes an address
-#: verification in 10 to 30 s; greylists commonly open after 60 s.
+#: Kinds worth asking again about within a lookup, and the seconds to wait where the
+#: server names none.  Postfix finishes an address verification in 10 to 30 s; greylists
+#: commonly open after 60 s.  A full or busy mailbox takes hours, so it is not here.
 _RETRY_S = {
     Kind.GREYLISTED: 60.0,
     Kind.IN_PROGRESS: 15.0,
-    Kind.RATE: 300.0,
-    Kind.FULL: 86_400.0,
     Kind.CLOSING: 60.0,
     Kind.TRANSIENT: 60.0,
     Kind.TOO_MANY: 60.0,
@@ -81,10 +80,10 @@ def meaning(
     kind = _at_rcpt(reply, words) if stage == "rcpt" else _before_rcpt(reply, words, stage)
     if kind in REFUSED | {Kind.FULL, Kind.BARE} and _names_only(reply, sender, echoed):
         kind = Kind.SENDER
-    hint = retry_hint(reply.text) if 400 <= reply.code < 500 else None
-    if kind in _RETRY_S:
-        return Meaning(kind, hint or _RETRY_S[kind])
-    return Meaning(kind, hint)
+    if kind not in _RETRY_S:
+        return Meaning(kind)
+    hint = retry_hint(reply.text) if reply.code // 100 == 4 else None
+    return Meaning(kind, hint or _RETRY_S[kind])
 
 
 def same_words(one: Reply, other: Reply, echoed: Sequence[str]) -> bool:

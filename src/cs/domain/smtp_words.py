@@ -8,6 +8,8 @@ called ``insufficient-storage.example`` is not a full mailbox.
 import re
 from collections.abc import Iterable
 
+from cs.domain.recipient_words import DISABLED, FULL, NO_SUCH_RECIPIENT, RATE, any_of
+
 _ADDRESS = re.compile(r"[^\s<>()\[\]\"',;]+@[^\s<>()\[\]\"',;]*")
 _LINK = re.compile(r"(?:https?://|www\.)\S+")
 #: Characters of one reply that are read.  What comes after has never said anything, and
@@ -17,89 +19,19 @@ _SPACE = re.compile(r"\s+")
 _CHANGING = re.compile(r"\w*\d\w*")  # queue ids, clocks, counters
 
 
-def _any_of(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns))
-
-
-_WHO = (
-    r"(?:user|recipient|rcpt|mailbox|mail box|inbox|account|addressee|address|customer|"
-    r"member|login)"
-)
-
-#: A statement that this recipient is not there.
-_NO_SUCH_RECIPIENT = _any_of(
-    rf"(?:unknown|no such|invalid|non-?existent|bad|unroute?able|undeliverable|unrecogni[sz]ed|"
-    rf"unverifiable|wrong|incorrect|inexistent|illegal) (?:local |e-?mail |destination |"
-    rf"target |virtual |remote |mail ){{0,2}}(?:{_WHO}|alias|person|name|here\b)",
-    rf"{_WHO}(?:\(s\))? (?:\S+ ){{0,3}}?(?:is |was |are |has |seems |could )?(?:been )?(?:be )?"
-    r"(?:unknown|not found|not exist|nonexistent|non-existent|invalid|not (?:a )?valid|"
-    r"not known|not recogni[sz]ed|not local|not here|no longer|not listed|unavailable|"
-    r"undeliverable|not available|expired|closed|deleted|removed|moved|terminated|"
-    r"not registered|not hosted here|not active|not accepted|cannot be verified)",
-    rf"(?:does not|doesn'?t|do not|don'?t|did not|may not|not) (?:currently )?(?:seem to )?"
-    rf"(?:exist|have (?:an?|any|such an?) (?:\S+ )?{_WHO})",
-    r"no (?:such |valid |matching )?(?:recipient|mailbox|mail box|account|user)s?\b"
-    r"(?! .{0,20}?quota)",
-    r"not our customer",
-    r"(?:isn'?t|is not|not) (?:an? )?(?:known|valid|legal|active|existing|existent|local)"
-    rf" (?:e-?mail )?{_WHO}",
-    r"recipnotfound|recipientnotfound|unknown_?user",
-    r"recipient (?:address )?(?:was )?rejected",
-    r"invalid recipients?\b",
-    r"not on (?:this|our) (?:server|system)",
-    r"(?:nobody|no one|no person) (?:here )?(?:by|with|of) (?:that|this) name|by that name",
-    r"(?:can ?not|can't|could not|unable to) (?:find|locate|verify) (?:\S+ ){0,2}?"
-    rf"{_WHO}",
-    r"destination (?:address|mailbox) (?:is )?(?:unknown|invalid)",
-    r"unknown in (?:local|virtual|relay)",
-    r"address (?:was )?rejected",
-    r"no longer (?:with|works|employed)",
-    # German, French, Spanish, Italian, Portuguese, Dutch
-    r"(?:empf(?:ä|ae)nger|benutzer|postfach|adresse)\S* (?:\S+ ){0,2}?"
-    r"(?:unbekannt|existiert nicht|"
-    r"nicht (?:bekannt|gefunden|vorhanden))",
-    r"(?:utilisateur|destinataire|adresse|compte)\S* (?:\S+ ){0,2}?(?:inconnue?|inexistante?|"
-    r"introuvable|n'existe pas)",
-    r"(?:usuario|destinatario|buz(?:ó|o)n|cuenta) (?:\S+ ){0,2}?(?:desconocid[oa]|no existe|"
-    r"inexistente)",
-    r"(?:utente|destinatario|casella|indirizzo) (?:\S+ ){0,2}?(?:sconosciut[oa]|inesistente|"
-    r"non esiste|non valido)",
-    r"(?:usu(?:á|a)rio|destinat(?:á|a)rio|conta|caixa) (?:\S+ ){0,2}?(?:desconhecid[oa]|"
-    r"n(?:ã|a)o existe|inexistente)",
-    r"(?:gebruiker|ontvanger) (?:\S+ ){0,2}?(?:onbekend|bestaat niet)",
-)
-#: The mailbox was there and has been shut.
-_DISABLED = _any_of(
-    rf"{_WHO} (?:\S+ ){{0,5}}?(?:is |was |has been |been )?(?:currently |temporarily |"
-    r"permanently )?(?:disabled|deactivated|de-activated|inactive|suspended|locked|"
-    r"discontinued|frozen|blocked due to inactivity)",
-    rf"(?:disabled|deactivated|inactive|suspended|discontinued|locked) {_WHO}",
-    rf"{_WHO}disabled",
-)
-_FULL = _any_of(
-    r"quota",
-    rf"{_WHO} (?:\S+ ){{0,3}}?(?:is )?(?:currently )?(?:too )?full\b",
-    rf"full {_WHO}",
-    r"mailfolder is full|mailbox (?:size|storage)|(?:mailbox|account|user|inbox) "
-    r"(?:\S+ ){0,3}?(?:over|exceed|out of)",
-    r"out of storage|over (?:its |his |the |their |disk |mailbox )?(?:storage|limit)",
-    r"not enough (?:storage |disk )?space in (?:the |this )?(?:mailbox|account)",
-    r"(?:postfach|speicherplatz) (?:\S+ ){0,3}?(?:voll|ersch(?:ö|oe)pft|(?:ü|ue)berschritten)",
-    r"bo(?:î|i)te (?:\S+ ){0,2}?pleine|casella piena|buz(?:ó|o)n (?:est(?:á|a) )?lleno",
-)
 #: The server as a whole is short of room, which says nothing of one mailbox.
-_SYSTEM_FULL = _any_of(
+_SYSTEM_FULL = any_of(
     r"system (?:storage|resource|disk)",
     r"(?:disk|server|queue|spool|file system|partition) (?:\S+ ){0,2}?(?:full|space|storage)",
     r"insufficient (?:disk|queue|memory|resources)",
 )
-_SIZE = _any_of(
+_SIZE = any_of(
     r"message (?:\S+ ){0,4}?(?:size|large|big|length)",
     r"message (?:\S+ ){0,2}?exceeds?",
     r"too (?:large|big|long)",
     r"(?:fixed |maximum )(?:allowed )?(?:message |mail |size)",
 )
-_GREYLISTED = _any_of(
+_GREYLISTED = any_of(
     r"gr[ea]y-? ?list",
     r"post-?gr[ea]y",
     r"sqlgrey",
@@ -112,7 +44,7 @@ _GREYLISTED = _any_of(
     r"deferred for",
     r"delayed for",
 )
-_LOCAL_TROUBLE = _any_of(
+_LOCAL_TROUBLE = any_of(
     r"local (?:problem|error)",
     r"look-?up",
     r"internal (?:error|server)",
@@ -120,26 +52,20 @@ _LOCAL_TROUBLE = _any_of(
     r"database|ldap|mysql|backend|back-end",
     r"error in processing|unable to (?:process|access)",
 )
-_IN_PROGRESS = _any_of(
+_IN_PROGRESS = any_of(
     r"unverified address",
     r"verification (?:is )?in progress",
     r"being verified",
     r"callout (?:is )?in progress",
 )
-_RATE = _any_of(
-    r"receiving (?:\S+ )?(?:mail|messages|e-?mail) (?:at a rate|too)",
-    r"(?:recipient|user|mailbox|account) (?:\S+ ){0,5}?(?:rate limit|too many messages)",
-    r"too quickly",
-    r"recipient (?:\S+ ){0,2}?rate",
-)
-_TOO_MANY = _any_of(
+_TOO_MANY = any_of(
     r"too many (?:\S+ )?(?:recipients|rcpts?)\b",
     r"(?:one|1|single) recipient (?:at a time|per)",
     r"(?:maximum|max|limit) (?:\S+ ){0,3}?recipients",
     r"only one recipient",
     r"too many rcpt",
 )
-_STARTTLS = _any_of(
+_STARTTLS = any_of(
     r"(?:must|need|please|should) (?:\S+ ){0,3}?(?:issue|use|start|send) "
     r"(?:\S+ ){0,3}?(?:start ?tls|tls|encrypt)",
     r"(?:start ?tls|tls|encryption|encrypted connection) (?:\S+ ){0,4}?"
@@ -147,7 +73,7 @@ _STARTTLS = _any_of(
     r"requires? (?:\S+ ){0,3}?(?:start ?tls|tls|encrypt)",
     r"start ?tls (?:command )?first",
 )
-_SENDER = _any_of(
+_SENDER = any_of(
     r"\bsender\b",
     r"mail ?from\b",
     r"return[- ]path",
@@ -158,7 +84,7 @@ _SENDER = _any_of(
     r"verification failed",
     r"absender|exp(?:é|e)diteur|remitente|mittente",
 )
-_ABOUT_US = _any_of(
+_ABOUT_US = any_of(
     r"\bspf\b|\bdkim\b|\bdmarc\b",
     r"reverse[- ](?:dns|host|lookup|address)|\brdns\b|\bptr\b|\bfcrdns\b",
     r"\bhelo\b|\behlo\b",
@@ -177,7 +103,7 @@ _ABOUT_US = _any_of(
     r"virus|malware|phish",
     r"throttl|rate limit|too many (?:connections|errors|messages|invalid|unknown)",
 )
-_NOT_HOSTED = _any_of(
+_NOT_HOSTED = any_of(
     r"rcpthosts",
     r"\brelay(?:ing|ed)?\b(?! recipient| access map)",
     r"(?:domain|host) (?:\S+ ){0,3}?(?:not (?:hosted|found|handled|local|served|accepted)|"
@@ -188,7 +114,7 @@ _NOT_HOSTED = _any_of(
 )
 _RCPTHOSTS = re.compile(r"rcpthosts")  # qmail's list of the domains it takes mail for
 _DBEB = re.compile(r"recipient address rejected: access denied")
-_SENDER_REJECTED = _any_of(
+_SENDER_REJECTED = any_of(
     r"sender (?:address )?(?:rejected|refused|verif)", r"verification failed for"
 )
 _EMPTY_BRACKETS = re.compile(r"[<(\[\"'][\s<>]*[>)\]\"']:?")
@@ -233,15 +159,15 @@ class Words:
 
     @property
     def no_such_recipient(self) -> bool:
-        return bool(_NO_SUCH_RECIPIENT.search(self._plain))
+        return bool(NO_SUCH_RECIPIENT.search(self._plain))
 
     @property
     def disabled(self) -> bool:
-        return bool(_DISABLED.search(self._plain))
+        return bool(DISABLED.search(self._plain))
 
     @property
     def full(self) -> bool:
-        return bool(_FULL.search(self._plain)) and not self.system_full
+        return bool(FULL.search(self._plain)) and not self.system_full
 
     @property
     def system_full(self) -> bool:
@@ -265,7 +191,7 @@ class Words:
 
     @property
     def rate(self) -> bool:
-        return bool(_RATE.search(self._plain))
+        return bool(RATE.search(self._plain))
 
     @property
     def too_many(self) -> bool:

@@ -50,12 +50,13 @@ class GroupWriter(Generic[Q, A]):
         assert self._task is not None
         task, self._task = self._task, None
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        for _request, future in self._waiting:
-            if not future.done():
-                future.set_exception(LogUnavailable("the log is stopping"))
-        self._waiting.clear()
+        try:
+            await asyncio.wait([task])
+        finally:
+            for _request, future in self._waiting:
+                if not future.done():
+                    future.set_exception(LogUnavailable("the log is stopping"))
+            self._waiting.clear()
 
     async def submit(self, request: Q) -> A:
         """Return the answer to *request*.
@@ -87,7 +88,9 @@ class GroupWriter(Generic[Q, A]):
                 # Waiting does not cancel it: what is being committed is finished first.
                 await asyncio.wait([writing])
             except asyncio.CancelledError:
-                await asyncio.wait([writing])
+                while not writing.done():  # however often it is cancelled
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait([writing])
                 raise
             finally:
                 self._answer(batch, writing)

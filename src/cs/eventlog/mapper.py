@@ -114,7 +114,7 @@ async def domain_form(keys: DataKeys, stored: Sequence[StoredEvent]) -> list[Any
     for event in stored:
         if b'"sealed"' in event.state:
             plain = msgspec.json.decode(event.state)
-            names.update(sealed_names(plain, plain["lookup"]))
+            names.update(sealed_names(plain, str(plain.get("lookup"))))
     mapper = EventMapper(await keys.find(names) if names else {})
     return [mapper.to_domain_event(event).event for event in stored]
 

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cs.domain.codec import ERASED
 
 _MARK = "personal"
+_SEALED = {"sealed", "person", "box"}
 
 
 def seal_bytes(key: bytes, name: str, plain: bytes) -> bytes:
@@ -37,7 +38,7 @@ def open_bytes(key: bytes, name: str, sealed: bytes) -> bytes:
 def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
     """Yield every personal value in *plain*, outermost first."""
     if isinstance(plain, dict):
-        if _MARK in plain:
+        if _is_personal(plain):
             yield plain
         for value in plain.values():
             yield from personal_values(value)
@@ -49,7 +50,7 @@ def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
 def sealed_names(plain: Any, lookup: str) -> Iterator[str]:
     """Yield the names of the keys that the sealed values in *plain* need."""
     if isinstance(plain, dict):
-        if "sealed" in plain and "box" in plain:
+        if _is_sealed(plain):
             yield key_name(lookup, plain["person"])
         else:
             for value in plain.values():
@@ -79,7 +80,7 @@ def seal(plain: Any, lookup: str, keys: Mapping[str, bytes]) -> Any:
             "box": b64encode(sealed).decode(),
         }
 
-    return _walk(plain, _MARK, box)
+    return _walk(plain, _is_personal, box)
 
 
 def unseal(plain: Any, lookup: str, keys: Mapping[str, bytes]) -> Any:
@@ -96,14 +97,27 @@ def unseal(plain: Any, lookup: str, keys: Mapping[str, bytes]) -> Any:
             }
         return msgspec.json.decode(open_bytes(key, name, sealed))
 
-    return _walk(plain, "sealed", opened)
+    return _walk(plain, _is_sealed, opened)
 
 
-def _walk(plain: Any, mark: str, change: Callable[[dict[str, Any]], Any]) -> Any:
+def _is_personal(value: Mapping[str, Any]) -> bool:
+    return _MARK in value and "person" in value
+
+
+def _is_sealed(value: Mapping[str, Any]) -> bool:
+    """By all its names: a mapping of ours may have one of them as a key (a source's name)."""
+    return value.keys() == _SEALED
+
+
+def _walk(
+    plain: Any,
+    marked: Callable[[Mapping[str, Any]], bool],
+    change: Callable[[dict[str, Any]], Any],
+) -> Any:
     if isinstance(plain, dict):
-        if mark in plain:
+        if marked(plain):
             return change(plain)
-        return {name: _walk(value, mark, change) for name, value in plain.items()}
+        return {name: _walk(value, marked, change) for name, value in plain.items()}
     if isinstance(plain, list | tuple):
-        return [_walk(value, mark, change) for value in plain]
+        return [_walk(value, marked, change) for value in plain]
     return plain

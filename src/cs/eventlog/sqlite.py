@@ -159,6 +159,7 @@ class SqliteEventLog:
         self._writer = GroupWriter[Prepared, int](self._recorder.write, self._wrote)
         self._recent = Recent()
         self._stack = AsyncExitStack()
+        self._closed = False
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(self._recorder.create_table)
@@ -175,6 +176,7 @@ class SqliteEventLog:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._closed = True
         await self._stack.aclose()
         self._readers.shutdown(wait=True)
         self._datastore.close()
@@ -231,6 +233,8 @@ class SqliteEventLog:
         return position or 0
 
     async def _reading(self, function: Any, *arguments: Any) -> Any:
+        if self._closed:
+            raise LogUnavailable("the log is closed")
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._readers, function, *arguments)

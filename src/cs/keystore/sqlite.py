@@ -6,10 +6,10 @@ import hmac
 import os
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -51,6 +51,7 @@ class SqliteKeyStore:
 
     def __init__(self, path: Path, master: bytes) -> None:
         path.touch(mode=0o600, exist_ok=True)
+        path.chmod(0o600)  # also one that came back from a backup readable for others
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keystore")
         self._wrap = AESGCM(master)
         self._secret = hmac.digest(master, b"index", "sha256")
@@ -69,6 +70,7 @@ class SqliteKeyStore:
         proof = hmac.digest(self._secret, b"proof", "sha256")
         self._db.execute("INSERT OR IGNORE INTO master (proof) VALUES (?)", (proof,))
         if self._db.execute("SELECT proof FROM master").fetchone()[0] != proof:
+            self._db.close()
             raise WrongMasterKey(f"{path} was made with another master key")
 
     async def __aenter__(self) -> Self:
@@ -125,13 +127,7 @@ class SqliteKeyStore:
             (name, self._wrapped(name, os.urandom(32))) for name in names if name not in found
         ]
         if rows:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                self._db.executemany("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+            self._write("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
             found |= self._find([name for name, _ in rows])
         return found
 
@@ -147,17 +143,17 @@ class SqliteKeyStore:
         return found
 
     def _destroy(self, names: tuple[str, ...]) -> None:
-        self._db.executemany(
-            "INSERT INTO data_key VALUES (?, NULL) "
-            "ON CONFLICT (name) DO UPDATE SET wrapped = NULL",
-            [(name,) for name in names],
-        )
+        self._write(_DESTROY, [(name,) for name in names])
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _write_index(self, entries: tuple[tuple[str, str], ...]) -> None:
+        self._write("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
+
+    def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Run *statement* with each of *rows*, all in one durable transaction."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.executemany("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
+            self._db.executemany(statement, rows)
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
@@ -176,6 +172,9 @@ class SqliteKeyStore:
             ) from error
 
 
+_DESTROY = (
+    "INSERT INTO data_key VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET wrapped = NULL"
+)
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS data_key (name TEXT PRIMARY KEY, wrapped BLOB) WITHOUT ROWID",
     (

@@ -52,7 +52,7 @@ class TrustedClient:
         max_bytes: int = MAX_BYTES,
         ca_file: Path | None = None,
     ) -> None:
-        transport = httpx.AsyncHTTPTransport(verify=trust(ca_file), trust_env=False)
+        transport = httpx.AsyncHTTPTransport(verify=trust(ca_file))
         self._exchange = Exchange(
             transport, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
         )

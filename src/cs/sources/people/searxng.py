@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from cs.domain.contact import BrandFacts, Sighting
+from cs.domain.employer import is_employer
 from cs.domain.mailbox_syntax import is_mailbox
 from cs.domain.role import classify
 from cs.domain.search_result import Seen, read_title
 from cs.outside.port import Fetcher
-from cs.sources.people.employer import is_employer
 from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi
 from cs.sources.port import Ended, PeopleAnswer
 from cs.sources.registry import Context

@@ -1,0 +1,297 @@
+"""The description itself: well formed, whole, and served to everybody."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import Draft202012Validator
+
+from api.openapi_document import (
+    DOCUMENT,
+    Json,
+    answer_schema,
+    examples,
+    nodes,
+    operation,
+    operations,
+    request_schema,
+    resolved,
+    responses,
+    target,
+    undescribed,
+)
+from api.openapi_shape import SHAPE
+from cs.api.errors import STATUS
+from cs.domain.naming import BRAND_MAX, BRAND_MIN, BRAND_PATTERN
+from cs.projections.searches import CONTACT_FIELDS
+from loop.outside import tools
+from loop.service import in_memory
+
+SCHEMAS: Json = DOCUMENT["components"]["schemas"]
+#: The tables of SPEC.md section 4; 500, and 429 on usage, are those of sections 7 and 8.
+SPEC_STATUSES = {
+    ("post", "/contacts"): {200, 202, 400, 401, 402, 429, 500, 503},
+    ("get", "/searches/{id}"): {200, 401, 404, 429, 500},
+    ("get", "/usage"): {200, 401, 429, 500},
+    ("get", "/openapi.json"): {200, 304},
+}
+
+
+def test_the_document_has_the_shape_of_openapi_3_1() -> None:
+    Draft202012Validator.check_schema(SHAPE)
+
+    errors = [
+        f"{e.json_path}: {e.message}" for e in Draft202012Validator(SHAPE).iter_errors(DOCUMENT)
+    ]
+
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_is_one(name: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[name])
+
+
+def test_every_reference_leads_somewhere() -> None:
+    references = {node["$ref"] for node in nodes(DOCUMENT) if "$ref" in node}
+
+    assert references
+    for reference in references:
+        assert isinstance(target(reference), dict), reference
+
+
+def test_every_component_but_the_405_is_used() -> None:
+    used = {node["$ref"] for node in nodes(DOCUMENT) if "$ref" in node}
+    parts = {
+        f"#/components/{kind}/{name}"
+        for kind, named in DOCUMENT["components"].items()
+        if kind != "securitySchemes"
+        for name in named
+    }
+
+    # Nobody's method may answer "not this method"; the description says when it is sent.
+    assert parts - used == {"#/components/responses/MethodNotAllowed"}
+
+
+def test_operation_ids_tags_and_links_fit_together() -> None:
+    ids = [described["operationId"] for _, _, described in operations()]
+    linked = [
+        link["operationId"]
+        for _, _, described in operations()
+        for response in responses(described).values()
+        for link in response.get("links", {}).values()
+    ]
+
+    assert len(set(ids)) == len(ids)
+    assert linked == ["getSearch"]
+    assert {tag for _, _, o in operations() for tag in o["tags"]} == {
+        tag["name"] for tag in DOCUMENT["tags"]
+    }
+
+
+@pytest.mark.parametrize(("method", "path"), SPEC_STATUSES)
+def test_every_status_of_the_specification_is_described(method: str, path: str) -> None:
+    assert set(responses(operation(method, path))) == SPEC_STATUSES[method, path]
+
+
+def test_no_other_operation_is_described() -> None:
+    assert {(method, path) for method, path, _ in operations()} == set(SPEC_STATUSES)
+
+
+def test_every_error_code_has_an_example_at_its_status_and_nowhere_else() -> None:
+    shown = {
+        (value["error"]["code"], status)
+        for _, _, described in operations()
+        for status, response in responses(described).items()
+        if status >= 400
+        for value in examples(response["content"]["application/json"])
+    }
+
+    assert shown == set(STATUS.items())
+
+
+def test_the_codes_of_the_schema_are_the_codes_of_the_service() -> None:
+    code = SCHEMAS["Error"]["properties"]["error"]["properties"]["code"]
+
+    assert code["enum"] == list(STATUS)
+
+
+def test_every_failure_reason_has_an_example() -> None:
+    for method, path in [("post", "/contacts"), ("get", "/searches/{id}")]:
+        content = responses(operation(method, path))[200]["content"]["application/json"]
+        shown = {value["reason"] for value in examples(content) if "reason" in value}
+
+        assert shown == set(SCHEMAS["Reason"]["enum"])
+
+
+def _bodies() -> list[Any]:
+    return [
+        pytest.param(content["schema"], value, id=f"{path} {status} {n}")
+        for _, path, described in operations()
+        for status, response in responses(described).items()
+        for content in response.get("content", {}).values()
+        for n, value in enumerate(examples(content))
+    ]
+
+
+@pytest.mark.parametrize(("schema", "value"), _bodies())
+def test_every_example_of_an_answer_is_as_described(schema: Json, value: Any) -> None:
+    # Of the document itself, only the start is described.
+    judge = request_schema if "openapi" in value else answer_schema
+
+    assert [e.message for e in judge(schema).iter_errors(value)] == []
+
+
+def test_every_answer_with_a_body_has_an_example() -> None:
+    for _, path, described in operations():
+        for status, response in responses(described).items():
+            for content in response.get("content", {}).values():
+                assert examples(content), (path, status)
+
+
+def test_every_example_of_a_request_is_as_described() -> None:
+    content = operation("post", "/contacts")["requestBody"]["content"]["application/json"]
+
+    for value in examples(content):
+        assert request_schema(content["schema"]).is_valid(value), value
+
+
+def test_every_example_of_a_header_or_parameter_is_as_described() -> None:
+    described = [
+        *(resolved(h) for r in _all_responses() for h in r.get("headers", {}).values()),
+        *(resolved(p) for _, _, o in operations() for p in o.get("parameters", ())),
+    ]
+
+    assert len(described) > 50
+    for each in described:
+        assert answer_schema(each["schema"]).is_valid(each["example"]), each
+        for schema_example in each["schema"].get("examples", ()):
+            assert answer_schema(each["schema"]).is_valid(schema_example)
+
+
+def _all_responses() -> list[Json]:
+    return [
+        *(r for _, _, o in operations() for r in responses(o).values()),
+        DOCUMENT["components"]["responses"]["MethodNotAllowed"],
+    ]
+
+
+def test_every_answer_carries_a_request_id() -> None:
+    for response in _all_responses():
+        assert "X-Request-Id" in response["headers"], response["description"]
+
+
+def test_the_405_is_an_invalid_request_that_names_the_methods() -> None:
+    response = DOCUMENT["components"]["responses"]["MethodNotAllowed"]
+
+    assert "Allow" in response["headers"]
+    assert [
+        value["error"]["code"] for value in examples(response["content"]["application/json"])
+    ] == ["invalid_request"]
+
+
+def test_a_brand_is_described_by_the_rule_the_service_follows() -> None:
+    brand = SCHEMAS["ContactsRequest"]["properties"]["brand"]
+
+    assert (brand["minLength"], brand["maxLength"]) == (BRAND_MIN, BRAND_MAX)
+    assert brand["pattern"] == BRAND_PATTERN
+
+
+@pytest.mark.parametrize(
+    ("example", "change"),
+    [
+        ("running", {"reason": "timeout"}),
+        ("running", {"contacts": []}),
+        ("running", {"retry_after": None}),
+        ("running", {"status": "queued"}),
+        ("done", {"charged": False}),
+        ("done", {"reason": "no_emails"}),
+        ("done", {"tiktok": 1}),
+        ("done", {"searched_at": "2026-11-21T04:58:55.5Z"}),
+        ("no_emails", {"charged": True}),
+        ("no_emails", {"reason": None}),
+        ("no_emails", {"usage": {"quota": 1, "used": 2, "remaining": -1}}),
+    ],
+)
+def test_a_search_that_says_two_things_is_not_described(example: str, change: Json) -> None:
+    search = DOCUMENT["components"]["examples"][example]["value"]
+    schema = answer_schema({"$ref": "#/components/schemas/Search"})
+
+    assert schema.is_valid(search)
+    assert not schema.is_valid(search | change)
+
+
+@pytest.mark.parametrize("example", ["running", "done", "no_linkedin"])
+def test_a_search_without_one_of_its_fields_is_not_described(example: str) -> None:
+    search = DOCUMENT["components"]["examples"][example]["value"]
+    schema = answer_schema({"$ref": "#/components/schemas/Search"})
+
+    for name in search:
+        less = {other: value for other, value in search.items() if other != name}
+        assert not schema.is_valid(less), name
+
+
+def test_every_field_of_a_contact_is_optional_but_in_a_done_search_present() -> None:
+    """SPEC.md 2.2 has them optional in the schema; CONTRACT.md S3 sends them all."""
+    assert "required" not in SCHEMAS["Contact"]
+    assert tuple(SCHEMAS["Contact"]["properties"]) == CONTACT_FIELDS
+    done = SCHEMAS["SearchDone"]["properties"]["contacts"]["items"]
+    assert tuple(done["required"]) == CONTACT_FIELDS
+
+
+def test_the_number_of_contacts_is_not_told() -> None:
+    assert not any("maxItems" in node for node in nodes(DOCUMENT))
+
+
+def test_only_the_description_needs_no_key() -> None:
+    open_to_all = [
+        path for _, path, described in operations() if described.get("security") == []
+    ]
+
+    assert open_to_all == ["/openapi.json"]
+    assert DOCUMENT["security"] == [{"bearer": []}]
+    assert DOCUMENT["servers"][0]["url"] == "/v1"
+
+
+async def test_the_description_is_served_without_a_key() -> None:
+    async with in_memory(tools()) as service, _stranger(service.running.app) as stranger:
+        answer = await stranger.get("/openapi.json")
+        again = await stranger.get(
+            "/openapi.json", headers={"If-None-Match": answer.headers["ETag"]}
+        )
+        other = await stranger.get("/openapi.json", headers={"If-None-Match": '"other"'})
+        head = await stranger.head("/openapi.json")
+
+    described = responses(operation("get", "/openapi.json"))
+    assert answer.json() == DOCUMENT
+    assert _header_faults(described[200], answer) == []
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["Cache-Control"] == "public, max-age=300"
+    assert re.fullmatch('"[0-9a-f]{32}"', answer.headers["ETag"])
+    assert (again.status_code, again.content) == (304, b"")
+    assert undescribed(described[304], again) == []
+    assert (other.status_code, other.content) == (200, answer.content)
+    assert (head.status_code, head.content) == (200, b"")
+
+
+async def test_no_other_path_may_be_read_by_web_pages() -> None:
+    async with in_memory(tools()) as service:
+        key = await service.new_key()
+        async with service.client(key) as client:
+            answer = await client.get("/usage", headers={"Origin": "https://acme.example"})
+
+    assert answer.status_code == 200
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def _stranger(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://service.test/v1"
+    )
+
+
+def _header_faults(response: Json, answer: httpx.Response) -> list[str]:
+    """Return what is wrong besides the body, of which only the start is described."""
+    return [fault for fault in undescribed(response, answer) if not fault.startswith("$")]

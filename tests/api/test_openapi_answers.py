@@ -1,0 +1,106 @@
+"""The searches that the service really answers with are those of its description."""
+
+import pytest
+from msgspec.structs import replace
+
+from api.failing import CUT_OFF, NEVER, NO_SOURCE
+from api.openapi_document import DOCUMENT, faults
+from cs.wiring import Tools
+from loop.outside import CID, person, tools
+from loop.service import in_memory
+
+
+async def test_a_running_search_is_as_described() -> None:
+    async with in_memory(NEVER) as service:
+        key = await service.new_key()
+        async with service.client(key) as client:
+            accepted = await client.post("/contacts", json={"brand": "Acme"})
+            read = await client.get(f"/searches/{accepted.json()['id']}")
+
+    assert accepted.status_code == 202
+    assert faults("post", "/contacts", accepted) == []
+    assert accepted.headers["Location"] == accepted.json()["poll_url"]
+    assert (read.status_code, read.json()["status"]) == (200, "running")
+    assert faults("get", "/searches/{id}", read) == []
+
+
+async def test_a_done_search_is_as_described_live_cached_and_read_again() -> None:
+    async with in_memory(tools()) as service:
+        key = await service.new_key()
+        async with service.client(key) as client:
+            live = await client.post("/contacts", json={"brand": "Acme", "wait": True})
+            cached = await client.post("/contacts", json={"brand": "acme"})
+            read = await client.get(f"/searches/{live.json()['id']}")
+
+    assert live.json()["status"] == cached.json()["status"] == read.json()["status"] == "done"
+    assert (live.json()["cached"], cached.json()["cached"]) == (False, True)
+    assert faults("post", "/contacts", live) == []
+    assert faults("post", "/contacts", cached) == []
+    assert faults("get", "/searches/{id}", read) == []
+
+
+async def test_a_person_of_whom_little_is_known_is_as_described() -> None:
+    little = replace(
+        person("Ada Kern", "Influencer Marketing Manager"), company=None, linkedin_url=None
+    )
+    async with in_memory(tools(people=(little,))) as service:
+        answer = await service.search(await service.new_key(), brand="Acme")
+
+    assert [c["company"] for c in answer.json()["contacts"]] == [None]
+    assert faults("post", "/contacts", answer) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "outside", "brand", "deadline_s"),
+    [
+        ("no_linkedin", tools(), "Nobody Knows", 120),
+        ("no_contacts", tools(people=(CID,)), "Acme", 120),
+        ("no_emails", tools(existing=frozenset()), "Acme", 120),
+        ("scrape_error", NO_SOURCE, "Acme", 120),
+        ("timeout", NEVER, "Acme", 0.05),
+        ("error", CUT_OFF, "Acme", 120),
+    ],
+)
+async def test_a_failed_search_is_as_described(
+    reason: str, outside: Tools, brand: str, deadline_s: float
+) -> None:
+    async with in_memory(outside, deadline_s=deadline_s) as service:
+        key = await service.new_key()
+        async with service.client(key) as client:
+            answer = await client.post("/contacts", json={"brand": brand, "wait": True})
+            read = await client.get(f"/searches/{answer.json()['id']}")
+
+    assert (answer.json()["status"], answer.json()["reason"]) == ("failed", reason)
+    assert faults("post", "/contacts", answer) == []
+    assert faults("get", "/searches/{id}", read) == []
+
+
+async def test_every_reason_is_one_that_was_tried_above() -> None:
+    (marks,) = test_a_failed_search_is_as_described.pytestmark  # type: ignore[attr-defined]
+    tried = [row[0] for row in marks.args[1]]
+
+    assert tried == DOCUMENT["components"]["schemas"]["Reason"]["enum"]
+
+
+async def test_usage_is_as_described() -> None:
+    async with in_memory(tools()) as service:
+        key = await service.new_key()
+        async with service.client(key) as client:
+            answer = await client.get("/usage")
+
+    assert answer.status_code == 200
+    assert faults("get", "/usage", answer) == []
+
+
+async def test_a_search_asked_for_again_with_its_idempotency_key_is_as_described() -> None:
+    async with in_memory(NEVER) as service:
+        key = await service.new_key()
+        async with service.client(key) as client:
+            client.headers["Idempotency-Key"] = "one"
+            first = await client.post("/contacts", json={"brand": "Acme"})
+            again = await client.post("/contacts", json={"brand": "Acme"})
+            other = await client.post("/contacts", json={"brand": "Zenith"})
+
+    assert again.json()["id"] == first.json()["id"]
+    assert (again.status_code, faults("post", "/contacts", again)) == (202, [])
+    assert (other.status_code, faults("post", "/contacts", other)) == (400, [])

@@ -1,0 +1,200 @@
+"""Every refusal and failure that the service really answers with is described."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from api.failing import NEVER, Unwritable
+from api.openapi_document import DOCUMENT, faults, undescribed
+from cs.eventlog.port import LogUnavailable
+from loop.outside import tools
+from loop.service import Service, in_memory
+
+LIMIT_HEADERS = {
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+    "RateLimit-Policy",
+    "RateLimit",
+}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({}, b"{}"),
+        ({}, b""),
+        ({}, b"nonsense"),
+        ({}, b'{"brand":"\xff"}'),
+        ({}, b'{"brand":"a"}'),
+        ({}, b'{"domain":"127.0.0.1"}'),
+        ({}, b"[" * 10_000),
+        ({}, b" " * 20_000),
+        ({"Content-Type": "text/plain"}, b'{"brand":"Acme"}'),
+        ({"Idempotency-Key": "two words"}, b'{"brand":"Acme"}'),
+    ],
+)
+async def test_a_request_that_is_wrong_is_refused_as_described(
+    headers: dict[str, str], body: bytes
+) -> None:
+    async with in_memory(tools()) as service:
+        key = await service.new_key()
+        async with service.client(key) as client:
+            answer = await client.post(
+                "/contacts",
+                content=body,
+                headers={"Content-Type": "application/json", **headers},
+            )
+
+    assert code(answer) == (400, "invalid_request")
+    assert faults("post", "/contacts", answer) == []
+
+
+@pytest.mark.parametrize("authorization", [None, "Bearer cs_live_wrong", "Basic x", "Bearer"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("post", "/contacts"), ("get", "/searches/{id}"), ("get", "/usage")],
+)
+async def test_without_a_key_every_path_is_refused_as_described(
+    method: str, path: str, authorization: str | None
+) -> None:
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        del client.headers["Authorization"]
+        if authorization is not None:
+            client.headers["Authorization"] = authorization
+        answer = await client.request(method, path.format(id="srch_1"))
+
+    assert code(answer) == (401, "unauthorized")
+    assert faults(method, path, answer) == []
+    assert ("invalid_token" in answer.headers["WWW-Authenticate"]) == bool(authorization)
+
+
+async def test_a_used_up_quota_is_told_as_described() -> None:
+    async with in_memory(tools()) as service:
+        answer = await service.search(await service.new_key(quota=0), brand="Acme")
+
+    assert code(answer) == (402, "quota_exhausted")
+    assert faults("post", "/contacts", answer) == []
+
+
+@pytest.mark.parametrize("search", ["srch_00000000000000000000000000", "1", "%00", "a b"])
+async def test_an_unknown_search_is_told_as_described(search: str) -> None:
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        answer = await client.get(f"/searches/{search}")
+
+    assert code(answer) == (404, "not_found")
+    assert faults("get", "/searches/{id}", answer) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PUT", "/contacts", {"POST"}),
+        ("GET", "/contacts", {"POST"}),
+        ("DELETE", "/searches/srch_1", {"GET", "HEAD"}),
+        ("POST", "/usage", {"GET", "HEAD"}),
+        ("OPTIONS", "/usage", {"GET", "HEAD"}),
+        ("POST", "/openapi.json", {"GET", "HEAD"}),
+    ],
+)
+async def test_a_method_that_is_not_taken_is_told_as_described(
+    method: str, path: str, allow: set[str]
+) -> None:
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        answer = await client.request(method, path)
+
+    assert code(answer) == (405, "invalid_request")
+    assert undescribed(DOCUMENT["components"]["responses"]["MethodNotAllowed"], answer) == []
+    assert set(answer.headers["Allow"].split(", ")) == allow
+
+
+async def test_the_seventh_search_in_a_minute_is_refused_as_described() -> None:
+    async with in_memory(tools()) as service:
+        key = await service.new_key()
+        answers = [await service.search(key, brand="Acme") for _ in range(7)]
+
+    assert [answer.status_code for answer in answers] == [200] * 6 + [429]
+    assert code(answers[6]) == (429, "rate_limited")
+    assert faults("post", "/contacts", answers[6]) == []
+    assert limit(answers[6]) == ("6", "0")
+    assert answers[6].headers["RateLimit-Reset"] == answers[6].headers["Retry-After"]
+
+
+async def test_a_third_running_search_is_refused_as_described() -> None:
+    async with in_memory(NEVER) as service, service.client(await service.new_key()) as client:
+        answers = [await client.post("/contacts", json={"brand": b * 2}) for b in "abc"]
+
+    assert [answer.status_code for answer in answers] == [202, 202, 429]
+    assert code(answers[2]) == (429, "too_many_in_flight")
+    assert faults("post", "/contacts", answers[2]) == []
+    assert limit(answers[2]) == ("2", "0")
+
+
+async def test_the_last_unit_of_quota_is_told_as_described() -> None:
+    async with in_memory(NEVER) as service, service.client(await service.new_key(1)) as client:
+        answers = [await client.post("/contacts", json={"brand": b * 2}) for b in "ab"]
+
+    assert code(answers[1]) == (429, "too_many_in_flight")
+    assert faults("post", "/contacts", answers[1]) == []
+
+
+@pytest.mark.parametrize("path", ["/usage", "/searches/{id}"])
+async def test_too_many_checks_are_refused_as_described(path: str) -> None:
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        for _ in range(120):
+            await client.get("/usage")
+        answer = await client.get(path.format(id="srch_1"))
+
+    assert code(answer) == (429, "rate_limited")
+    assert faults("get", path, answer) == []
+    assert limit(answer) == ("120", "0")
+
+
+async def test_a_paused_service_says_so_as_described() -> None:
+    async with in_memory(tools()) as service:
+        await service.operator.pause()
+        answer = await service.search(await service.new_key(), brand="Acme")
+
+    assert code(answer) == (503, "api_disabled")
+    assert faults("post", "/contacts", answer) == []
+    assert not [name for name in LIMIT_HEADERS if name in answer.headers]
+
+
+async def test_a_full_service_says_so_as_described() -> None:
+    async with in_memory(tools(), ceiling=0) as service:
+        answer = await service.search(await service.new_key(), brand="Acme")
+
+    assert code(answer) == (503, "at_capacity")
+    assert faults("post", "/contacts", answer) == []
+    assert all(name in answer.headers for name in LIMIT_HEADERS)
+
+
+@pytest.mark.parametrize("error", [LogUnavailable("the disk is full"), RuntimeError("a bug")])
+async def test_a_failure_on_our_side_is_told_as_described(error: Exception) -> None:
+    async with in_memory(tools()) as service:
+        key = await service.new_key()
+        streams = service.running.streams
+        streams.log = Unwritable(streams.log, error)
+        answer = await tolerant(service, key.key).post("/contacts", json={"brand": "Acme"})
+
+    assert code(answer) == (500, "server_error")
+    assert faults("post", "/contacts", answer) == []
+    assert str(error) not in answer.text
+
+
+def tolerant(service: Service, key: str) -> httpx.AsyncClient:
+    """Return a client to whom a bug is an answer, as it is over a socket."""
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(service.running.app, raise_app_exceptions=False),
+        base_url="http://service.test/v1",
+        headers={"Authorization": f"Bearer {key}"},
+    )
+
+
+def code(answer: httpx.Response) -> tuple[int, Any]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def limit(answer: httpx.Response) -> tuple[str, str]:
+    return answer.headers["RateLimit-Limit"], answer.headers["RateLimit-Remaining"]

@@ -1,0 +1,95 @@
+"""What the description accepts is what the service accepts (CONTRACT.md R8)."""
+
+import json
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from starlette.requests import Request
+
+from api.openapi_document import DOCUMENT, request_schema
+from cs.api.body import read_contacts
+from cs.api.errors import ApiError
+
+REQUEST = request_schema({"$ref": "#/components/schemas/ContactsRequest"})
+IDEMPOTENCY_KEY = request_schema(
+    DOCUMENT["components"]["parameters"]["IdempotencyKey"]["schema"]
+)
+
+blanks = st.sampled_from("\x00\t\n\x1f \x7f\x85\u00a0\u2003\u2028\u3000")
+brands = (
+    st.text(max_size=9)
+    | st.text(blanks | st.sampled_from("aB\u200b😀"), max_size=6)
+    | st.text(st.sampled_from("a 😀"), min_size=117, max_size=123)
+)
+hosts = st.from_regex(r"(https?://)?(www\.)?[a-zü0-9-]{1,9}(\.[a-zß0-9]{1,5}){0,3}\.?(/x)?")
+domains = (
+    st.text(max_size=9)
+    | hosts
+    | st.sampled_from(
+        ["HTTPS://WWW.Acme.example:443/x?y#z", "ftp://acme.example", "127.0.0.1", "[::1]", ""]
+    )
+    | st.sampled_from(["acme.example", "user:pw@acme.example", "acme", "acme.local", "㏂"])
+)
+others: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.just([])
+)
+mostly_objects = st.fixed_dictionaries(
+    {},
+    optional={
+        "brand": brands | others,
+        "domain": domains | others,
+        "wait": st.booleans() | others | st.sampled_from(["true", "false", ""]),
+        "Brand": brands,
+        "page": others,
+    },
+)
+
+
+async def accepted(body: bytes, *headers: tuple[bytes, bytes]) -> bool:
+    """Return whether the service would search for *body*."""
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "headers": [(b"content-type", b"application/json"), *headers],
+    }
+    try:
+        await read_contacts(Request(scope, receive))
+    except ApiError as error:
+        if error.code != "invalid_request":
+            raise
+        return False
+    return True
+
+
+@given(mostly_objects | others | st.text(max_size=3))
+@example({"brand": "ab", "domain": None})
+@example({"domain": "acme.example", "wait": 1})
+@example({"domain": "acme.example", "wait": None})
+@example({"brand": "\x00\x00"})
+@example({"brand": " a b "})
+async def test_service_and_description_accept_the_same_bodies(body: Any) -> None:
+    assert await accepted(json.dumps(body).encode()) == REQUEST.is_valid(body)
+
+
+@given(brands)
+async def test_service_and_description_accept_the_same_brands(brand: str) -> None:
+    body = {"brand": brand}
+
+    assert await accepted(json.dumps(body).encode()) == REQUEST.is_valid(body)
+
+
+@given(st.text(st.characters(max_codepoint=255, exclude_characters="\r\n\x00"), max_size=260))
+@example("")
+@example("a" * 255)
+@example("a" * 256)
+@example("a b")
+@example("~!")
+async def test_service_and_description_accept_the_same_idempotency_keys(key: str) -> None:
+    header = (b"idempotency-key", key.encode("latin-1"))
+
+    assert await accepted(b'{"brand":"Acme"}', header) == IDEMPOTENCY_KEY.is_valid(key)

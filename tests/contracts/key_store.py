@@ -1,0 +1,81 @@
+"""What every store of data keys does, wherever it keeps them."""
+
+import asyncio
+
+from cs.keystore.port import KeyStore
+
+
+class KeyStoreContract:
+    """Inherit, and give a fixture ``keys``, an empty store."""
+
+    async def test_a_key_is_made_once_and_is_256_bits(self, keys: KeyStore) -> None:
+        first = await keys.ensure(["a", "b"])
+        again = await keys.ensure(["b", "c", "a"])
+
+        assert set(first) == {"a", "b"}
+        assert {len(key) for key in again.values()} == {32}
+        assert len(set(again.values())) == 3
+        assert (again["a"], again["b"]) == (first["a"], first["b"])
+
+    async def test_finding_makes_nothing(self, keys: KeyStore) -> None:
+        made = await keys.ensure(["a"])
+
+        assert await keys.find(["a", "b"]) == made
+        assert await keys.find(["b"]) == {}
+
+    async def test_asking_for_nothing_gives_nothing(self, keys: KeyStore) -> None:
+        assert await keys.ensure([]) == {}
+        assert await keys.find([]) == {}
+        await keys.index([])
+        await keys.destroy([])
+
+    async def test_many_keys_at_once(self, keys: KeyStore) -> None:
+        names = [f"brand-a.1#p{n}" for n in range(1_200)]
+
+        made = await keys.ensure(names)
+
+        assert await keys.find(names) == made
+        assert len(set(made.values())) == 1_200
+
+    async def test_a_destroyed_key_is_gone_and_its_name_gets_no_new_one(
+        self, keys: KeyStore
+    ) -> None:
+        await keys.ensure(["a", "b"])
+
+        await keys.destroy(["a"])
+
+        assert set(await keys.find(["a", "b"])) == {"b"}
+        assert set(await keys.ensure(["a", "b"])) == {"b"}
+        await keys.destroy(["a"])
+        assert set(await keys.ensure(["a"])) == set()
+
+    async def test_a_name_destroyed_before_it_had_a_key_never_gets_one(
+        self, keys: KeyStore
+    ) -> None:
+        await keys.destroy(["a"])
+
+        assert await keys.ensure(["a"]) == {}
+
+    async def test_callers_at_once_get_one_key(self, keys: KeyStore) -> None:
+        answers = await asyncio.gather(*(keys.ensure(["a"]) for _ in range(20)))
+
+        assert len({answer["a"] for answer in answers}) == 1
+
+    async def test_a_fingerprint_tells_kinds_and_values_apart_and_nothing_else(
+        self, keys: KeyStore
+    ) -> None:
+        prints = {
+            keys.fingerprint(kind, value)
+            for kind in ("email", "profile")
+            for value in ("jo@acme.example", "al@acme.example", "")
+        }
+
+        assert len(prints) == 6
+        assert keys.fingerprint("email", "jo@acme.example") in prints
+        assert all(set(text) <= set("0123456789abcdef") for text in prints)
+
+    async def test_an_index_entry_may_be_written_twice(self, keys: KeyStore) -> None:
+        entries = [(keys.fingerprint("email", "jo@acme.example"), "a")]
+
+        await keys.index(entries)
+        await keys.index(entries)

@@ -1,0 +1,175 @@
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from contracts.key_store import KeyStoreContract
+from cs.keystore import sqlite
+from cs.keystore.sqlite import SqliteKeyStore, WrongMasterKey, master_key
+
+MASTER = b"m" * 32
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "keys.db"
+
+
+@pytest.fixture
+async def keys(path: Path) -> AsyncIterator[SqliteKeyStore]:
+    async with SqliteKeyStore(path, MASTER) as keys:
+        yield keys
+
+
+class TestSqliteKeyStore(KeyStoreContract):
+    pass
+
+
+def _bytes(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+def _wrapped(path: Path, name: str) -> bytes | None:
+    with closing(sqlite3.connect(path)) as database:
+        row = database.execute("SELECT wrapped FROM data_key WHERE name = ?", (name,))
+        wrapped: bytes | None = row.fetchone()[0]
+        return wrapped
+
+
+async def test_keys_and_fingerprints_are_the_same_after_a_restart(path: Path) -> None:
+    async with SqliteKeyStore(path, MASTER) as keys:
+        made = await keys.ensure(["a", "b"])
+        await keys.destroy(["b"])
+        told = keys.fingerprint("email", "jo@acme.example")
+
+    async with SqliteKeyStore(path, MASTER) as keys:
+        assert await keys.ensure(["a", "b"]) == {"a": made["a"]}
+        assert keys.fingerprint("email", "jo@acme.example") == told
+
+
+async def test_another_master_key_is_refused(path: Path) -> None:
+    async with SqliteKeyStore(path, MASTER) as keys:
+        await keys.ensure(["a"])
+
+    with pytest.raises(WrongMasterKey, match="another master key"):
+        SqliteKeyStore(path, b"n" * 32)
+
+
+async def test_fingerprints_depend_on_the_master_key(tmp_path: Path) -> None:
+    async with (
+        SqliteKeyStore(tmp_path / "one.db", MASTER) as one,
+        SqliteKeyStore(tmp_path / "two.db", b"n" * 32) as two,
+    ):
+        assert one.fingerprint("email", "a") != two.fingerprint("email", "a")
+
+
+async def test_a_key_moved_to_another_name_does_not_open(
+    path: Path, keys: SqliteKeyStore
+) -> None:
+    await keys.ensure(["a", "b"])
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute(
+            "UPDATE data_key SET wrapped = (SELECT wrapped FROM data_key WHERE name = 'a') "
+            "WHERE name = 'b'"
+        )
+
+    async with SqliteKeyStore(path, MASTER) as fresh:
+        with pytest.raises(WrongMasterKey, match="'b'"):
+            await fresh.find(["b"])
+        assert set(await fresh.find(["a"])) == {"a"}
+
+
+async def test_only_the_owner_may_read_its_files(tmp_path: Path, path: Path) -> None:
+    async with SqliteKeyStore(path, MASTER) as keys:
+        await keys.ensure(["a"])
+
+        modes = {f.name: f.stat().st_mode & 0o777 for f in tmp_path.iterdir()}  # noqa: ASYNC240
+
+    assert {"keys.db", "keys.db-wal"} <= set(modes)
+    assert set(modes.values()) == {0o600}
+
+
+async def test_a_file_that_others_may_read_is_closed_to_them(path: Path) -> None:
+    async with SqliteKeyStore(path, MASTER):
+        pass
+    path.chmod(0o644)
+
+    async with SqliteKeyStore(path, MASTER):
+        assert path.stat().st_mode & 0o777 == 0o600  # noqa: ASYNC240
+
+
+async def test_no_key_stands_in_the_files_as_it_is(
+    tmp_path: Path, keys: SqliteKeyStore
+) -> None:
+    made = await keys.ensure(["a", "b"])
+
+    stored = _bytes(tmp_path)
+
+    assert not any(key in stored for key in made.values())
+    assert MASTER not in stored
+
+
+async def test_nothing_of_a_destroyed_key_stays_in_the_files(
+    tmp_path: Path, path: Path, keys: SqliteKeyStore
+) -> None:
+    await keys.ensure(["a", "b"])
+    wrapped = _wrapped(path, "a")
+    assert wrapped is not None
+    assert wrapped in _bytes(tmp_path)
+
+    await keys.destroy(["a"])
+
+    assert wrapped not in _bytes(tmp_path)
+    assert _wrapped(path, "b") is not None
+
+
+async def test_the_index_holds_fingerprints_and_names_only(
+    path: Path, keys: SqliteKeyStore
+) -> None:
+    told = keys.fingerprint("email", "jo@acme.example")
+
+    await keys.index([(told, "brand-a.1#p1"), (told, "brand-b.1#p4")])
+
+    with closing(sqlite3.connect(path)) as other:
+        rows = other.execute("SELECT * FROM person_index ORDER BY name").fetchall()
+    assert rows == [(told, "brand-a.1#p1"), (told, "brand-b.1#p4")]
+
+
+async def test_two_processes_agree_on_the_key_of_a_name(
+    path: Path, keys: SqliteKeyStore
+) -> None:
+    async with SqliteKeyStore(path, MASTER) as other:
+        mine = await keys.ensure(["a"])
+        assert await other.ensure(["a"]) == mine
+
+
+async def test_what_is_kept_open_in_memory_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, keys: SqliteKeyStore
+) -> None:
+    monkeypatch.setattr(sqlite, "CACHED", 10)
+
+    made = await keys.ensure([f"n{n}" for n in range(50)])
+
+    assert len(keys._cache) == 10
+    assert await keys.find(made) == made
+
+
+# The master key.
+
+
+def test_a_master_key_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
+    made = master_key(tmp_path / "master.key")
+
+    assert len(made) == 32
+    assert master_key(tmp_path / "master.key") == made
+    assert (tmp_path / "master.key").stat().st_mode & 0o777 == 0o600
+    assert master_key(tmp_path / "other.key") != made
+
+
+def test_a_file_that_holds_no_key_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "master.key").write_bytes(b"short")
+
+    with pytest.raises(WrongMasterKey, match="5 bytes"):
+        master_key(tmp_path / "master.key")

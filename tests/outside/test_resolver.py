@@ -1,0 +1,168 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cs.outside.port import MailHosts, Resolver, Unreachable
+from cs.outside.resolver import DnsResolver
+from verifiers.dns_server import Trouble, Zone, dns_server
+
+TROUBLES: list[Trouble] = ["SERVFAIL", "REFUSED", "SILENCE", "GARBAGE"]
+
+
+@pytest.fixture
+async def zone() -> AsyncIterator[Zone]:
+    async with dns_server("127.77.53.2") as zone:
+        yield zone
+
+
+def resolver(zone: Zone) -> Resolver:
+    return DnsResolver(zone.address, timeout_s=0.4)
+
+
+async def test_exchangers_are_in_order_of_preference(zone: Zone) -> None:
+    zone.add("acme.test", MX=["20 b.acme.test.", "5 z.acme.test.", "20 A.acme.test."])
+
+    found = await resolver(zone).mail_hosts("acme.test")
+
+    assert found == MailHosts(hosts=("z.acme.test", "a.acme.test", "b.acme.test"))
+
+
+async def test_a_null_mx_takes_no_mail(zone: Zone) -> None:
+    zone.add("acme.test", MX=["0 ."], A=["127.0.0.9"])
+
+    found = await resolver(zone).mail_hosts("acme.test")
+
+    assert found == MailHosts(null_mx=True)
+
+
+async def test_a_null_mx_beside_another_is_ignored(zone: Zone) -> None:
+    zone.add("acme.test", MX=["0 .", "10 mx.acme.test."])
+
+    found = await resolver(zone).mail_hosts("acme.test")
+
+    assert found == MailHosts(hosts=("mx.acme.test",))
+
+
+@pytest.mark.parametrize("records", [{"A": ["127.0.0.9"]}, {"AAAA": ["::1"]}])
+async def test_without_mx_the_domain_is_its_own_exchanger(
+    records: dict[str, list[str]], zone: Zone
+) -> None:
+    zone.add("acme.test", **records)
+
+    found = await resolver(zone).mail_hosts("acme.test")
+
+    assert found == MailHosts(hosts=("acme.test",), implicit=True)
+
+
+async def test_a_name_with_neither_takes_no_mail(zone: Zone) -> None:
+    zone.add("acme.test", TXT=['"hi"'])
+
+    assert await resolver(zone).mail_hosts("acme.test") == MailHosts()
+
+
+@pytest.mark.parametrize("name", ["gone.test", "a..b", "x" * 64 + ".test"])
+async def test_a_name_that_is_not_there(name: str, zone: Zone) -> None:
+    asked = resolver(zone)
+
+    assert await asked.mail_hosts(name) == MailHosts(exists=False)
+    assert await asked.addresses(name) == ()
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+async def test_no_usable_answer_is_not_an_absence(trouble: Trouble, zone: Zone) -> None:
+    zone.add("acme.test", MX=["10 mx.acme.test."], A=["127.0.0.9"])
+    for kind in ("MX", "A", "AAAA"):
+        zone.trouble("acme.test", kind, trouble)
+
+    for asking in (resolver(zone).mail_hosts, resolver(zone).addresses):
+        with pytest.raises(Unreachable) as caught:
+            await asking("acme.test")
+        assert caught.value.why == "dns"
+
+
+async def test_an_implicit_exchanger_whose_address_is_not_known_is_not_an_absence(
+    zone: Zone,
+) -> None:
+    zone.add("acme.test", TXT=['"hi"'])
+    zone.trouble("acme.test", "A", "SERVFAIL")
+
+    with pytest.raises(Unreachable):
+        await resolver(zone).mail_hosts("acme.test")
+
+
+async def test_addresses_of_both_families(zone: Zone) -> None:
+    zone.add("acme.test", A=["127.0.0.9", "127.0.0.8"], AAAA=["::1"])
+
+    found = await resolver(zone).addresses("acme.test")
+
+    assert (set(found[:2]), found[2:]) == ({"127.0.0.9", "127.0.0.8"}, ("::1",))
+
+
+async def test_one_family_is_enough(zone: Zone) -> None:
+    zone.add("acme.test", A=["127.0.0.9"])
+    zone.trouble("acme.test", "AAAA", "SERVFAIL")
+
+    assert await resolver(zone).addresses("acme.test") == ("127.0.0.9",)
+
+
+async def test_one_family_missing_and_the_other_unknown_is_no_answer(zone: Zone) -> None:
+    zone.add("acme.test", TXT=['"hi"'])
+    zone.trouble("acme.test", "AAAA", "SERVFAIL")
+
+    with pytest.raises(Unreachable):
+        await resolver(zone).addresses("acme.test")
+
+
+async def test_other_names_are_followed(zone: Zone) -> None:
+    zone.add("acme.test", CNAME=["real.test."])
+    zone.add("real.test", MX=["10 mx.real.test."], A=["127.0.0.9"])
+
+    asked = resolver(zone)
+
+    assert await asked.mail_hosts("acme.test") == MailHosts(hosts=("mx.real.test",))
+    assert await asked.addresses("acme.test") == ("127.0.0.9",)
+
+
+async def test_names_that_go_round_in_a_circle_are_no_answer(zone: Zone) -> None:
+    zone.add("a.test", CNAME=["b.test."])
+    zone.add("b.test", CNAME=["a.test."])
+
+    with pytest.raises(Unreachable):
+        await resolver(zone).addresses("a.test")
+
+
+async def test_a_long_answer_comes_over_tcp(zone: Zone) -> None:
+    zone.add("acme.test", MX=[f"{n} mx{n}.acme.test." for n in range(40)])
+    zone.trouble("acme.test", "MX", "TRUNCATED")
+
+    assert len((await resolver(zone).mail_hosts("acme.test")).hosts) == 40
+
+
+async def test_a_literal_address_is_its_own(zone: Zone) -> None:
+    assert await resolver(zone).addresses("127.0.0.9") == ("127.0.0.9",)
+    assert await resolver(zone).addresses("::1") == ("::1",)
+    assert not zone.asked
+
+
+@pytest.mark.parametrize(("ttl", "asked"), [(60, 1), (0, 2)])
+async def test_an_answer_is_used_again_for_its_ttl(ttl: int, asked: int, zone: Zone) -> None:
+    zone.ttl = ttl
+    zone.add("acme.test", MX=["10 mx.acme.test."])
+    resolving = resolver(zone)
+
+    await resolving.mail_hosts("acme.test")
+    await resolving.mail_hosts("acme.test")
+
+    assert zone.asked["acme.test", "MX"] == asked
+
+
+async def test_trouble_is_not_remembered(zone: Zone) -> None:
+    zone.add("acme.test", MX=["10 mx.acme.test."])
+    zone.trouble("acme.test", "MX", "SERVFAIL")
+    resolving = resolver(zone)
+
+    with pytest.raises(Unreachable):
+        await resolving.mail_hosts("acme.test")
+    zone.troubles.clear()
+
+    assert (await resolving.mail_hosts("acme.test")).hosts == ("mx.acme.test",)

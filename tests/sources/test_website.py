@@ -1,0 +1,386 @@
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.brand_source import BrandSourceContract, Case
+from cs.domain.contact import BrandFacts, Query
+from cs.outside.guard import Guard
+from cs.outside.http import GuardedClient
+from cs.sources.brand.home_page import decode, read_home_page
+from cs.sources.brand.website import Website
+from cs.sources.port import BrandAnswer, Ended
+from cs.sources.social_pages import company_page, instagram, is_hosted, person_page, tiktok
+from outside.loopback_web import Authority, Page, Web, Zone, pages, serve
+
+HOME = "127.83.0.1"
+NAMES = ("acme.test", "www.acme.test", "shop.acme.test", "acme.example", "other.test")
+
+ACME = b"""<!doctype html><html><head><meta charset="utf-8">
+<title>Skin care that works | Acme Beauty</title>
+<meta property="og:site_name" content="Acme">
+<script type="application/ld+json">{"@context": "https://schema.org", "@graph": [
+  {"@type": "WebSite", "name": "Shop"},
+  {"@type": ["Organization", "Brand"], "name": "Acme",
+   "sameAs": ["https://www.tiktok.com/@acme", "https://x.com/acme"]}]}</script>
+</head><body><nav><a href="/about">About</a></nav>
+<script>document.write('<a href="https://www.instagram.com/written_by_script">');</script>
+<!-- <a href="https://www.instagram.com/in_a_comment"> -->
+<footer>
+<a href="https://www.linkedin.com/shareArticle?mini=true&url=https://acme.test/">Share</a>
+<a href="https://www.linkedin.com/in/jane-doe">Our founder</a>
+<a href="https://uk.linkedin.com/company/Acme-Co/?originalSubdomain=uk">LinkedIn</a>
+<a href="https://www.instagram.com/p/C0ffee/">Latest post</a>
+<a href="//instagram.com/Acme.Beauty?hl=en">Instagram</a>
+<a href="https://www.tiktok.com/@acme/video/123">Video</a>
+</footer></body></html>"""
+
+
+PUBLISHED = b"""<script type="application/ld+json">
+{"@type": "WebPage", "publisher": {"@type": "OnlineStore", "name": "A1"}}</script>"""
+
+
+def html(**parts: str) -> bytes:
+    head = "".join(f"<{tag}>{text}</{tag}>" for tag, text in parts.items())
+    return f"<html><head>{head}</head></html>".encode()
+
+
+def links(*hrefs: str) -> bytes:
+    return html(title="Acme") + "".join(f"<a href='{h}'>x</a>" for h in hrefs).encode()
+
+
+def moved(where: str) -> Page:
+    return 301, {"location": where}, b""
+
+
+@asynccontextmanager
+async def site(
+    table: Mapping[str, Page], *, names: tuple[str, ...] = NAMES, total_s: float = 10.0
+) -> AsyncIterator[tuple[Website, Web]]:
+    """The site of every name, over http; https is a port where nobody listens."""
+    async with serve(pages(table), address=HOME) as web, serve(pages({}), address=HOME) as gone:
+        https = gone.port
+    async with serve(pages(table), address=HOME, port=web.port) as web:
+        client = GuardedClient(
+            Guard([IPv4Network("127.83.0.0/16")], frozenset({web.port, https})),
+            Zone({name: [(HOME,)] for name in names}),
+            user_agent="cs/test",
+            web_ports=(web.port, https),
+            total_s=total_s,
+        )
+        async with client:
+            yield Website(client), web
+
+
+async def read(
+    page: Page, query: Query | None = None, known: BrandFacts | None = None
+) -> BrandAnswer:
+    async with site({"/": page}) as (website, _):
+        return await website.find(query or Query(domain="acme.test"), known)
+
+
+async def facts(page: Page, query: Query | None = None) -> BrandFacts:
+    answer = await read(page, query)
+    assert answer.ended is Ended.USED, answer
+    return answer.matches[0].facts
+
+
+class TestWebsiteIsABrandSource(BrandSourceContract):
+    @pytest.fixture
+    async def case(self) -> AsyncIterator[Case]:
+        broken: tuple[Page, ...] = (
+            (500, {}, b"<h1>oops"),
+            (403, {"content-type": "text/html"}, b"<title>Just a moment...</title>"),
+            (429, {}, b""),
+            (200, {"content-encoding": "br"}, b"x"),
+            (200, {"content-length": "99999999"}, b"x"),
+            moved("/"),
+        )
+        async with AsyncExitStack() as stack:
+            works, _ = await stack.enter_async_context(site({"/": ACME}))
+            failing = [
+                (await stack.enter_async_context(site({"/": page})))[0] for page in broken
+            ]
+            rules: Page = (500, {}, b"")
+            robots_down, _ = await stack.enter_async_context(
+                site({"/robots.txt": rules, "/": ACME})
+            )
+            yield Case(
+                works,
+                Query(domain="acme.test"),
+                Query(domain="nobody.test"),
+                (*failing, robots_down),
+            )
+
+
+async def test_a_home_page_tells_the_name_and_the_social_pages() -> None:
+    answer = await read(ACME)
+
+    match = answer.matches[0]
+    assert (match.score, match.key) == (1.0, "acme.test")
+    assert match.facts == BrandFacts(
+        name="Acme",
+        domain="acme.test",
+        linkedin_company_url="https://www.linkedin.com/company/acme-co",
+        instagram="https://www.instagram.com/acme.beauty",
+        tiktok="https://www.tiktok.com/@acme",
+        mail_domains=("acme.test",),
+    )
+
+
+async def test_without_a_domain_there_is_nothing_to_read() -> None:
+    async with site({"/": ACME}) as (website, web):
+        answer = await website.find(Query(brand="Acme"), BrandFacts(name="Acme"))
+
+    assert (answer.ended, web.asked) == (Ended.NO_RESULTS, [])
+
+
+async def test_the_known_domain_is_read_rather_than_the_asked_one() -> None:
+    known = BrandFacts(name="Acme Beauty", domain="acme.test")
+
+    answer = await read(ACME, Query(brand="Acme", domain="nobody.test"), known)
+
+    assert answer.matches[0].facts.domain == "acme.test"
+    assert answer.matches[0].facts.name == "Acme Beauty"  # of its names, the one known
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        (html(title="Home | Acme"), "Acme"),
+        (html(title="ACME – Skin care that works"), "ACME"),
+        (html(title="Acme: skin care"), "Acme"),
+        (html(title="Buy &amp; try\n  it"), "Buy & try it"),
+        (html(title=""), "acme.test"),
+        (html(title="x" * 500), "acme.test"),
+        (b"<svg><title>Menu</title></svg>", "Menu"),
+        (b"\xff\xfe\x00\x00", "acme.test"),
+        (b"", "acme.test"),
+        (b'<meta property="og:site_name" content="Acme Global">', "Acme Global"),
+        (b'<script type="application/ld+json">{"@type":"Org', "acme.test"),
+        (b'<script type="application/ld+json">[[[[' + b"[" * 9000 + b"</script>", "acme.test"),
+        (PUBLISHED, "A1"),
+    ],
+)
+async def test_the_name_is_the_best_of_what_the_page_calls_itself(
+    page: bytes, name: str
+) -> None:
+    assert (await facts(page)).name == name
+
+
+async def test_the_asked_name_wins_where_the_page_uses_it() -> None:
+    page = html(title="Acme | Skin care by Bolt")
+
+    assert (await facts(page, Query(brand="skin care by bolt", domain="acme.test"))).name == (
+        "Skin care by Bolt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hrefs", "page"),
+    [
+        (["https://linkedin.com/company/bolt"], "https://www.linkedin.com/company/bolt"),
+        (
+            ["https://linkedin.com/company/client", "https://linkedin.com/company/Acme/"],
+            "https://www.linkedin.com/company/acme",
+        ),
+        (["https://linkedin.com/company/one", "https://linkedin.com/company/two"], None),
+        (["https://linkedin.com/company/"], None),
+        (["https://linkedin.com.evil.test/company/acme"], None),
+        (["https://evil.test/linkedin.com/company/acme"], None),
+        (["javascript:linkedin.com/company/acme"], None),
+        (["http://[bad/company/acme"], None),
+    ],
+)
+async def test_the_company_page_is_the_brands_or_none(
+    hrefs: list[str], page: str | None
+) -> None:
+    assert (await facts(links(*hrefs))).linkedin_company_url == page
+
+
+async def test_other_names_that_the_domain_is_made_of_are_aliases() -> None:
+    company = "https://linkedin.com/company/halden-outdoor"
+    page = html(title="Halden – tents") + f"<a href='{company}'>x</a>".encode()
+    async with site({"/": page}, names=("haldenoutdoor.test",)) as (website, _):
+        answer = await website.find(Query(domain="haldenoutdoor.test"), None)
+
+    assert answer.matches[0].facts.name == "Halden"
+    assert answer.matches[0].facts.aliases == ("halden outdoor",)
+
+
+async def test_what_json_ld_states_wins_over_other_links() -> None:
+    stated = json.dumps(
+        {"@type": "Organization", "sameAs": "https://www.instagram.com/acme_official/"}
+    )
+    page = (
+        f'<script type="application/ld+json">{stated}</script>'
+        '<a href="https://instagram.com/acme">fans</a>'
+    )
+
+    assert (await facts(page.encode())).instagram == "https://www.instagram.com/acme_official"
+
+
+async def test_www_and_plain_http_are_tried_in_turn() -> None:
+    async with site({"/": ACME}, names=("acme.test",)) as (website, web):
+        answer = await website.find(Query(domain="acme.test"), None)
+
+    assert answer.ended is Ended.USED
+    assert web.paths(robots=True) == ["/robots.txt", "/"]
+
+
+async def test_https_is_read_first(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    tls = authority.context("www.acme.test")
+    async with (
+        serve(pages({"/": b"<title>Plain</title>"}), address=HOME) as web,
+        serve(pages({"/": ACME}), address=HOME, tls=tls) as safe,
+        GuardedClient(
+            Guard([IPv4Network("127.83.0.0/16")], frozenset({web.port, safe.port})),
+            Zone({"acme.test": [(HOME,)], "www.acme.test": [(HOME,)]}),
+            user_agent="cs/test",
+            web_ports=(web.port, safe.port),
+            ca_file=authority.ca_file,
+        ) as client,
+    ):
+        answer = await Website(client).find(Query(domain="acme.test"), None)
+
+    assert answer.matches[0].facts.name == "Acme"
+    assert web.asked == []
+
+
+@pytest.mark.parametrize(
+    ("where", "ended", "mail_domains"),
+    [
+        ("http://www.acme.test/home", Ended.USED, ("acme.test",)),
+        ("http://shop.acme.test/home", Ended.USED, ("acme.test",)),
+        ("http://acme.example/home", Ended.USED, ("acme.test", "acme.example")),
+        ("http://other.test/home", Ended.NO_RESULTS, None),
+        (f"http://{HOME}/home", Ended.NO_RESULTS, None),
+        ("http://127.0.0.1/home", Ended.NO_RESULTS, None),
+    ],
+)
+async def test_a_redirect_is_followed_while_it_stays_the_brands_site(
+    where: str, ended: Ended, mail_domains: tuple[str, ...] | None
+) -> None:
+    async with site({"/": moved(where), "/home": ACME}) as (website, _):
+        answer = await website.find(Query(domain="acme.test"), None)
+
+    assert answer.ended is ended
+    assert mail_domains is None or answer.matches[0].facts.mail_domains == mail_domains
+
+
+@pytest.mark.parametrize(
+    ("table", "ended"),
+    [
+        ({}, Ended.NO_RESULTS),
+        ({"/": (410, {}, b"")}, Ended.NO_RESULTS),
+        ({"/": (200, {"content-type": "application/pdf"}, b"%PDF")}, Ended.NO_RESULTS),
+        ({"/robots.txt": b"User-agent: *\nDisallow: /", "/": ACME}, Ended.NO_RESULTS),
+        ({"/robots.txt": (503, {}, b""), "/": ACME}, Ended.FAILED),
+        ({"/": (503, {}, b"")}, Ended.FAILED),
+        ({"/": (429, {}, b"")}, Ended.RATE_LIMITED),
+    ],
+)
+async def test_how_it_ended_says_whether_asking_again_may_help(
+    table: Mapping[str, Page], ended: Ended
+) -> None:
+    async with site(table) as (website, _):
+        answer = await website.find(Query(domain="acme.test"), None)
+
+    assert (answer.ended, answer.matches) == (ended, ())
+    assert answer.why
+
+
+async def test_a_site_that_is_down_failed_and_a_name_that_is_not_there_did_not() -> None:
+    async with site({"/": ACME}, names=("acme.test",)) as (website, _):
+        pass  # everything is down now
+    down = await website.find(Query(domain="acme.test"), None)
+    missing = await website.find(Query(domain="nobody.test"), None)
+
+    assert (down.ended, missing.ended) == (Ended.FAILED, Ended.NO_RESULTS)
+
+
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        ("https://www.linkedin.com/in/jane-doe", "https://www.linkedin.com/in/jane-doe"),
+        ("https://de.linkedin.com/in/Jos%C3%A9/", "https://www.linkedin.com/in/jos%C3%A9"),
+        ("https://linkedin.com/in/", None),
+        ("https://linkedin.com/pub/jane", None),
+        ("https://linkedin.com/company/acme", None),
+        ("https://notlinkedin.com/in/jane", None),
+    ],
+)
+def test_a_profile_address_has_one_form(url: str, page: str | None) -> None:
+    assert person_page(url) == page
+
+
+@pytest.mark.parametrize(
+    "path", ["p/x", "reel/x", "explore", "stories/acme", "acme/tagged", ""]
+)
+def test_an_instagram_page_that_is_no_profile_is_none(path: str) -> None:
+    assert instagram(f"https://www.instagram.com/{path}") is None
+
+
+@pytest.mark.parametrize("path", ["share?url=x", "acme", "@acme/video/1", "tag/acme", "@"])
+def test_a_tiktok_page_that_is_no_profile_is_none(path: str) -> None:
+    assert tiktok(f"https://www.tiktok.com/{path}") is None
+
+
+def test_only_a_page_at_a_service_is_hosted_not_the_service_itself() -> None:
+    assert is_hosted("https://www.facebook.com/acme")
+    assert not is_hosted("https://www.facebook.com/")
+    assert not is_hosted("https://acme.test/facebook.com")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        ("Häagen".encode(), "text/html; charset=utf-8", "Häagen"),
+        ("Häagen".encode("latin-1"), "text/html; Charset='ISO-8859-1'", "Häagen"),
+        ("Häagen".encode("latin-1"), "", "Häagen"),
+        ('<meta charset="shift_jis">資生堂'.encode("shift_jis"), "text/html", None),
+        (b"Acme", "text/html; charset=zlib", "Acme"),
+        (b"Acme", "text/html; charset=no-such", "Acme"),
+    ],
+)
+def test_a_page_is_decoded_as_it_says(body: bytes, content_type: str, text: str | None) -> None:
+    assert decode(body, content_type) == (text or '<meta charset="shift_jis">資生堂')
+
+
+PIECES = (
+    *("<", ">", "<a href=", "'", '"', "<!--", "-->", "<![", "]]>", "<script", "</", "{", " "),
+    *("<title>", "&#x", "<!doctype", "<?", "<script type=application/ld+json>"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join))
+def test_whatever_a_page_is_it_can_be_read(text: str) -> None:
+    page = read_home_page(text)
+
+    assert not (page.title and len(page.title) > len(text) * 8)
+
+
+@pytest.mark.parametrize("unit", ["<a ", "<a href='", "<", "<![", "<!--", "<script "])
+def test_time_to_read_grows_with_the_page_and_not_faster(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit))
+        start = time.process_time()
+        read_home_page(text)
+        return time.process_time() - start
+
+    # Four times the page: sixteen times as long if it were quadratic.
+    assert seconds(800_000) < 10 * max(seconds(200_000), 0.02)
+
+
+@given(st.text(max_size=60) | st.text(max_size=40).map("https://linkedin.com/".__add__))
+def test_any_link_is_a_page_or_none(url: str) -> None:
+    for of in (company_page, person_page, instagram, tiktok):
+        page = of(url)
+        assert page is None or of(page) == page

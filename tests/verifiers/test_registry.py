@@ -1,0 +1,121 @@
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from cs.outside.guard import Guard
+from cs.outside.resolver import DnsResolver
+from cs.verifiers.port import Verifier
+from cs.verifiers.registry import (
+    GROUP,
+    BrokenVerifier,
+    Context,
+    Setting,
+    UnknownVerifier,
+    discover,
+)
+from cs.verifiers.smtp import SmtpVerifier, from_context
+from verifiers.mail_world import NOW
+
+
+class Named:
+    """A verifier as far as the registry looks at it."""
+
+    def __init__(self, name: str, cost: int) -> None:
+        self.name, self.cost = name, cost
+
+
+def cheap(_: Context) -> Named:
+    return Named("cheap", 1)
+
+
+def alike(_: Context) -> Named:
+    return Named("alike", 1)
+
+
+def dear(_: Context) -> Named:
+    return Named("dear", 90)
+
+
+def unset(_: Context) -> None:
+    return None
+
+
+def broken(_: Context) -> Named:
+    raise KeyError("api_key")
+
+
+def context(**settings: Setting) -> Context:
+    return Context(
+        settings=settings,
+        resolver=DnsResolver(("127.0.0.1", 53), 1.0),
+        guard=Guard(),
+        now=lambda: NOW,
+        monotonic=lambda: 0.0,
+    )
+
+
+def point(name: str, value: str | None = None) -> EntryPoint:
+    return EntryPoint(name, value or f"{__name__}:{name}", GROUP)
+
+
+def found(*points: EntryPoint, enabled: list[str] | None = None) -> list[str]:
+    made: tuple[Verifier, ...] = discover(
+        lambda _: context(), enabled=enabled, installed=points
+    )
+    return [verifier.name for verifier in made]
+
+
+def test_the_cheapest_comes_first_then_the_name() -> None:
+    assert found(point("dear"), point("cheap"), point("alike")) == ["alike", "cheap", "dear"]
+
+
+def test_one_that_is_not_configured_is_left_out() -> None:
+    assert found(point("unset"), point("cheap")) == ["cheap"]
+
+
+def test_only_the_enabled_are_loaded() -> None:
+    assert found(point("cheap"), point("broken"), enabled=["cheap"]) == ["cheap"]
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(UnknownVerifier, match=r"'smpt'; installed are: cheap, dear"):
+        found(point("dear"), point("cheap"), enabled=["smpt"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("broken", None, "KeyError: 'api_key'"),
+        ("gone", "no.such.module:factory", "ModuleNotFoundError"),
+        ("typo", f"{__name__}:no_such_thing", "AttributeError"),
+        ("other", f"{__name__}:cheap", "it calls itself 'cheap'"),
+    ],
+)
+def test_a_broken_one_is_named_with_its_reason(name: str, value: str | None, why: str) -> None:
+    with pytest.raises(BrokenVerifier, match=f"'{name}'.*{why}") as caught:
+        found(point(name, value))
+
+    assert caught.value.name == name
+
+
+def test_each_is_given_its_own_context() -> None:
+    asked: list[str] = []
+
+    def context_of(name: str) -> Context:
+        asked.append(name)
+        return context()
+
+    discover(context_of, installed=[point("cheap"), point("dear")])
+
+    assert asked == ["cheap", "dear"]
+
+
+def test_smtp_needs_a_name_of_ours() -> None:
+    assert from_context(context()) is None
+
+
+def test_smtp_is_made_of_its_settings() -> None:
+    made = from_context(context(helo="out.verify.example", mail_from="", port=2525, reply_s=3))
+
+    assert isinstance(made, SmtpVerifier)
+    assert (made.name, made.cost) == ("smtp", 0)
