@@ -5,7 +5,7 @@ stage's result ends it; the first one stored wins whole, whichever attempt it ca
 from.  Progress is kept for a run that is cut off by its deadline.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -44,6 +44,7 @@ from cs.domain.person_name import split_name
 from cs.domain.ranking import rank
 from cs.domain.stage_work import (
     Alive,
+    AnyFinding,
     Discovered,
     DiscoveryInput,
     DomainVerified,
@@ -77,6 +78,17 @@ BUDGET: dict[StageName, timedelta] = {
 }
 #: Wait before the second attempt when the outside named none; fourfold for each further.
 FIRST_RETRY = timedelta(seconds=2)
+#: The stage that a finding is the word of; any stage may fail or be alive.
+_SAID_BY: Mapping[type[AnyFinding], StageName] = {
+    Resolved: "brand-resolution",
+    PeopleSeen: "contact-discovery",
+    Discovered: "contact-discovery",
+    RankingDone: "ranking",
+    MailboxChecked: "verification",
+    DomainVerified: "verification",
+}
+#: A longer wait that the outside asks for outlives every lookup.
+LONGEST_RETRY_S = 86_400.0
 #: How often work is issued again for silence.
 SILENT_REISSUES = 2
 #: How a lookup ends whose stage failed for good, other than by the outside world.
@@ -131,9 +143,13 @@ def begin(started: LookupStarted) -> tuple[BrandEvent, ...]:
 
 
 def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
-    """Return what a stage's answer causes; ``()`` if it is late, repeated or a sign of life."""
+    """Return what a stage's answer causes.
+
+    ``()`` if it is late, repeated, a sign of life or not for that stage to say: stages may
+    be anybody's code, and none may store what the domain would not.
+    """
     work = state.find(command.stage, command.item)
-    if work is None:
+    if work is None or _SAID_BY.get(type(command.finding), work.stage) != work.stage:
         return ()
     match command.finding:
         case Alive():
@@ -142,6 +158,8 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
             new = _new_people(state, people)
             return (PeopleFound(lookup=state.id, people=new, at=at),) if new else ()
         case MailboxChecked(checked=checked):
+            if checked.mail_domain != command.item:
+                return ()
             return tuple(_mailbox(state, checked, at))
         case Resolved() as finding:
             return _resolved(state, finding, at)
@@ -228,12 +246,15 @@ def _ranked(
     state: Lookup, finding: RankingDone, at: datetime, known: dict[str, DomainFacts]
 ) -> tuple[BrandEvent, ...]:
     ranked = ContactsRanked(
-        lookup=state.id, ranked=finding.ranked, left_out=finding.left_out, at=at
+        lookup=state.id,
+        ranked=_each_once(state, finding.ranked),
+        left_out=finding.left_out,
+        at=at,
     )
     after = evolve(state, ranked)
-    if not finding.ranked:
+    if not ranked.ranked:
         return (ranked, _finish(after, _nobody(after), at))
-    domains = after.brand.mail_domains[:MAIL_DOMAINS] if after.brand else ()
+    domains = tuple(dict.fromkeys(_brand(after).mail_domains))[:MAIL_DOMAINS]
     if not domains:
         return (ranked, _finish(after, "no_emails", at))
     work = (
@@ -243,18 +264,26 @@ def _ranked(
     return (ranked, *work)
 
 
+def _each_once(state: Lookup, ranked: Iterable[Ranked]) -> tuple[Ranked, ...]:
+    """Return those of *ranked* who are people of this run, each in their first place."""
+    left = {person.person for person in state.people}
+    kept: list[Ranked] = []
+    for each in ranked:
+        if each.person in left:
+            left.remove(each.person)
+            kept.append(each)
+    return tuple(kept)
+
+
 def _failed(
     state: Lookup, work: Open, attempt: int, finding: Failed, at: datetime
 ) -> tuple[BrandEvent, ...]:
     if work.attempt != attempt or work.retry_at is not None:
         return ()  # an attempt that was given up before
-    wait = timedelta(seconds=finding.retry_in_s) if finding.retry_in_s is not None else None
-    retry_at = at + (wait or FIRST_RETRY * 4 ** (attempt - 1))
-    again = (
-        finding.retryable
-        and attempt - work.reissues < ATTEMPTS[work.stage]
-        and retry_at < state.deadline_at
-    )
+    tried = attempt - work.reissues
+    asked = min(max(finding.retry_in_s or 0.0, 0.0), LONGEST_RETRY_S)
+    retry_at = at + (timedelta(seconds=asked) or FIRST_RETRY * 4 ** min(tried - 1, 6))
+    again = finding.retryable and tried < ATTEMPTS[work.stage] and retry_at < state.deadline_at
     failed = AttemptFailed(
         lookup=state.id,
         stage=work.stage,

@@ -40,6 +40,7 @@ class Verification:
             return Failed(why="no-verifier-configured", retryable=False)
         settled: list[Checked] = []
         later: list[Checked] = []
+        waits: list[float] = []
         async with AsyncExitStack() as stack:
             checks = [
                 await stack.enter_async_context(v.open(asked.mail_domain, asked.known))
@@ -49,17 +50,20 @@ class Verification:
             for candidate in asked.candidates:
                 checked, found = await _check(checks, candidate, asked.mail_domain, pattern)
                 pattern = found or pattern
-                if _retry_in_s(checked) is None:
+                wait_s = _retry_in_s(checked)
+                if wait_s is None:
                     settled.append(checked)
                     await report(MailboxChecked(checked))
                 else:
                     later.append(checked)
+                    waits.append(wait_s)
             learned = _learned(checks, pattern)
         if later:
             return Failed(
                 why="greylisted",
                 retryable=True,
-                retry_in_s=max(filter(None, map(_retry_in_s, later))),
+                # The soonest: who is asked to wait longer is put off again then.
+                retry_in_s=min(waits),
                 checked=tuple(later),
                 learned=learned,
             )

@@ -1,7 +1,8 @@
 """The view behind ``GET /searches/{id}``: one row a search, one body a lookup.
 
-A body is stored once for all searches it answers, ready to send but for what differs
-(id, brand as searched, cached, charged, usage), and sealed whole under a key of its own.
+A result is stored once for all searches it answers, ready to send but for what differs
+(id, brand as searched, cached, charged, usage).  Its contacts are sealed whole under a key
+of their own.
 """
 
 from datetime import datetime
@@ -28,7 +29,8 @@ class SearchRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
-    sealed: bytes  # a JSON object, the fields that all searches of this lookup share
+    head: bytes  # a JSON object: what was found about the brand, and when
+    sealed: bytes  # a JSON array: the contacts
 
 
 SEARCHES = Table(
@@ -38,7 +40,7 @@ RESULTS = Table("results", ResultRow)
 
 
 def result_key(lookup: str) -> str:
-    """Return the name of the data key of the body of *lookup*."""
+    """Return the name of the data key of the contacts of *lookup*."""
     return f"result:{lookup}"
 
 
@@ -52,12 +54,12 @@ class Searches:
                 key_id = recorded.stream.removeprefix("key-")
                 rows.put(SEARCHES, search, SearchRow(key_id=key_id, brand=brand, lookup=lookup))
             case SearchSettled(search=search, outcome=outcome):
-                row = rows.get(SEARCHES, search)
-                if row is None:
+                before = rows.get(SEARCHES, search)
+                if before is None:
                     return
                 done = outcome == "done"
                 settled = msgspec.structs.replace(
-                    row,
+                    before,
                     status="done" if done else "failed",
                     reason=None if done else outcome,
                     cached=recorded.event.cached,
@@ -65,15 +67,18 @@ class Searches:
                 )
                 rows.put(SEARCHES, search, settled)
             case LookupFinished(lookup=lookup) as finished:
-                body = msgspec.json.encode(shared_fields(finished))
-                sealed = seal(result_key(lookup), body)
-                rows.put(RESULTS, lookup, ResultRow(sealed=sealed))
+                contacts = [contact_fields(contact) for contact in finished.contacts]
+                row = ResultRow(
+                    head=msgspec.json.encode(brand_fields(finished)),
+                    sealed=seal(result_key(lookup), msgspec.json.encode(contacts)),
+                )
+                rows.put(RESULTS, lookup, row)
             case _:
                 pass
 
 
-def shared_fields(finished: LookupFinished) -> dict[str, Any]:
-    """Return the fields of a search record that come from its lookup.
+def brand_fields(finished: LookupFinished) -> dict[str, Any]:
+    """Return what a search record says about the brand and the search's time.
 
     ``done`` has all five match fields, ``failed`` those that are known (CONTRACT.md S2, S3).
     """
@@ -87,11 +92,7 @@ def shared_fields(finished: LookupFinished) -> dict[str, Any]:
     }
     if finished.outcome != "done":
         match_fields = {name: value for name, value in match_fields.items() if value}
-    return {
-        **match_fields,
-        "searched_at": instant(finished.at),
-        "contacts": [contact_fields(contact) for contact in finished.contacts],
-    }
+    return {**match_fields, "searched_at": instant(finished.at)}
 
 
 def contact_fields(contact: Contact) -> dict[str, str | None]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from cs.sandbox.folding import fold
 from cs.sandbox.mail_behaviour import PROVABLE, Down, Greylisting, Silent, Slow
-from cs.sandbox.shapes import Brand, MailDomain, NoFailure, Search, World
+from cs.sandbox.shapes import Brand, MailDomain, NoFailure, Search, World, addresses_of
 
 
 def contradictions(world: World) -> list[str]:
@@ -15,6 +15,14 @@ def contradictions(world: World) -> list[str]:
         *_twice("mail domain", ((f"$.mail[{n}]", m.domain) for n, m in enumerate(world.mail))),
         *_twice("mail host", _mail_hosts(world)),
         *_twice("profile", _slugs(world)),
+        *_twice(
+            "company page",
+            (
+                (f"$.brands[{n}].linkedin", brand.linkedin)
+                for n, brand in enumerate(world.brands)
+                if brand.linkedin
+            ),
+        ),
         *(text for n, mail in enumerate(world.mail) for text in _mail(f"$.mail[{n}]", mail)),
         *(
             text
@@ -95,15 +103,19 @@ def _intends(path: str, brand: Brand, world: World) -> Iterator[str]:
     intends = brand.intends
     domain = brand.mail_domain or brand.domain
     mail = next((mail for mail in world.mail if mail.domain == domain), None)
-    owned = {f"{person.mailbox}@{domain}" for person in brand.people if person.mailbox}
+    owned = set(addresses_of(brand))
+    # A sister brand's people at the same mail domain may turn up, too.
+    near_by = {address for other in world.brands for address in addresses_of(other)}
+    near_by = {address for address in near_by if address.endswith(f"@{domain}")}
     named = [(f"verified[{n}]", address) for n, address in enumerate(intends.verified)]
     named += [(f"may[{n}]", address) for n, address in enumerate(intends.may)]
     yield from _twice("address", ((f"{path}.{place}", address) for place, address in named))
     for place, address in named:
-        if address not in owned:
+        known = near_by if place.startswith("may") else owned
+        if address not in known:
             yield (
                 f"at {path}.{place}: {address!r} is nobody's here; "
-                f"allowed: {', '.join(sorted(owned)) or 'nothing, nobody has a mailbox'}"
+                f"allowed: {', '.join(sorted(known)) or 'nothing, nobody has a mailbox'}"
             )
         elif mail and (why := _unprovable(mail, address.partition("@")[0])):
             yield f"at {path}.{place}: {address!r} cannot be proved: {why}"

@@ -165,7 +165,8 @@ class Intends(_Part, frozen=True, kw_only=True):
     verified: tuple[Text, ...] = ()
     """The addresses that must come out verified: these, and none but these and the next."""
     may: tuple[Text, ...] = ()
-    """Addresses that may, too: they exist, but it takes luck or skill to think of them."""
+    """Addresses that may, too: they exist, but it takes luck or skill to think of them,
+    or they are of a sister brand's people at the same mail domain."""
     tags: tuple[Text, ...] = ()
 
 
@@ -188,6 +189,14 @@ class Brand(_Part, frozen=True, kw_only=True):
     trouble: Trouble = Trouble()
     people: tuple[Person, ...] = ()
     intends: Intends
+
+
+def addresses_of(brand: Brand) -> dict[str, str]:
+    """Return the address of each of *brand*'s people who has one, with the full name."""
+    domain = brand.mail_domain or brand.domain
+    return {
+        f"{person.mailbox}@{domain}": person.name for person in brand.people if person.mailbox
+    }
 
 
 class MailHost(_Part, frozen=True, kw_only=True):

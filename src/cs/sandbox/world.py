@@ -1,6 +1,5 @@
 """Reading a world file, and what can be searched in it."""
 
-import json
 import re
 from pathlib import Path
 from typing import NoReturn
@@ -9,7 +8,7 @@ import msgspec
 
 from cs.sandbox.consistency import contradictions
 from cs.sandbox.schema import allowed
-from cs.sandbox.shapes import Brand, Outcome, World
+from cs.sandbox.shapes import Brand, Outcome, World, addresses_of
 
 BUNDLED = Path(__file__).parent / "worlds" / "bundled.json"
 _MAX_BYTES = 8 * 1024 * 1024
@@ -60,11 +59,13 @@ def load(path: Path | None = None) -> World:
     file = path or BUNDLED
     data = _read(file)
     try:
-        world = msgspec.json.decode(data, type=World)
-    except msgspec.ValidationError as error:
-        _refuse(file, data, str(error))
+        document = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WorldError(f"{file}: not JSON: {_where(data, str(error))}") from error
+    try:
+        world = msgspec.convert(document, World)
+    except msgspec.ValidationError as error:
+        _refuse(file, document, str(error))
     if wrong := contradictions(world):
         raise WorldError("\n".join(f"{file}: {text}" for text in wrong))
     return world
@@ -72,7 +73,10 @@ def load(path: Path | None = None) -> World:
 
 def listing(world: World) -> list[Listed]:
     """Return everything that can be searched in *world*, in the order of its file."""
-    brands = [_listed(brand) for brand in world.brands]
+    names = {
+        address: name for brand in world.brands for address, name in addresses_of(brand).items()
+    }
+    brands = [_listed(brand, names) for brand in world.brands]
     loose = [
         Listed(
             brand=search.brand,
@@ -87,12 +91,7 @@ def listing(world: World) -> list[Listed]:
     return brands + loose
 
 
-def _listed(brand: Brand) -> Listed:
-    names = {
-        f"{person.mailbox}@{brand.mail_domain or brand.domain}": person.name
-        for person in brand.people
-        if person.mailbox
-    }
+def _listed(brand: Brand, names: dict[str, str]) -> Listed:
     owners = tuple(Owner(names[address], address) for address in brand.intends.verified)
     maybe = tuple(Owner(names[address], address) for address in brand.intends.may)
     return Listed(
@@ -125,12 +124,12 @@ def _read(file: Path) -> bytes:
     return data
 
 
-def _refuse(file: Path, data: bytes, message: str) -> NoReturn:
+def _refuse(file: Path, document: object, message: str) -> NoReturn:
     place = _PLACE.match(message)
     assert place is not None, "the pattern matches every text"
     path, problem = place["path"] or "$", place["problem"]
     where = f"a key of {path}" if place["key"] else path
-    hint = allowed(json.loads(data), path, problem)
+    hint = allowed(document, path, problem)
     # A pattern is for machines; the description says it in words.
     problem = re.sub(r" matching regex .*$", " of another form", problem, flags=re.DOTALL)
     raise WorldError(f"{file}: at {where}: {problem}" + (f". {hint}" if hint else ""))

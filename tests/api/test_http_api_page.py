@@ -1,0 +1,52 @@
+"""The page for callers says what the description says."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.openapi_document import DOCUMENT, answer_schema, nodes
+from cs.api.errors import STATUS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "http-api.md").read_text()
+SCHEMAS = DOCUMENT["components"]["schemas"]
+BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
+
+
+@pytest.mark.parametrize(("code", "status"), STATUS.items())
+def test_every_code_has_a_row_with_its_status(code: str, status: int) -> None:
+    assert f"| {status} | `{code}` |" in PAGE
+
+
+@pytest.mark.parametrize("reason", SCHEMAS["Reason"]["enum"])
+def test_every_reason_has_a_row(reason: str) -> None:
+    assert f"| `{reason}` |" in PAGE
+
+
+def test_every_header_of_keyed_answers_is_named() -> None:
+    of_the_document = {"ETag", "Access-Control-Allow-Origin"}
+    missing = [name for name in DOCUMENT["components"]["headers"] if f"`{name}" not in PAGE]
+
+    assert set(missing) == of_the_document
+    assert "`Idempotency-Key`" in PAGE
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_answer_shown_is_as_described(block: Any) -> None:
+    name = "Error" if "error" in block else "Search"
+
+    assert answer_schema({"$ref": f"#/components/schemas/{name}"}).is_valid(block)
+
+
+def test_running_done_and_an_error_are_shown() -> None:
+    assert [block.get("status") for block in BLOCKS] == ["done", "running", None]
+
+
+def test_page_and_description_name_the_same_times() -> None:
+    told = " ".join(node["description"] for node in nodes(DOCUMENT) if "description" in node)
+
+    for number in ("85 seconds", "100 seconds", "30 days", "24 hours", "16 KiB"):
+        assert number in PAGE, number
+        assert number in str(told), number

@@ -1,0 +1,145 @@
+import asyncio
+import ssl
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cs.sandbox.run import _free_port as free_port
+from cs.sandbox.run import open_sandbox
+from cs.sandbox.world import load
+from sandbox.raw_smtp import smtp
+from sandbox.small_world import ACME, Sandbox, acme_with, world_of
+
+BUNDLED_STARTS_WITHIN_S = 1.0
+
+
+async def test_every_host_has_an_address_of_its_own(sandbox: Sandbox) -> None:
+    other = acme_with(name="Beta", domain="beta.test", intends={"outcome": "no_contacts"})
+    async with sandbox(brands=[ACME, other]) as world:
+        hosts = ("acme.test", "beta.test", "mx1.acme.test", "mx1.beta.test")
+        found = [await world.address(host) for host in hosts]
+
+    services = [world.addresses.dns, world.addresses.wikidata_url, world.addresses.searxng_url]
+    assert len(set(found)) == 4
+    assert all(address.startswith("127.") for address in found)
+    assert not any(address in service for address in found for service in services)
+
+
+async def test_each_site_shows_a_certificate_for_its_own_name(sandbox: Sandbox) -> None:
+    other = acme_with(name="Beta", domain="beta.test", intends={"outcome": "no_contacts"})
+    async with sandbox(brands=[ACME, other]) as world:
+        trusting = ssl.create_default_context(cafile=str(world.addresses.ca_file))
+        address = await world.address("acme.test")
+        port = world.addresses.web_ports[1]
+
+        async def connect(name: str) -> str:
+            _, writer = await asyncio.open_connection(
+                address, port, ssl=trusting, server_hostname=name
+            )
+            names = writer.get_extra_info("peercert")["subjectAltName"]
+            writer.close()
+            await writer.wait_closed()
+            return str(names[0][1])
+
+        shown = [await connect("acme.test"), await connect("www.beta.test")]
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await connect("stranger.test")
+
+    assert shown == ["acme.test", "beta.test"]
+
+
+async def test_several_run_side_by_side(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        worlds = [
+            await stack.enter_async_context(
+                open_sandbox(world_of(), folder=tmp_path / str(number))
+            )
+            for number in range(4)
+        ]
+
+    assert len({addresses.dns for addresses in worlds}) == 4
+
+
+async def test_port_that_turns_out_to_be_taken_leads_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = free_port("127.0.0.1")
+    asked: list[str] = []
+
+    def late(host: str) -> int:
+        """Return the same port for all six servers of the first try."""
+        asked.append(host)
+        return taken if len(asked) <= 6 else free_port(host)
+
+    monkeypatch.setattr("cs.sandbox.run._free_port", late)
+    async with open_sandbox(world_of(), folder=tmp_path) as addresses:
+        http, https = addresses.web_ports
+
+    assert len(asked) == 12
+    assert asked[0] != asked[6]
+    assert http != https
+
+
+def files_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+def open_files() -> int:
+    return len(files_in(Path("/proc/self/fd")))
+
+
+async def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "world"
+    files_before, tasks_before = open_files(), asyncio.all_tasks()
+    async with open_sandbox(world_of(), folder=folder) as addresses:
+        host, _, port = addresses.dns.partition(":")
+        _, idle = await asyncio.open_connection(host, int(port))
+    idle.transport.abort()
+
+    assert files_in(folder) == []
+    assert asyncio.all_tasks() == tasks_before
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(host, int(port))
+    assert open_files() <= files_before
+
+
+async def test_stopping_does_not_wait_for_clients_that_stay(sandbox: Sandbox) -> None:
+    clock = asyncio.get_running_loop().time
+    async with (
+        AsyncExitStack() as clients,
+        sandbox(mail=[{"domain": "acme.test", "behaviour": {"kind": "silent"}}]) as world,
+    ):
+        await clients.enter_async_context(
+            smtp(await world.address("mx1.acme.test"), world.addresses.smtp_port)
+        )
+        start = clock()
+
+    assert clock() - start < 2
+
+
+async def test_connection_beyond_the_limit_is_closed(sandbox: Sandbox) -> None:
+    async with sandbox() as world, AsyncExitStack() as clients:
+        host, port = await world.address("mx1.acme.test"), world.addresses.smtp_port
+        within = [await clients.enter_async_context(smtp(host, port)) for _ in range(256)]
+        banners = [await client.hear() for client in within]
+        beyond = await clients.enter_async_context(smtp(host, port))
+        with pytest.raises((EOFError, ConnectionResetError)):
+            await beyond.hear()
+
+    assert {banner[:3] for banner in banners} == {"220"}
+
+
+async def test_bundled_world_starts_in_well_under_a_second(tmp_path: Path) -> None:
+    world = load()
+    start = time.perf_counter()
+    async with open_sandbox(world, folder=tmp_path) as addresses:
+        took = time.perf_counter() - start
+        async with httpx.AsyncClient(trust_env=False) as client:
+            query = {"q": 'site:linkedin.com/in "Veltrana" influencer', "format": "json"}
+            found = await client.get(f"{addresses.searxng_url}/search", params=query)
+
+    assert took < BUNDLED_STARTS_WITHIN_S
+    assert found.json()["results"]

@@ -1,0 +1,168 @@
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.small_world import ACME, Running, Sandbox, acme_with
+
+STRANGER = {
+    "title": "Joan Eck - Brand Manager - Acorn Ltd | LinkedIn",
+    "url": "https://www.linkedin.com/in/joan-eck",
+    "content": "Was at Acme until 2020.",
+}
+
+
+async def ask(world: Running, **params: str) -> httpx.Response:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        query = {"format": "json", **params}
+        return await client.get(f"{world.addresses.searxng_url}/search", params=query)
+
+
+async def titles(world: Running, query: str, **params: str) -> list[str]:
+    results = (await ask(world, q=query, **params)).json()["results"]
+    return [result["title"] for result in results]
+
+
+async def test_profile_is_titled_like_a_profile(sandbox: Sandbox) -> None:
+    people = [
+        {"name": "Zoë Ruiz", "headline": "Head of Social", "location": "Bilbao, Spain"},
+        {"name": "Al Fry", "headline": "Social Lead at Acme", "slug": "al-fry"},
+    ]
+    brand = acme_with(people=people, intends={"outcome": "no_emails"})
+    async with sandbox(brands=[brand]) as world:
+        answer = (await ask(world, q='site:linkedin.com/in "Acme" social')).json()
+
+    by_title = {result["title"]: result for result in answer["results"]}
+    assert set(by_title) == {
+        "Zoë Ruiz - Head of Social - Acme | LinkedIn",
+        "Al Fry - Social Lead at Acme | LinkedIn",
+    }
+    zoe = by_title["Zoë Ruiz - Head of Social - Acme | LinkedIn"]
+    assert zoe["content"].startswith("Location: Bilbao, Spain · ")
+    assert zoe["url"].startswith("https://www.linkedin.com/in/zoe-ruiz-")
+    al = by_title["Al Fry - Social Lead at Acme | LinkedIn"]
+    assert al["url"] == "https://www.linkedin.com/in/al-fry"
+    assert {"engine", "engines", "score", "category", "parsed_url"} <= set(al)
+    assert set(answer) >= {"query", "infoboxes", "suggestions", "unresponsive_engines"}
+
+
+async def test_site_keeps_company_pages_and_profiles_apart(sandbox: Sandbox) -> None:
+    async with sandbox() as world:
+        company = await titles(world, 'site:linkedin.com/company "Acme"')
+        everything = await titles(world, '"Acme"')
+
+    assert company == ["Acme | LinkedIn"]
+    assert len(everything) == 3
+
+
+async def test_brand_that_the_search_does_not_know_has_no_company_page(
+    sandbox: Sandbox,
+) -> None:
+    async with sandbox(brands=[acme_with(known_by=["wikidata", "website"])]) as world:
+        assert await titles(world, 'site:linkedin.com/company "Acme"') == []
+
+
+async def test_strangers_and_articles_are_found_among_the_people(sandbox: Sandbox) -> None:
+    async with sandbox(pages=[STRANGER]) as world:
+        found = await titles(world, 'site:linkedin.com/in "acme" brand')
+
+    assert sorted(found) == [
+        "Jo Ek - Brand Manager - Acme | LinkedIn",
+        "Joan Eck - Brand Manager - Acorn Ltd | LinkedIn",
+    ]
+
+
+async def test_results_come_ten_to_a_page_each_once(sandbox: Sandbox) -> None:
+    people = [{"name": f"P{n} Q", "headline": "Brand Manager"} for n in range(23)]
+    brand = acme_with(people=people, intends={"outcome": "no_emails"})
+    async with sandbox(brands=[brand]) as world:
+        query = 'site:linkedin.com/in "Acme"'
+        pages = [await titles(world, query, pageno=str(page)) for page in (1, 2, 3, 4)]
+
+    assert [len(page) for page in pages] == [10, 10, 3, 0]
+    assert len({title for page in pages for title in page}) == 23
+
+
+async def test_order_of_equal_results_follows_from_the_seed(sandbox: Sandbox) -> None:
+    people = [{"name": f"P{n} Q", "headline": "Brand Manager"} for n in range(9)]
+    brand = acme_with(people=people, intends={"outcome": "no_emails"})
+    orders = []
+    for seed in (1, 1, 2):
+        async with sandbox(brands=[brand], seed=seed) as world:
+            orders.append(await titles(world, 'site:linkedin.com/in "Acme"'))
+
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+
+
+async def test_unresponsive_engines_are_named_beside_no_results(sandbox: Sandbox) -> None:
+    failure = {"kind": "unresponsive", "engines": [["brave", "too many requests"]]}
+    async with sandbox(services={"searxng": {"failure": failure}}) as world:
+        answer = await ask(world, q='"Acme"')
+
+    assert answer.status_code == 200
+    assert answer.json()["results"] == []
+    assert answer.json()["unresponsive_engines"] == [["brave", "too many requests"]]
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "kind"),
+    [
+        ({"kind": "json_disabled"}, 403, "text/html"),
+        ({"kind": "not_json"}, 200, "text/html"),
+        ({"kind": "status", "code": 500}, 500, "text/html"),
+        ({"kind": "status", "code": 429, "retry_after_s": 60}, 429, "text/html"),
+        ({"kind": "none"}, 200, "application/json"),
+    ],
+)
+async def test_failure_for_one_brand(
+    sandbox: Sandbox, failure: dict[str, Any], status: int, kind: str
+) -> None:
+    troubled = acme_with(trouble={"searxng": {"failure": failure}})
+    other = acme_with(name="Beta", domain="beta.test", intends={"outcome": "no_contacts"})
+    async with sandbox(brands=[troubled, other]) as world:
+        answer = await ask(world, q='site:linkedin.com/in "ACME" social')
+        untroubled = await ask(world, q='"Beta"')
+
+    assert (answer.status_code, answer.headers["Content-Type"].split(";")[0]) == (status, kind)
+    assert answer.headers.get("Retry-After") == ("60" if status == 429 else None)
+    assert untroubled.json()["results"]
+
+
+async def test_brand_may_be_well_while_the_service_fails(sandbox: Sandbox) -> None:
+    well = acme_with(trouble={"searxng": {}})
+    services = {"searxng": {"failure": {"kind": "status", "code": 503}}}
+    async with sandbox(brands=[well], services=services) as world:
+        assert (await ask(world, q='"Acme"')).status_code == 200
+        assert (await ask(world, q='"Other"')).status_code == 503
+
+
+async def test_service_takes_its_time(sandbox: Sandbox) -> None:
+    clock = asyncio.get_running_loop().time
+    async with sandbox(services={"searxng": {"latency_s": 0.1}}) as world:
+        start = clock()
+        await ask(world, q="Acme")
+
+    assert clock() - start >= 0.1
+
+
+async def test_question_without_words_or_format_gets_no_results(sandbox: Sandbox) -> None:
+    async with sandbox() as world:
+        empty, page = await ask(world, q=" "), await ask(world, q="Acme", format="html")
+
+    assert empty.status_code == 400
+    assert page.headers["Content-Type"].startswith("text/html")
+
+
+async def test_brand_is_not_mistaken_for_one_whose_name_it_begins(sandbox: Sandbox) -> None:
+    longer = acme_with(
+        name="Acmeon",
+        domain="acmeon.test",
+        linkedin="acmeon",
+        intends={"outcome": "no_contacts"},
+    )
+    async with sandbox(brands=[ACME, longer]) as world:
+        found = await titles(world, 'site:linkedin.com/company "Acme"')
+
+    assert found == ["Acme | LinkedIn"]

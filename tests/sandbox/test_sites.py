@@ -1,0 +1,163 @@
+import asyncio
+import ssl
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.small_world import Running, Sandbox, acme_with
+
+
+async def get(
+    world: Running, host: str, path: str = "/", *, method: str = "GET", **headers: str
+) -> httpx.Response:
+    """Fetch over https, from the address that DNS gives, without following redirects."""
+    trusting = ssl.create_default_context(cafile=str(world.addresses.ca_file))
+    address, port = await world.address(host), world.addresses.web_ports[1]
+    async with httpx.AsyncClient(verify=trusting, trust_env=False) as client:
+        return await client.request(
+            method,
+            f"https://{address}:{port}{path}",
+            headers={"Host": f"{host}:{port}", **headers},
+            extensions={"sni_hostname": host},
+        )
+
+
+def acme_site(**site: Any) -> list[dict[str, Any]]:
+    parts = {"description": "shoes & socks", "instagram": "acme", "tiktok": "acme.tt"}
+    return [acme_with(site=site, **parts)]
+
+
+async def test_page_names_the_brand_and_its_social_pages(sandbox: Sandbox) -> None:
+    async with sandbox(brands=acme_site()) as world:
+        answer = await get(world, "acme.test")
+
+    assert answer.status_code == 200
+    assert "<title>Acme – shoes &amp; socks</title>" in answer.text
+    assert '<meta property="og:site_name" content="Acme">' in answer.text
+    for link in ("linkedin.com/company/acme/", "instagram.com/acme/", "tiktok.com/@acme.tt"):
+        assert f'<a href="https://www.{link}">' in answer.text
+
+
+async def test_site_that_nobody_is_known_by_names_nobody(sandbox: Sandbox) -> None:
+    brand = acme_with(
+        known_by=["wikidata"], intends={"outcome": "no_emails", "asked_by": ["brand"]}
+    )
+    async with sandbox(brands=[brand]) as world:
+        answer = await get(world, "acme.test")
+
+    assert answer.status_code == 200
+    assert "Acme" not in answer.text
+    assert "linkedin" not in answer.text
+
+
+async def test_http_answers_as_https_does(sandbox: Sandbox) -> None:
+    async with sandbox(brands=acme_site()) as world:
+        address, port = await world.address("acme.test"), world.addresses.web_ports[0]
+        async with httpx.AsyncClient(trust_env=False) as client:
+            plain = await client.get(f"http://{address}:{port}/", headers={"Host": "acme.test"})
+        safe = await get(world, "acme.test")
+
+    assert plain.text == safe.text
+
+
+@pytest.mark.parametrize(
+    ("site", "host", "home"),
+    [
+        ({}, "www.acme.test", "acme.test"),
+        ({"home": "www"}, "acme.test", "www.acme.test"),
+        ({"former": ["old.test"]}, "old.test", "acme.test"),
+        ({"former": ["old.test"], "home": "www"}, "www.old.test", "www.acme.test"),
+    ],
+)
+async def test_other_names_redirect_to_the_home(
+    sandbox: Sandbox, site: dict[str, Any], host: str, home: str
+) -> None:
+    async with sandbox(brands=acme_site(**site)) as world:
+        answer = await get(world, host, "/about")
+        port = world.addresses.web_ports[1]
+        there = await get(world, home, "/about")
+
+    assert (answer.status_code, answer.headers["Location"]) == (
+        301,
+        f"https://{home}:{port}/about",
+    )
+    assert there.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("robots", "rule"), [("allow", "Disallow: /checkout\n"), ("disallow", "Disallow: /\n")]
+)
+async def test_robots_are_told_where_they_may_go(
+    sandbox: Sandbox, robots: str, rule: str
+) -> None:
+    async with sandbox(brands=acme_site(robots=robots)) as world:
+        answer = await get(world, "acme.test", "/robots.txt")
+
+    assert answer.text == f"User-agent: *\n{rule}"
+
+
+async def test_site_that_is_down_has_an_address_and_refuses(sandbox: Sandbox) -> None:
+    intends = {"outcome": "no_emails", "asked_by": ["brand"]}
+    async with sandbox(brands=[acme_with(site={"state": "down"}, intends=intends)]) as world:
+        with pytest.raises(httpx.ConnectError):
+            await get(world, "acme.test")
+
+
+async def test_slow_site_takes_its_time(sandbox: Sandbox) -> None:
+    clock = asyncio.get_running_loop().time
+    async with sandbox(brands=acme_site(latency_s=0.1)) as world:
+        start = clock()
+        answer = await get(world, "acme.test")
+
+    assert answer.status_code == 200
+    assert clock() - start >= 0.1
+
+
+async def test_other_pages_and_other_hosts_are_not_here(sandbox: Sandbox) -> None:
+    async with sandbox() as world:
+        missing = await get(world, "acme.test", "/shop/1")
+        stranger = await get(world, "acme.test", Host="stranger.test")
+
+    assert (missing.status_code, stranger.status_code) == (404, 421)
+
+
+async def test_head_has_the_length_and_no_body_and_post_is_not_allowed(
+    sandbox: Sandbox,
+) -> None:
+    async with sandbox() as world:
+        whole = await get(world, "acme.test")
+        head = await get(world, "acme.test", method="HEAD")
+        posted = await get(world, "acme.test", method="DELETE")
+
+    assert head.headers["Content-Length"] == str(len(whole.content))
+    assert head.content == b""
+    assert (posted.status_code, posted.headers["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"no http at all\r\n\r\n",
+        b"GET / HTTP/2\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(70)) + b"\r\n",
+        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
+    ],
+)
+async def test_request_that_is_not_worth_an_answer_ends_the_connection(
+    sandbox: Sandbox, sent: bytes
+) -> None:
+    async with sandbox() as world:
+        address, port = await world.address("acme.test"), world.addresses.web_ports[0]
+        reader, writer = await asyncio.open_connection(address, port)
+        writer.write(sent)
+        try:
+            answer = await asyncio.wait_for(reader.read(), 2)
+        except ConnectionResetError:
+            answer = b""
+        writer.transport.abort()
+        alive = await get(world, "acme.test")
+
+    assert answer == b""
+    assert alive.status_code == 200

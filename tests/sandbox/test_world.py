@@ -1,0 +1,243 @@
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cs.sandbox.mail_behaviour import Down, Silent
+from cs.sandbox.shapes import Outcome
+from cs.sandbox.world import Listed, Owner, WorldError, listing, load
+from sandbox.small_world import ACME, acme_with
+
+
+def saved(folder: Path, **parts: Any) -> Path:
+    file = folder / "mine.json"
+    file.write_text(json.dumps({"brands": [ACME], **parts}))
+    return file
+
+
+def refusal(file: Path) -> str:
+    with pytest.raises(WorldError) as refused:
+        load(file)
+    return str(refused.value)
+
+
+def test_listing_says_what_can_be_searched_and_what_comes_of_it(tmp_path: Path) -> None:
+    world = load(
+        saved(
+            tmp_path, searches=[{"brand": "Nowhere", "outcome": "no_linkedin", "tags": ["x"]}]
+        )
+    )
+
+    assert listing(world) == [
+        Listed(
+            brand="Acme",
+            domain="acme.test",
+            outcome="done",
+            verified=1,
+            asked_by=("brand", "domain", "both"),
+            people=(Owner("Jo Ek", "jo.ek@acme.test"),),
+        ),
+        Listed(
+            brand="Nowhere",
+            domain=None,
+            outcome="no_linkedin",
+            verified=0,
+            tags=("x",),
+            asked_by=("brand",),
+        ),
+    ]
+
+
+def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "none.json"
+
+    assert refusal(file) == f"{file}: cannot be read: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"brands": [\n  {,}\n]}', "not JSON: JSON is malformed"),
+        ('{"brands": [\n  {,}\n]}', "(line 2, column 4)"),
+        ('{"brands": [', "not JSON: Input data was truncated"),
+        ("", "not JSON: Input data was truncated"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "at $: Expected `object`, got `array`"),
+        ('{"brands": "\udcff"}', "not JSON"),
+    ],
+)
+def test_file_that_is_no_json_is_refused_with_the_place(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    file = tmp_path / "mine.json"
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    message = refusal(file)
+
+    assert message.startswith(f"{file}: ")
+    assert said in message
+
+
+def test_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_bytes(b" " * (8 * 1024 * 1024 + 1))
+
+    assert "larger than 8388608 bytes" in refusal(file)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (
+            {"brnads": []},
+            (
+                "at $: Object contains unknown field `brnads`. Fields allowed here: $schema, "
+                "about, seed, services, brands, mail, searches, pages, items "
+                "(did you mean `brands`?)"
+            ),
+        ),
+        (
+            {"mail": [{"domain": "acme.test", "behaviour": {"kind": "grumpy"}}]},
+            "at $.mail[0].behaviour.kind: Invalid value 'grumpy'. Allowed: plain, catch_all, ",
+        ),
+        (
+            {"mail": [{"domain": "acme.test", "behaviour": {"kind": "greylisting"}}]},
+            (
+                "at $.mail[0].behaviour: Object missing required field `hint_s`. "
+                "Required here: kind, hint_s"
+            ),
+        ),
+        (
+            {
+                "mail": [
+                    {"domain": "acme.test", "behaviour": {"kind": "slow", "delay_s": 1, "x": 2}}
+                ]
+            },
+            (
+                "at $.mail[0].behaviour: Object contains unknown field `x`. "
+                "Fields allowed here: kind, delay_s"
+            ),
+        ),
+        (
+            {"mail": [{"domain": "acme.test", "behaviour": {"kind": "slow", "delay_s": 601}}]},
+            "at $.mail[0].behaviour.delay_s: Expected `float` <= 600",
+        ),
+        (
+            {"mail": [{"domain": "acme.test", "mailboxes": {"jo.ek": "shut"}}]},
+            "at $.mail[0].mailboxes[...]: Invalid enum value 'shut'. Allowed: ",
+        ),
+        (
+            {"mail": [{"domain": "acme.test", "mailboxes": {"Jo Ek": "open"}}]},
+            "at a key of $.mail[0].mailboxes: Expected `str` of another form",
+        ),
+        (
+            {"brands": [acme_with(domain="Acme")]},
+            (
+                "at $.brands[0].domain: Expected `str` of another form. "
+                "Allowed: A domain name of two or more labels"
+            ),
+        ),
+        (
+            {"brands": [acme_with(site={"state": "sideways"})]},
+            "at $.brands[0].site.state: Invalid enum value 'sideways'. Allowed: down, up",
+        ),
+        (
+            {"services": {"wikidata": {"failure": {"kind": "unresponsive"}}}},
+            "at $.services.wikidata.failure.kind: Invalid value 'unresponsive'. Allowed: ",
+        ),
+        (
+            {"brands": [acme_with(intends={"outcome": "fine"})]},
+            "at $.brands[0].intends.outcome: Invalid enum value 'fine'. Allowed: done, ",
+        ),
+    ],
+)
+def test_refusal_names_the_file_the_place_and_what_is_allowed(
+    tmp_path: Path, parts: dict[str, Any], said: str
+) -> None:
+    file = saved(tmp_path, **parts)
+
+    message = refusal(file)
+
+    assert message.startswith((f"{file}: at $", f"{file}: at a key"))
+    assert said in message
+
+
+OUTCOMES: dict[Outcome, int] = {
+    "done": 2,
+    "no_linkedin": 2,
+    "no_contacts": 1,
+    "no_emails": 5,
+    "scrape_error": 2,
+    "timeout": 1,
+    "error": 1,
+}
+FEATURES = (
+    "typical single large website-only wikidata-only catch-all greylist refuses-us full "
+    "disabled null-mx backup-mx implicit-mx starttls one-recipient parent-company "
+    "ambiguous-name ambiguous unknown no-role search-down search-rate-limited "
+    "search-inconclusive wikidata-down slow outlasts-wait silent mail-down robots redirect "
+    "former-domain noise diacritics compound-names pattern:first.last pattern:flast "
+    "pattern:first pattern:f.last pattern:first_last"
+)
+
+
+@pytest.fixture(scope="module")
+def bundled() -> list[Listed]:
+    return listing(load())
+
+
+@pytest.mark.parametrize(("outcome", "least"), OUTCOMES.items())
+def test_bundled_world_has_every_outcome(
+    bundled: list[Listed], outcome: Outcome, least: int
+) -> None:
+    assert Counter(listed.outcome for listed in bundled)[outcome] >= least
+
+
+@pytest.mark.parametrize("feature", FEATURES.split())
+def test_bundled_world_has_every_feature(bundled: list[Listed], feature: str) -> None:
+    assert any(feature in listed.tags for listed in bundled)
+
+
+def test_bundled_world_is_large_and_uses_reserved_domains_only() -> None:
+    world = load()
+
+    assert len(world.brands) >= 28
+    domains = [brand.domain for brand in world.brands] + [mail.domain for mail in world.mail]
+    assert {domain.rpartition(".")[2] for domain in domains} == {"test", "example"}
+
+
+def test_bundled_world_is_fast_where_it_does_not_say_slow(bundled: list[Listed]) -> None:
+    world = load()
+    slow_domains = {
+        mail.domain
+        for mail in world.mail
+        if getattr(mail.behaviour, "delay_s", 0) > 0.1
+        or getattr(mail.behaviour, "hint_s", 0) > 5
+        or isinstance(mail.behaviour, Silent | Down)
+        or mail.dns != "answers"
+    }
+    late = {brand.domain for brand in world.brands if brand.site.latency_s > 0.1}
+
+    said = {listed.domain for listed in bundled if "slow" in listed.tags}
+
+    assert slow_domains | late == said
+    assert world.services.searxng.latency_s == world.services.wikidata.latency_s == 0
+
+
+def test_ambiguous_name_is_found_with_its_domain_and_not_without(bundled: list[Listed]) -> None:
+    same = [listed for listed in bundled if listed.brand == "Halden"]
+
+    assert {(listed.domain is None, listed.outcome) for listed in same} == {
+        (True, "no_linkedin"),
+        (False, "done"),
+    }
+    assert all("brand" not in listed.asked_by for listed in same if listed.domain)
+
+
+def test_parent_company_s_mail_is_at_the_parent_s_domain(bundled: list[Listed]) -> None:
+    (child,) = (listed for listed in bundled if "parent-company" in listed.tags)
+    (parent,) = (listed for listed in bundled if listed.brand == child.parent)
+
+    assert {owner.address.partition("@")[2] for owner in child.people} == {parent.domain}
