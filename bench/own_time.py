@@ -18,11 +18,12 @@ from typing import Any
 
 import httpx
 
-from cs import logs, wiring
-from cs.cli import sandbox_service as sandboxes
+from cs import logs
+from cs.cli.sandbox_service import sandbox_service
 from cs.domain.contact import Query
 from cs.domain.mailbox import DomainFacts, Evidence
 from cs.sandbox.world import load
+from cs.wiring import Tools
 
 BRAND = "Veltrana"
 
@@ -98,21 +99,17 @@ class TimedVerifier:
 async def main(searches: int) -> None:
     logs.configure("error")
     outside = Outside()
-    opened = wiring.outside
 
-    @asynccontextmanager
-    async def timed(settings: Any) -> AsyncIterator[wiring.Tools]:
-        async with opened(settings) as tools:
-            yield wiring.Tools(
-                [TimedSource(s, outside) for s in tools.brand_sources],
-                [TimedSource(s, outside) for s in tools.people_sources],
-                [TimedVerifier(v, outside) for v in tools.verifiers],
-            )
+    def timed(tools: Tools) -> Tools:
+        return Tools(
+            [TimedSource(source, outside) for source in tools.brand_sources],
+            [TimedSource(source, outside) for source in tools.people_sources],
+            [TimedVerifier(verifier, outside) for verifier in tools.verifiers],
+        )
 
-    sandboxes.outside = timed  # type: ignore[assignment]  # only here the calls are timed
     live, own, reused = [], [], []
     async with (
-        sandboxes.sandbox_service(load(None)) as sandbox,
+        sandbox_service(load(None), around=timed) as sandbox,
         httpx.AsyncClient(timeout=100) as client,
     ):
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from cs.clock import SystemClock
 from cs.operator import Operator
 from cs.sandbox.shapes import World
 from cs.serving import listen, serving
-from cs.wiring import RunningService, embedded, outside, sandboxed
+from cs.wiring import RunningService, Tools, embedded, outside, sandboxed
 
 
 class SandboxService(msgspec.Struct, frozen=True):
@@ -24,8 +24,10 @@ class SandboxService(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def sandbox_service(world: World, *, port: int = 0) -> AsyncIterator[SandboxService]:
-    """Serve *world* from a folder that is gone afterwards.
+async def sandbox_service(
+    world: World, *, port: int = 0, around: Callable[[Tools], Tools] = lambda tools: tools
+) -> AsyncIterator[SandboxService]:
+    """Serve *world* from a folder that is gone afterwards; *around* may watch its tools.
 
     Settings come from their defaults alone: nothing here may reach the real outside.
     """
@@ -37,7 +39,7 @@ async def sandbox_service(world: World, *, port: int = 0) -> AsyncIterator[Sandb
             sandboxed(chosen, world, folder / "certificates")
         )
         tools = await stack.enter_async_context(outside(chosen))
-        service = await stack.enter_async_context(embedded(chosen, tools, "sandbox"))
+        service = await stack.enter_async_context(embedded(chosen, around(tools), "sandbox"))
         leaving = await stack.enter_async_context(
             serving([(service.app, api_socket)], service.api.draining)
         )
