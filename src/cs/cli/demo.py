@@ -20,6 +20,7 @@ from cs.domain.brand_events import (
     LookupFinished,
     MailboxNotVerified,
     MailboxVerified,
+    PeopleFound,
 )
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
@@ -114,14 +115,16 @@ class Progress:
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._done: dict[str, tuple[float, str]] = {}
-        self._verified = self._not_verified = 0
+        self._people = self._verified = self._not_verified = 0
 
     def note(self, event: object) -> None:
         match event:
             case BrandResolved(status=status, brand=brand):
                 self._end(STAGES[0], brand.domain or brand.name if brand else status)
-            case ContactsDiscovered():
-                self._end(STAGES[1], "people found")
+            case PeopleFound(people=people):
+                self._people += len(people)
+            case ContactsDiscovered(people=people):
+                self._end(STAGES[1], f"{self._people + len(people)} people")
             case ContactsRanked(ranked=ranked, left_out=left_out):
                 self._end(STAGES[2], f"{len(ranked)} in a role, {len(left_out)} left out")
             case MailboxVerified():
