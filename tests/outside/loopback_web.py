@@ -5,13 +5,6 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
-
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from cs.outside.port import MailHosts
 
@@ -134,56 +127,3 @@ class Zone:
 
     async def mail_hosts(self, domain: str) -> MailHosts:
         raise NotImplementedError(domain)
-
-
-class Authority:
-    """Makes certificates for host names."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Loopback CA")])
-        own = self._certificate(
-            self._name, self._key, x509.BasicConstraints(ca=True, path_length=0)
-        )
-        self.ca_file = folder / "ca.pem"
-        self.ca_file.write_bytes(own.public_bytes(serialization.Encoding.PEM))
-
-    def context(self, *hosts: str) -> ssl.SSLContext:
-        """Return a server's context with one certificate for *hosts*."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        leaf = self._certificate(
-            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])]),
-            key,
-            x509.SubjectAlternativeName([x509.DNSName(host) for host in hosts]),
-        )
-        pem = self._folder / f"{hosts[0]}.pem"
-        pem.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM,
-                serialization.PrivateFormat.PKCS8,
-                serialization.NoEncryption(),
-            )
-            + leaf.public_bytes(serialization.Encoding.PEM)
-        )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(pem)
-        return context
-
-    def _certificate(
-        self, name: x509.Name, key: ec.EllipticCurvePrivateKey, extension: x509.ExtensionType
-    ) -> x509.Certificate:
-        now = datetime.now(UTC)
-        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
-        return (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(self._name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + timedelta(days=1))
-            .add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
-            .add_extension(authority, critical=False)
-            .sign(self._key, hashes.SHA256())
-        )

@@ -10,7 +10,8 @@ import pytest
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
-from outside.loopback_web import Answer, Asked, Authority, Page, Web, Zone, pages, reply, serve
+from cs.sandbox.certificates import Authority
+from outside.loopback_web import Answer, Asked, Page, Web, Zone, pages, reply, serve
 
 LOOPBACK = IPv4Network("127.0.0.0/8")
 WEB = "127.81.0.1"  # allowed in these tests
@@ -79,7 +80,7 @@ async def test_a_page_comes_whole_and_the_name_stays_in_the_request() -> None:
 async def test_tls_checks_the_name_although_the_address_is_dialled(
     authority: Authority,
 ) -> None:
-    tls = authority.context("acme.test")
+    tls = authority.context(["acme.test"])
     names = zone(acme=WEB, other=WEB)
     async with (
         serve(pages({"/": b"safe"}), address=WEB, tls=tls) as web,
@@ -211,7 +212,7 @@ async def test_the_environment_adds_no_authority(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca_file))
-    tls = authority.context("acme.test")
+    tls = authority.context(["acme.test"])
     async with (
         serve(pages({}), address=WEB, tls=tls) as web,
         guarded(web, zone(acme=WEB)) as client,

@@ -13,11 +13,12 @@ from contracts.brand_source import BrandSourceContract, Case
 from cs.domain.contact import BrandFacts, Query
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient
+from cs.sandbox.certificates import Authority
 from cs.sources.brand.home_page import decode, read_home_page
 from cs.sources.brand.website import Website
 from cs.sources.port import BrandAnswer, Ended
 from cs.sources.social_pages import company_page, instagram, is_hosted, person_page, tiktok
-from outside.loopback_web import Authority, Page, Web, Zone, pages, serve
+from outside.loopback_web import Page, Web, Zone, pages, serve
 
 HOME = "127.83.0.1"
 NAMES = ("acme.test", "www.acme.test", "shop.acme.test", "acme.example", "other.test")
@@ -236,7 +237,7 @@ async def test_www_and_plain_http_are_tried_in_turn() -> None:
 
 async def test_https_is_read_first(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
-    tls = authority.context("www.acme.test")
+    tls = authority.context(["www.acme.test"])
     async with (
         serve(pages({"/": b"<title>Plain</title>"}), address=HOME) as web,
         serve(pages({"/": ACME}), address=HOME, tls=tls) as safe,
