@@ -1,5 +1,9 @@
 """Every search of the bundled world ends as the world intends, over real HTTP, DNS and SMTP."""
 
+from pathlib import Path
+from typing import Any
+
+import msgspec
 import pytest
 
 from cs.cli.proof import Proved, prove_world
@@ -22,6 +26,78 @@ async def test_the_bundled_world_ends_as_it_intends() -> None:
         "timeout",
         "error",
     }
+
+
+#: A world with one brand and one person; what is changed in it must show in the answer.
+ONE_BRAND = {
+    "brands": [
+        {
+            "name": "Solbrook",
+            "domain": "solbrook.test",
+            "linkedin": "solbrook",
+            "people": [
+                {
+                    "name": "Ida Nyman",
+                    "headline": "Head of Influencer Marketing at Solbrook",
+                    "mailbox": "ida.nyman",
+                }
+            ],
+            "intends": {"outcome": "done", "verified": ["ida.nyman@solbrook.test"]},
+        }
+    ]
+}
+REFUSED = {"intends": {"outcome": "no_emails"}}
+
+
+def changed(
+    person: dict[str, Any], brand: dict[str, Any], mail: dict[str, Any]
+) -> dict[str, Any]:
+    before: dict[str, Any] = ONE_BRAND["brands"][0]
+    people = [{**before["people"][0], **person}]
+    entry = [{"domain": "solbrook.test", **mail}] if mail else []
+    return {"brands": [{**before, **brand, "people": people}], "mail": entry}
+
+
+@pytest.mark.parametrize(
+    ("world", "outcome", "email"),
+    [
+        (ONE_BRAND, "done", "ida.nyman@solbrook.test"),
+        (
+            changed(
+                {"mailbox": "inyman"},
+                {"intends": {"outcome": "done", "verified": ["inyman@solbrook.test"]}},
+                {},
+            ),
+            "done",
+            "inyman@solbrook.test",
+        ),
+        (changed({"mailbox": None}, REFUSED, {}), "no_emails", None),
+        (changed({}, REFUSED, {"behaviour": {"kind": "catch_all"}}), "no_emails", None),
+        (changed({}, REFUSED, {"mailboxes": {"ida.nyman": "disabled"}}), "no_emails", None),
+        (changed({}, REFUSED, {"mailboxes": {"ida.nyman": "full"}}), "no_emails", None),
+        (changed({}, REFUSED, {"behaviour": {"kind": "refuses_us"}}), "no_emails", None),
+        (
+            changed(
+                {"headline": "Designer at Solbrook"},
+                {"intends": {"outcome": "no_contacts"}},
+                {},
+            ),
+            "no_contacts",
+            None,
+        ),
+    ],
+)
+async def test_what_the_world_changes_the_answer_shows(
+    tmp_path: Path, world: dict[str, Any], outcome: str, email: str | None
+) -> None:
+    file = tmp_path / "world.json"
+    file.write_bytes(msgspec.json.encode(world))
+
+    proved = await prove_world(load(file), lambda *_: None)
+
+    assert {row.ended for row in proved} == {outcome}
+    assert {row.verified for row in proved} == {(email,) if email else ()}
+    assert all(row.right for row in proved)
 
 
 def test_a_proof_tells_what_differs() -> None:
