@@ -7,7 +7,7 @@ import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 
 from cs.domain.codec import AnyEvent, from_plain, to_plain, topic_of
-from cs.eventlog.port import Append
+from cs.eventlog.port import Append, Recorded
 from cs.eventlog.sealing import (
     key_name,
     personal_values,
@@ -24,6 +24,11 @@ class DataKeys(Protocol):
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
     async def index(self, entries: Iterable[tuple[str, str]]) -> None: ...
     def fingerprint(self, kind: str, value: str) -> str: ...
+
+
+#: Position, stream, version, topic, state.
+StoredRow = tuple[int, str, int, str, bytes]
+_SEALED = b'"sealed"'
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -75,15 +80,18 @@ class EventMapper(Mapper[str]):
         )
 
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
-        plain = self.transcoder.decode(stored_event.state)
-        lookup = plain.get("lookup")
-        if lookup is not None and b'"sealed"' in stored_event.state:
-            plain = unseal(plain, lookup, self._keys)
         return Envelope(
             str(stored_event.originator_id),
             stored_event.originator_version,
-            from_plain(stored_event.topic, plain),
+            self.event(stored_event.topic, stored_event.state),
         )
+
+    def event(self, topic: str, state: bytes) -> AnyEvent:
+        """Return the event stored as *state* under *topic*."""
+        plain = self.transcoder.decode(state)
+        if _SEALED in state and "lookup" in plain:
+            plain = unseal(plain, plain["lookup"], self._keys)
+        return from_plain(topic, plain)
 
 
 async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[StoredEvent]:
@@ -108,15 +116,18 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
     return [mapper.to_stored_event(envelope) for envelope in envelopes]
 
 
-async def domain_form(keys: DataKeys, stored: Sequence[StoredEvent]) -> list[AnyEvent]:
-    """Return the events in *stored*, what was sealed opened."""
+async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorded]:
+    """Return the events in *rows*, what was sealed opened."""
     names: set[str] = set()
-    for event in stored:
-        if b'"sealed"' in event.state:
-            plain = msgspec.json.decode(event.state)
-            names.update(sealed_names(plain, str(plain.get("lookup"))))
+    for _, _, _, _, state in rows:
+        if _SEALED in state:
+            plain = msgspec.json.decode(state)
+            names.update(sealed_names(plain, plain.get("lookup", "")))
     mapper = EventMapper(await keys.find(names) if names else {})
-    return [mapper.to_domain_event(event).event for event in stored]
+    return [
+        Recorded(position, stream, version, mapper.event(topic, state))
+        for position, stream, version, topic, state in rows
+    ]
 
 
 def _fingerprints(keys: DataKeys, value: Mapping[str, Any]) -> Iterable[str]:

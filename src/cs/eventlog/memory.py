@@ -54,13 +54,14 @@ class MemoryEventLog:
         page = self._events[after : after + limit]
         return await self._recorded(enumerate(page, after + 1))
 
-    async def _recorded(self, numbered: Iterable[tuple[int, StoredEvent]]) -> list[Recorded]:
-        pairs = list(numbered)
-        events = await domain_form(self._keys, [event for _, event in pairs])
-        return [
-            Recorded(n, str(e.originator_id), e.originator_version, event)
-            for (n, e), event in zip(pairs, events, strict=True)
+    async def _recorded(
+        self, numbered: Iterable[tuple[int, StoredEvent]]
+    ) -> Sequence[Recorded]:
+        rows = [
+            (n, str(e.originator_id), e.originator_version, e.topic, e.state)
+            for n, e in numbered
         ]
+        return await domain_form(self._keys, rows)
 
     async def head(self) -> int:
         return len(self._events)

@@ -22,7 +22,7 @@ from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor, SQLite
 
 from cs.domain.key import DAY
 from cs.eventlog.group_writer import GroupWriter
-from cs.eventlog.mapper import DataKeys, domain_form, envelopes, store_form
+from cs.eventlog.mapper import DataKeys, StoredRow, domain_form, envelopes, store_form
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -122,25 +122,30 @@ class BatchRecorder(SQLiteApplicationRecorder):
         opens_at = datetime.fromtimestamp(row[0], UTC) + DAY
         return opens_at if opens_at > ceiling.at else None
 
-    def select_numbered(self, stream: str, after: int) -> list[tuple[int, StoredEvent]]:
-        """Return (position, event) of *stream* after version *after*."""
-        with self.datastore.transaction(commit=False) as cursor:
-            cursor.execute(
-                f"SELECT rowid, * FROM {self.events_table_name} "  # noqa: S608
-                "WHERE originator_id = ? AND originator_version > ? "
-                "ORDER BY originator_version",
-                (stream, after),
-            )
-            return [(row["rowid"], _stored(row)) for row in cursor.fetchall()]
+    def select_stream(self, stream: str, after: int) -> list[StoredRow]:
+        """Return what is stored of *stream* after version *after*."""
+        return self._select(
+            "WHERE originator_id = ? AND originator_version > ? ORDER BY originator_version",
+            (stream, after),
+        )
 
+    def select_page(self, after: int, limit: int) -> list[StoredRow]:
+        """Return what is stored after position *after*, at most *limit* rows.
 
-def _stored(row: Any) -> StoredEvent:
-    return StoredEvent(
-        originator_id=row["originator_id"],
-        originator_version=row["originator_version"],
-        topic=row["topic"],
-        state=row["state"],
-    )
+        Plain tuples: the library's rows by name and notification objects cost more than
+        reading them (bench/event_log.py).
+        """
+        return self._select("WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit))
+
+    def _select(self, where: str, parameters: tuple[str | int, ...]) -> list[StoredRow]:
+        columns = "rowid, originator_id, originator_version, topic, state"
+        with self.datastore.get_connection(commit=False) as connection:
+            cursor = connection.cursor().sqlite_cursor
+            cursor.row_factory = None
+            return cursor.execute(
+                f"SELECT {columns} FROM {self.events_table_name} {where}",  # noqa: S608
+                parameters,
+            ).fetchall()
 
 
 class SqliteEventLog:
@@ -195,26 +200,15 @@ class SqliteEventLog:
         self._recent.add(events)
 
     async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
-        return await self._recorded(
-            await self._reading(self._recorder.select_numbered, stream, after)
-        )
+        rows = await self._reading(self._recorder.select_stream, stream, after)
+        return await domain_form(self._keys, rows)
 
     async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
         recent = self._recent.after(after, limit)
         if recent is not None:
             return recent
-        found = await self._reading(self._select_tail, after, limit)
-        return await self._recorded([(n.id, n) for n in found])
-
-    def _select_tail(self, after: int, limit: int) -> Sequence[Any]:
-        return self._recorder.select_notifications(after, limit, inclusive_of_start=False)
-
-    async def _recorded(self, numbered: Sequence[tuple[int, StoredEvent]]) -> list[Recorded]:
-        events = await domain_form(self._keys, [event for _, event in numbered])
-        return [
-            Recorded(n, str(e.originator_id), e.originator_version, event)
-            for (n, e), event in zip(numbered, events, strict=True)
-        ]
+        rows = await self._reading(self._recorder.select_page, after, limit)
+        return await domain_form(self._keys, rows)
 
     async def head(self) -> int:
         return max(self._recent.head, await self._max_position())
@@ -238,7 +232,7 @@ class SqliteEventLog:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._readers, function, *arguments)
-        except PersistenceError as error:
+        except (PersistenceError, sqlite3.Error) as error:
             raise LogUnavailable(f"the log could not be read: {error}") from error
 
     async def _poll(self) -> None:
