@@ -349,6 +349,7 @@ def frameless(body: bytes) -> bytes:
         ("deflate", frameless(b"Acme" * 1000)),
         ("identity", b"Acme" * 1000),
     ],
+    ids=["gzip", "zlib", "raw deflate", "identity"],
 )
 async def test_an_encoded_body_is_unfolded(encoding: str, body: bytes) -> None:
     async with (
