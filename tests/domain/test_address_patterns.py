@@ -41,15 +41,23 @@ def test_the_domains_own_pattern_comes_before_all() -> None:
 
 
 def test_an_address_that_a_source_named_comes_first_of_all() -> None:
-    named = ("Press@acme.example", "jo@elsewhere.example", "jlane@acme.example")
+    named = ("J.X.Lane@acme.example", "jo@elsewhere.example", "jlane@acme.example")
 
     found = candidates("Jo", "Lane", DOMAIN, pattern="first.last", named=named, limit=3)
 
     assert found == (
-        ("press@acme.example", None),
+        ("j.x.lane@acme.example", None),
         ("jlane@acme.example", "flast"),
         ("jo.lane@acme.example", "first.last"),
     )
+
+
+def test_a_mailbox_of_somebody_else_on_the_same_page_is_no_candidate() -> None:
+    named = ("press@acme.example", "info@acme.example", "max.moritz@acme.example")
+
+    found = candidates("Jo", "Lane", DOMAIN, named=named)
+
+    assert not {address for address, _ in found} & set(named)
 
 
 def test_an_unknown_pattern_changes_nothing() -> None:

@@ -126,6 +126,19 @@ async def test_a_conflict_with_another_process_is_refused(
         assert said(await other.read("key-a")) == [1, 2]
 
 
+async def test_what_stands_between_one_s_own_events_is_not_skipped(
+    path: Path, keys: MemoryKeyStore, log: SqliteEventLog
+) -> None:
+    async with SqliteEventLog(path, keys) as other:
+        await log.append([Append("key-a", NO_STREAM, units(1, 2))])
+        await other.append([Append("key-a", 1, units(3))])
+        await log.append([Append("key-a", 2, units(4))])
+
+        assert said(await log.tail(0)) == [1, 2, 3, 4]
+        assert said(await log.tail(1, 2)) == [2, 3]
+        assert said(await log.tail(3)) == [4]
+
+
 async def test_two_processes_that_write_at_once_lose_nothing_and_agree_on_the_order(
     path: Path, keys: MemoryKeyStore, log: SqliteEventLog
 ) -> None:

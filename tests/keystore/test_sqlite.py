@@ -94,7 +94,7 @@ async def test_only_the_owner_may_read_its_files(tmp_path: Path, path: Path) -> 
 async def test_a_file_that_others_may_read_is_closed_to_them(path: Path) -> None:
     async with SqliteKeyStore(path, MASTER):
         pass
-    path.chmod(0o644)
+    path.chmod(0o644)  # noqa: ASYNC240
 
     async with SqliteKeyStore(path, MASTER):
         assert path.stat().st_mode & 0o777 == 0o600  # noqa: ASYNC240

@@ -49,12 +49,14 @@ async def in_memory(
             log,
             keys,
             views,
-            stages(tools, contacts=25),
+            stages(tools),
             bus=memory_bus(),
             clock=clock,
             deadline=timedelta(seconds=deadline_s),
             ceiling=ceiling,
         ) as service:
-            yield Service(service, Operator(service.streams, clock))
+            operator = Operator(service.streams, clock)
+            await operator.choose_world("sandbox")
+            yield Service(service, operator)
     finally:
         views.close()

@@ -11,7 +11,7 @@ from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand import Brand
 from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
-from cs.domain.key import SearchAdmitted
+from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.port import Append, Ceiling, CeilingReached, LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.ids import random_id
@@ -32,11 +32,13 @@ class Admitting:
         *,
         ceiling: int | None,
         deadline: timedelta,
+        contacts: int,
     ) -> None:
         self._streams = streams
         self._clock = clock
         self._ceiling = ceiling
         self._deadline = deadline
+        self._contacts = contacts
 
     async def admit(self, key_id: str, asked: Asked, request_id: str) -> Admitted:
         """Admit *asked* on *key_id*, or raise why not.
@@ -52,10 +54,11 @@ class Admitting:
             return await self._attempt(key_id, asked, search, request_id)
 
         async with self._streams.holding(stream):
+            before = (await self._streams.key(key_id)).version
             try:
                 return await self._streams.retrying(attempt)
             except LogUnavailable:
-                stored = await self._stored(stream, search)
+                stored = await self._stored(stream, before, request_id)
                 if stored is None:
                     raise
                 return stored
@@ -73,6 +76,7 @@ class Admitting:
             idempotency=asked.idempotency,
             request=request_id,
             deadline=self._deadline,
+            contacts=self._contacts,
         )
         opens_at = await self._opens_at(at)
         key, brand, by_name, service = await asyncio.gather(
@@ -113,10 +117,23 @@ class Admitting:
         folded = await self._streams.brand(brand_stream(Query(query.brand)))
         return folded.state
 
-    async def _stored(self, stream: str, search: str) -> Admitted | None:
+    async def _stored(self, stream: str, after: int, request_id: str) -> Admitted | None:
         """Find out whether an append whose answer was lost was stored (CONTRACT.md H5)."""
-        for recorded in await self._streams.log.read(stream):
-            event = recorded.event
-            if isinstance(event, SearchAdmitted) and event.search == search:
-                return Admitted(Admission(kind="started", search=search), recorded.position)
-        return None
+        found: Admitted | None = None
+        for recorded in await self._streams.log.read(stream, after):
+            match recorded.event:
+                case SearchAdmitted(search=search, request=request) if request == request_id:
+                    found = Admitted(
+                        Admission(kind="started", search=search), recorded.position
+                    )
+                case SearchRepeated(search=search, request=request) if request == request_id:
+                    found = Admitted(
+                        Admission(kind="repeated", search=search), recorded.position
+                    )
+                case SearchSettled(search=search, cached=True) if (
+                    found is not None and found.admission.search == search
+                ):
+                    found = Admitted(Admission(kind="cached", search=search), recorded.position)
+                case _:
+                    pass
+        return found

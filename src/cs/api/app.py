@@ -74,6 +74,9 @@ class Gate:
                 await self._authenticate(scope)
             except ApiError as error:
                 await error.response()(scope, receive, send_marked)
+            except LogUnavailable as error:
+                answer = await _unavailable(Request(scope), error)
+                await answer(scope, receive, send_marked)
             else:
                 await self._app(scope, receive, send_marked)
 

@@ -10,7 +10,7 @@ from cs.domain.key import MINUTE, Key, Window, day_window, minute_window, window
 #: SPEC.md section 8.
 CHECKS_PER_MINUTE = 120
 #: Keys whose checks are remembered; one forgotten starts a fresh minute.
-KEYS = 100_000
+KEYS = 20_000
 
 _POLICY = '"minute";q=6;w=60, "day";q=60;w=86400'
 _CHECKS_POLICY = f'{_POLICY}, "checks";q={CHECKS_PER_MINUTE};w=60'

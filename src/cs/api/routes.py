@@ -17,6 +17,7 @@ from cs.api.record import POLL_S, as_running, poll_url, search_body, usage_body
 from cs.clock import Clock
 from cs.domain.key import Key
 from cs.domain.refusal import Refusal
+from cs.eventlog.follow import patiently
 from cs.eventlog.streams import Streams
 from cs.projections.reading import Found, Reading
 
@@ -52,6 +53,8 @@ class Api:
         try:
             admitted = await self.admitting.admit(key_id, asked, request.state.request_id)
         except Refusal as refusal:
+            if refusal.code == "unauthorized":  # revoked a moment ago
+                raise unauthorized(sent=True) from refusal
             raise await self._refused(refusal, key_id) from refusal
         if admitted.admission.kind == "replayed":
             await self._count_check(key_id)
@@ -103,12 +106,14 @@ class Api:
             await asyncio.gather(*waits, return_exceptions=True)
 
     async def _found(self, admitted: Admitted, key_id: str) -> Found:
-        found = await self.reading.search(admitted.admission.search, key_id)
+        """Return the search as it is; it is stored, so this waits as long as it takes."""
+        search = admitted.admission.search
+        found = await patiently(lambda: self.reading.search(search, key_id))
         assert found is not None, "an admitted search is in the log"
         return found
 
     async def _answer(self, found: Found, key_id: str) -> Response:
-        key: Key = (await self.streams.key(key_id)).state
+        key: Key = (await patiently(lambda: self.streams.key(key_id))).state
         headers = dict(daily_headers(key, self.clock.now()))
         if found.row.status != "running":
             return json_response(search_body(found), headers=headers)

@@ -38,7 +38,7 @@ class MemoryBus:
         try:
             yield subscription
         finally:
-            joined.give_back(subscription.in_hand)
+            await joined.give_back(subscription.in_hand)
 
 
 class Group:
@@ -65,10 +65,12 @@ class Group:
             self._changed.notify_all()
             return record
 
-    def give_back(self, records: Mapping[int, Record]) -> None:
+    async def give_back(self, records: Mapping[int, Record]) -> None:
         """Put uncommitted records back in front, in order: they come again."""
-        for offset in sorted(records, reverse=True):
-            self._waiting.appendleft(records[offset])
+        async with self._changed:
+            for offset in sorted(records, reverse=True):
+                self._waiting.appendleft(records[offset])
+            self._changed.notify_all()
 
 
 class MemorySubscription:

@@ -15,6 +15,10 @@ STAGE_TOPICS: dict[StageName, str] = {
     "verification": "cs.verification.v1",
 }
 
+#: What reading a message raises for bytes that are none: not JSON or another shape, not
+#: UTF-8, nested too deeply.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 _encoder = msgspec.json.Encoder()
 _work = msgspec.json.Decoder(Work)
 _outcome = msgspec.json.Decoder(Outcome)
@@ -28,7 +32,7 @@ def decode_work(value: bytes) -> Work:
     """Return the work in *value*.
 
     Raises:
-        msgspec.DecodeError: Not a message of a stage topic.
+        `UNREADABLE`: Not a message of a stage topic.
     """
     return _work.decode(value)
 
@@ -37,7 +41,7 @@ def decode_outcome(value: bytes) -> Outcome:
     """Return the outcome in *value*.
 
     Raises:
-        msgspec.DecodeError: Not a message of ``cs.outcomes``.
+        `UNREADABLE`: Not a message of ``cs.outcomes``.
     """
     return _outcome.decode(value)
 

@@ -46,6 +46,8 @@ _MAKE: dict[Pattern, Callable[[str, str], str]] = {
 }
 #: Spellings of one name that are tried, likeliest first ("mueller", "muller").
 _SPELLINGS = 3
+#: Letters that a part of a name must have to be told from chance inside a local part.
+_TELLING = 4
 #: A second spelling is taken to be half as likely as the first, and so on.
 _FADING = 0.5
 
@@ -66,8 +68,9 @@ def candidates(
         last: Family name, likewise.
         mail_domain: Lower-case, ASCII.
         pattern: The domain's known pattern, if any: its spellings come before all others.
-        named: Addresses that a source gave; those at another domain are left out, the
-            others come first of all, in their order.
+        named: Addresses that a source gave; those at another domain are left out, and
+            those that show nothing of the name (``press@``: a page about somebody names
+            other mailboxes too).  The others come first of all, in their order.
         limit: At most so many.
 
     Returns:
@@ -80,7 +83,8 @@ def candidates(
     found: dict[Address, Pattern | None] = {}
     for address in named:
         lower = address.strip().lower()
-        if lower.rpartition("@")[2] == mail_domain and is_mailbox(lower):
+        local, _, domain = lower.rpartition("@")
+        if domain == mail_domain and is_mailbox(lower) and _shows(local, first, last):
             found.setdefault(lower, pattern_of(lower, first, last))
     made = sorted(
         _made(first, last),
@@ -91,6 +95,14 @@ def candidates(
         if is_mailbox(address):
             found.setdefault(address, made_by)
     return tuple(found.items())[: max(limit, 0)]
+
+
+def _shows(local: str, first: str | None, last: str | None) -> bool:
+    """Say whether *local* follows a pattern of the name, or holds one of its parts."""
+    if any(made == local for made, _, _ in _made(first, last)):
+        return True
+    parts = [spelt for name in (first, last) for spelt in _spellings(name)]
+    return any(len(part) >= _TELLING and part in local for part in parts)
 
 
 def pattern_of(address: Address, first: str | None, last: str | None) -> Pattern | None:

@@ -27,6 +27,7 @@ from cs.domain.key import (
     minute_window,
     settled,
 )
+from cs.domain.ranking import CONTACTS
 from cs.domain.refusal import Refusal
 
 #: CONTRACT.md S15 and L8: advice for polling and for a place in flight.
@@ -53,6 +54,7 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
     idempotency: Idempotency | None = None
     request: str | None = None
     deadline: timedelta = DEADLINE
+    contacts: int = CONTACTS
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +98,8 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
     """
     key = situation.key
     at = max(ask.at, key.last_at)
+    if key.revoked:
+        raise Refusal("unauthorized", "the API key is wrong or revoked")
     replayed = _replayed(ask, key, at)
     if replayed is not None:
         return Admission(kind="replayed", search=replayed)
@@ -137,7 +141,13 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
         return Admission(
             kind="joined", search=ask.search, key_events=(_admitted(ask, live.id, at),)
         )
-    start = StartLookup(stream=ask.stream, query=ask.query, deadline=ask.deadline, at=at)
+    start = StartLookup(
+        stream=ask.stream,
+        query=ask.query,
+        deadline=ask.deadline,
+        contacts=ask.contacts,
+        at=at,
+    )
     begun = brands.decide(start, situation.brand)
     assert isinstance(begun[0], LookupStarted)
     return Admission(

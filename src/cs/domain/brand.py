@@ -81,6 +81,16 @@ def stream_of(lookup: str) -> str:
     return lookup.rpartition(".")[0]
 
 
+def check_lookup(lookup: str) -> None:
+    """Pass if *lookup* can be the id of a run.
+
+    Raises:
+        ValueError: It is not; whoever made it up speaks of nothing that runs here.
+    """
+    if not stream_of(lookup).startswith("brand-"):
+        raise ValueError(f"{lookup!r} is not the id of a lookup")
+
+
 def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say.
 
@@ -97,6 +107,7 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
                 number=number,
                 query=query,
                 deadline_at=at + deadline,
+                contacts=command.contacts,
                 at=at,
             )
             return run.begin(started)
@@ -108,10 +119,10 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
             return run.record(command, state.live, at)
         case RetryDue(known=known):
             return run.retry_due(state.live, at, known)
-        case ReissueSilent(stage=stage, item=item, attempt=attempt):
-            return run.reissue_silent(state.live, stage, item, attempt, at)
-        case Restart():
-            return run.restart(state.live, at)
+        case ReissueSilent():
+            return run.reissue_silent(command, state.live, at)
+        case Restart(known=known):
+            return run.restart(state.live, at, known)
         case PassDeadline():
             return run.pass_deadline(state.live, at)
         case _:

@@ -12,6 +12,7 @@ import msgspec
 from cs.domain.contact import BrandFacts, Checked, Contact, LeftOut, Person, Query, Ranked
 from cs.domain.key import Outcome
 from cs.domain.mailbox import DomainFacts
+from cs.domain.ranking import CONTACTS
 from cs.domain.stage_work import AnyFinding, StageInput, StageName
 
 #: How long a lookup may take (CONTRACT.md S9).
@@ -31,6 +32,7 @@ class LookupStarted(LookupEvent, frozen=True, kw_only=True):
     number: int  # counts the lookups of this stream from 1
     query: Query
     deadline_at: datetime
+    contacts: int = CONTACTS  # shown at most
 
 
 class StageIssued(LookupEvent, frozen=True, kw_only=True):
@@ -42,6 +44,7 @@ class StageIssued(LookupEvent, frozen=True, kw_only=True):
     deadline_at: datetime
     input: StageInput
     after_silence: bool = False
+    after_restart: bool = False
 
 
 class AttemptFailed(LookupEvent, frozen=True, kw_only=True):
@@ -134,6 +137,7 @@ class StartLookup(Command, frozen=True, kw_only=True):
     stream: str
     query: Query
     deadline: timedelta = DEADLINE
+    contacts: int = CONTACTS
 
 
 class RecordFinding(Command, frozen=True, kw_only=True):
@@ -161,12 +165,14 @@ class ReissueSilent(Command, frozen=True, kw_only=True):
     stage: StageName
     item: str = ""
     attempt: int
+    known: dict[str, DomainFacts] = {}
 
 
 class Restart(Command, frozen=True, kw_only=True):
     """Whatever was in hand is lost: issue all open work again."""
 
     lookup: str
+    known: dict[str, DomainFacts] = {}
 
 
 class PassDeadline(Command, frozen=True, kw_only=True):

@@ -26,6 +26,7 @@ from cs.domain.brand_events import (
     MailDomainChecked,
     PeopleFound,
     RecordFinding,
+    ReissueSilent,
     StageIssued,
 )
 from cs.domain.contact import (
@@ -41,7 +42,7 @@ from cs.domain.contact import (
 from cs.domain.key import Outcome
 from cs.domain.mailbox import DEFINITE, DomainFacts, Verdict
 from cs.domain.person_name import split_name
-from cs.domain.ranking import rank
+from cs.domain.ranking import CONTACTS, rank
 from cs.domain.stage_work import (
     Alive,
     AnyFinding,
@@ -95,8 +96,8 @@ SILENT_REISSUES = 2
 _WHY_OUTCOME: dict[str, Outcome] = {"bug": "error", "timeout": "timeout"}
 #: People of one lookup; bounds its events.
 PEOPLE = 100
-#: Mail domains of one lookup: the brand's own and its parent's, and one to spare.
-MAIL_DOMAINS = 3
+#: Mail domains of one lookup: the asked one, the brand's own, its parent's, one to spare.
+MAIL_DOMAINS = 4
 
 
 class Open(msgspec.Struct, frozen=True):
@@ -106,13 +107,20 @@ class Open(msgspec.Struct, frozen=True):
     item: str
     attempt: int
     retry_at: datetime | None = None  # set while nobody has it in hand
-    reissues: int = 0
+    silent: int = 0  # issued again for silence so often
+    restarted: int = 0  # issued again because a process ended so often
+
+    @property
+    def failures(self) -> int:
+        """How many attempts were a stage's own, the one in hand included."""
+        return self.attempt - self.silent - self.restarted
 
 
 class Lookup(msgspec.Struct, frozen=True):
     id: str
     query: Query
     deadline_at: datetime
+    contacts: int = CONTACTS  # shown at most
     brand: BrandFacts | None = None
     conclusive: bool = True  # every people source answered
     people: tuple[Person, ...] = ()
@@ -187,19 +195,26 @@ def retry_due(
 
 
 def reissue_silent(
-    state: Lookup, stage: StageName, item: str, attempt: int, at: datetime
+    command: ReissueSilent, state: Lookup, at: datetime
 ) -> tuple[BrandEvent, ...]:
-    work = state.find(stage, item)
-    if work is None or work.attempt != attempt or work.retry_at is not None:
+    """Issue again what nothing was heard of, unless that was done often enough."""
+    work = state.find(command.stage, command.item)
+    if work is None or work.attempt != command.attempt or work.retry_at is not None:
         return ()
-    if work.reissues >= SILENT_REISSUES:
+    if work.silent >= SILENT_REISSUES:
         return ()
-    return (replace(_reissue(state, work, at, {}), after_silence=True),)
+    return (replace(_reissue(state, work, at, command.known), after_silence=True),)
 
 
-def restart(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
+def restart(
+    state: Lookup, at: datetime, known: dict[str, DomainFacts]
+) -> tuple[BrandEvent, ...]:
     """Issue again all work that somebody had in hand."""
-    return tuple(_reissue(state, o, at, {}) for o in state.open if o.retry_at is None)
+    return tuple(
+        replace(_reissue(state, work, at, known), after_restart=True)
+        for work in state.open
+        if work.retry_at is None
+    )
 
 
 def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
@@ -239,7 +254,10 @@ def _discovered(state: Lookup, finding: Discovered, at: datetime) -> tuple[Brand
     after = evolve(state, discovered)
     if not after.people or after.brand is None:
         return (discovered, _finish(after, _nobody(after), at))
-    return (discovered, _issue(after, "ranking", RankingInput(after.brand, after.people), at))
+    return (
+        discovered,
+        _issue(after, "ranking", RankingInput(after.brand, after.people, after.contacts), at),
+    )
 
 
 def _ranked(
@@ -280,7 +298,7 @@ def _failed(
 ) -> tuple[BrandEvent, ...]:
     if work.attempt != attempt or work.retry_at is not None:
         return ()  # an attempt that was given up before
-    tried = attempt - work.reissues
+    tried = work.failures
     asked = min(max(finding.retry_in_s or 0.0, 0.0), LONGEST_RETRY_S)
     retry_at = at + (timedelta(seconds=asked) or FIRST_RETRY * 4 ** min(tried - 1, 6))
     again = finding.retryable and tried < ATTEMPTS[work.stage] and retry_at < state.deadline_at
@@ -337,9 +355,18 @@ def _mailbox(state: Lookup, checked: Checked, at: datetime) -> Iterable[BrandEve
         return
     if all(r.person != checked.person for r in state.ranked or ()):
         return  # nobody we asked for
-    verified = checked.verdict is Verdict.DELIVERABLE and checked.address is not None
-    kind = MailboxVerified if verified else MailboxNotVerified
+    kind = MailboxVerified if _proved(checked) else MailboxNotVerified
     yield kind(lookup=state.id, checked=checked, at=at)
+
+
+def _proved(checked: Checked) -> bool:
+    """Say whether *checked* is a verified address: one of that mail domain, and by whom."""
+    return (
+        checked.verdict is Verdict.DELIVERABLE
+        and checked.address is not None
+        and checked.address.rpartition("@")[2] == checked.mail_domain
+        and checked.verifier is not None
+    )
 
 
 # Outcomes.
@@ -383,14 +410,20 @@ def _contacts(state: Lookup) -> tuple[Contact, ...]:
         return ()
     ranked = state.ranked
     if ranked is None:
-        ranked, _ = rank(state.brand, state.people)
+        ranked, _ = rank(state.brand, state.people, limit=state.contacts)
     people = {person.person: person for person in state.people}
     order = {domain: n for n, domain in enumerate(state.brand.mail_domains)}
     verified: dict[str, Checked] = {}
     for checked in sorted(state.checked, key=lambda c: order.get(c.mail_domain, len(order))):
-        if checked.verdict is Verdict.DELIVERABLE and checked.address is not None:
+        if _proved(checked):
             verified.setdefault(checked.person, checked)
-    contacts = [_contact(people[r.person], r, verified.get(r.person)) for r in ranked]
+    # One mailbox is one person's: the better ranked one's.
+    owner: dict[str | None, str] = {}
+    for each in ranked:
+        if each.person in verified:
+            owner.setdefault(verified[each.person].address, each.person)
+    own = {p: c for p, c in verified.items() if owner.get(c.address) == p}
+    contacts = [_contact(people[r.person], r, own.get(r.person)) for r in ranked]
     return tuple(sorted(contacts, key=lambda contact: contact.email is None))
 
 
@@ -443,7 +476,7 @@ def _reissue(
         case "contact-discovery":
             again = DiscoveryInput(_brand(state))
         case "ranking":
-            again = RankingInput(_brand(state), state.people)
+            again = RankingInput(_brand(state), state.people, state.contacts)
         case "verification":
             again = _verification(state, work.item, known)
         case _:
@@ -520,16 +553,17 @@ def started(event: LookupStarted) -> Lookup:
 
 
 def _started(event: LookupStarted) -> Lookup:
-    return Lookup(id=event.lookup, query=event.query, deadline_at=event.deadline_at)
+    return Lookup(event.lookup, event.query, event.deadline_at, event.contacts)
 
 
 def evolve(state: Lookup, event: BrandEvent) -> Lookup:
     """Return *state* after *event* of the same run.  Never raises."""
     match event:
         case StageIssued(stage=stage, item=item, attempt=attempt):
-            before = state.find(stage, item)
-            reissues = (before.reissues if before else 0) + event.after_silence
-            return _with_open(state, Open(stage, item, attempt, None, reissues))
+            last = state.find(stage, item) or Open(stage, item, attempt)
+            silent = last.silent + event.after_silence
+            restarted = last.restarted + event.after_restart
+            return _with_open(state, Open(stage, item, attempt, None, silent, restarted))
         case AttemptFailed(stage=stage, item=item, retry_at=retry_at):
             before = state.find(stage, item)
             if before is None:

@@ -44,6 +44,7 @@ MailDomainCommand = LearnDomain
 class MailDomain(msgspec.Struct, frozen=True):
     facts: DomainFacts = DomainFacts()
     expires_at: datetime = datetime.min.replace(tzinfo=UTC)
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
     def known(self, at: datetime) -> DomainFacts:
         """Return the facts still believed at *at*."""
@@ -55,7 +56,7 @@ INITIAL = MailDomain()
 
 def decide(command: MailDomainCommand, state: MailDomain) -> tuple[MailDomainEvent, ...]:
     """Return the events *command* causes; ``()`` if it says nothing new."""
-    at = command.at
+    at = max(command.at, state.last_at)
     known = state.known(at)
     merged = DomainFacts(
         **{
@@ -71,6 +72,7 @@ def decide(command: MailDomainCommand, state: MailDomain) -> tuple[MailDomainEve
 
 def evolve(state: MailDomain, event: MailDomainEvent) -> MailDomain:
     """Return *state* after *event*.  Never raises: what happened, happened."""
+    state = replace(state, last_at=event.at)
     match event:
         case DomainLearned(facts=facts, expires_at=expires_at):
             return replace(state, facts=facts, expires_at=expires_at)

@@ -6,7 +6,7 @@ says nothing about who it is.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import reduce
 from typing import assert_never
 
@@ -45,6 +45,7 @@ PersonCommand = ErasePerson
 class Person(msgspec.Struct, frozen=True):
     suppressed: bool = False
     erased_from: frozenset[str] = frozenset()
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
 
 INITIAL = Person()
@@ -52,7 +53,7 @@ INITIAL = Person()
 
 def decide(command: PersonCommand, state: Person) -> tuple[PersonEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say."""
-    at = command.at
+    at = max(command.at, state.last_at)
     new = tuple(sorted(set(command.found_in) - state.erased_from))
     erased = (PersonErased(found_in=new, at=at),) if new else ()
     suppressed = () if state.suppressed else (PersonSuppressed(at=at),)
@@ -61,6 +62,7 @@ def decide(command: PersonCommand, state: Person) -> tuple[PersonEvent, ...]:
 
 def evolve(state: Person, event: PersonEvent) -> Person:
     """Return *state* after *event*.  Never raises: what happened, happened."""
+    state = replace(state, last_at=event.at)
     match event:
         case PersonErased(found_in=found_in):
             return replace(state, erased_from=state.erased_from | set(found_in))

@@ -4,7 +4,7 @@ Stream category ``service``; one stream, ``service``.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import reduce
 from typing import Literal, assert_never
 
@@ -59,6 +59,7 @@ ServiceCommand = ChooseWorld | Pause | Resume
 class Service(msgspec.Struct, frozen=True):
     world: World | None = None
     paused: bool = False
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
 
 INITIAL = Service()
@@ -68,9 +69,10 @@ def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say.
 
     Raises:
-        Refusal: ``other-world``: the log belongs to the other world.
+        Refusal: ``other-world``: the log belongs to the other world; ``no-service``: it
+            belongs to none yet.
     """
-    at = command.at
+    at = max(command.at, state.last_at)
     match command:
         case ChooseWorld(world=world):
             if state.world is None:
@@ -82,6 +84,10 @@ def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
                     f"{world} one; start it {_HOW[state.world]}, or name another data folder",
                 )
             return ()
+        case Pause() | Resume() if state.world is None:
+            raise Refusal(
+                "no-service", "no service has run on this data yet; there is nothing to pause"
+            )
         case Pause():
             return () if state.paused else (Paused(at=at),)
         case Resume():
@@ -95,6 +101,7 @@ _HOW = {"sandbox": "with --sandbox", "live": "without --sandbox"}
 
 def evolve(state: Service, event: ServiceEvent) -> Service:
     """Return *state* after *event*.  Never raises: what happened, happened."""
+    state = replace(state, last_at=event.at)
     match event:
         case WorldChosen(world=world):
             return replace(state, world=world)

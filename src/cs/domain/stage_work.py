@@ -37,6 +37,7 @@ class DiscoveryInput(msgspec.Struct, frozen=True, tag="discovery"):
 class RankingInput(msgspec.Struct, frozen=True, tag="ranking"):
     brand: BrandFacts
     people: tuple[Person, ...]
+    contacts: int = 25  # shown at most
 
 
 class VerificationInput(msgspec.Struct, frozen=True, tag="verification"):
@@ -112,7 +113,7 @@ class Failed(Finding, frozen=True, tag="failed"):
     far: that is what stays if no further attempt is made.
     """
 
-    why: str  # stable, lower-case: "timeout", "rate-limited", "greylisted", "bug"
+    why: str  # stable, lower-case: "timeout", "sources-away", "try-later", "bug"
     retryable: bool
     retry_in_s: float | None = None
     checked: tuple[Checked, ...] = ()

@@ -8,8 +8,8 @@ import asyncio
 import random
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from cs.domain import brand, key, mail_domain, person, service
 from cs.domain.codec import AnyEvent
 from cs.eventlog.port import NO_STREAM, Append, EventLog, LogUnavailable, WrongExpectedVersion
+from cs.turns import Turns
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -65,7 +66,7 @@ class Streams:
     def __init__(self, log: EventLog) -> None:
         self.log = log
         self._folded: OrderedDict[str, Folded[Any]] = OrderedDict()
-        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._turns = Turns()
 
     async def load(self, stream: str) -> Folded[Any]:
         """Return the state of *stream* as it is now: what is kept, and what came since."""
@@ -127,20 +128,9 @@ class Streams:
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  jitter
                 pause = min(pause * 2, 0.1)
 
-    @asynccontextmanager
-    async def holding(self, stream: str) -> AsyncIterator[None]:
+    def holding(self, stream: str) -> AbstractAsyncContextManager[None]:
         """Hold *stream* against other writers of this process, so that they queue, not race."""
-        lock, holders = self._locks.get(stream, (asyncio.Lock(), 0))
-        self._locks[stream] = (lock, holders + 1)
-        try:
-            async with lock:
-                yield
-        finally:
-            lock, holders = self._locks[stream]
-            if holders == 1:
-                del self._locks[stream]
-            else:
-                self._locks[stream] = (lock, holders - 1)
+        return self._turns.of(stream)
 
     def _advance(
         self, stream: str, folded: Folded[Any], new: Sequence[tuple[int, AnyEvent]]

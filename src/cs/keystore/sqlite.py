@@ -110,7 +110,8 @@ class SqliteKeyStore:
             found |= loaded
             self._cache.update(loaded)
         for name in found:
-            self._cache.move_to_end(name)
+            if name in self._cache:  # another caller may have pushed it out meanwhile
+                self._cache.move_to_end(name)
         while len(self._cache) > CACHED:
             self._cache.popitem(last=False)
         return found

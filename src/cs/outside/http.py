@@ -15,7 +15,7 @@ from cs.outside.exchange import MAX_BYTES, Exchange, trust
 from cs.outside.guard import Guard
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
-from cs.outside.turns import Turns
+from cs.turns import Turns
 
 #: The name that robots.txt may call us by.
 ROBOT = "contact-search"

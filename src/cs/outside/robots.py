@@ -8,7 +8,7 @@ import msgspec
 from protego import Protego
 
 from cs.outside.port import Response, Unreachable
-from cs.outside.turns import Turns
+from cs.turns import Turns
 
 #: Sites whose rules are kept; the one longest unused goes first.
 SITES = 1_000

@@ -13,11 +13,11 @@ class BrandResolution:
     name: StageName = "brand-resolution"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
-        """Resolve; nothing found while a source was away is no answer, but a failure."""
+        """Resolve; a brand not pinned down while a source was away is a failure, no answer."""
         del report
         assert isinstance(work.input, ResolutionInput)
         resolution = await self.resolving.resolve(work.input.query)
-        if resolution.status == "no_match" and not resolution.conclusive:
+        if resolution.status != "matched" and not resolution.conclusive:
             return Failed(why="sources-away", retryable=True, retry_in_s=resolution.retry_in_s)
         return Resolved(
             status=resolution.status,

@@ -10,18 +10,22 @@ import asyncio
 import heapq
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-import msgspec
 from structlog import get_logger
 
+from cs.bus.dead_letters import dead_letter
 from cs.bus.port import Bus, Record, Subscription
-from cs.bus.topics import OUTCOMES, decode_outcome
+from cs.bus.topics import OUTCOMES, UNREADABLE, decode_outcome
 from cs.clock import Clock
 from cs.domain import brand, key, mail_domain
 from cs.domain.brand import Brand, Finish, stream_of
 from cs.domain.brand_events import (
     AttemptFailed,
+    BrandResolved,
+    ContactsDiscovered,
+    ContactsRanked,
     LookupCommand,
     LookupFinished,
     LookupStarted,
@@ -35,11 +39,12 @@ from cs.domain.brand_events import (
 )
 from cs.domain.key import Key, SearchAdmitted, SearchSettled, SettleSearch
 from cs.domain.mailbox import DomainFacts
-from cs.domain.stage_work import Alive, Outcome, RankingDone, StageName
-from cs.eventlog.follow import follow
+from cs.domain.stage_work import Alive, Outcome, RankingDone
+from cs.eventlog.follow import follow, patiently
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.port import LogUnavailable, Recorded
 from cs.eventlog.streams import Streams
+from cs.pipeline.hands import Hands
 
 log = get_logger()
 
@@ -49,10 +54,6 @@ AT_ONCE = 64
 #: No sign of life for this long: the work is issued again.
 SILENCE_S = 20.0
 SILENCE_CHECK_S = 1.0
-#: Wait before an append that the log could not take is tried again.
-LOG_RETRY_S = 0.5
-
-InHand = tuple[str, StageName, str, int]
 
 
 class ProcessManager:
@@ -81,7 +82,7 @@ class ProcessManager:
         self._waiting: dict[str, dict[str, str]] = {}  # lookup -> search -> key
         self._due: list[tuple[datetime, str]] = []
         self._due_changed = asyncio.Event()
-        self._heard: dict[InHand, float] = {}
+        self._hands = Hands(clock.monotonic)
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
@@ -102,15 +103,19 @@ class ProcessManager:
             self._waiting.setdefault(search.lookup, {})[search.search] = search.key_id
         self._open.update(unfinished.lookups)
         for lookup in list(self._open):
-            state: Brand = (await self._streams.brand(stream_of(lookup))).state
+            state = await self._brand(stream_of(lookup))
             if state.live is None or state.live.id != lookup:
                 continue  # finished since; its event comes with the tail
+            self._timer(state.live.deadline_at, lookup)
             for work in state.live.open:
-                hand = (lookup, work.stage, work.item, work.attempt)
-                self._heard[hand] = self._clock.monotonic()
-            self._timer(state.live.next_due, lookup)
+                if work.retry_at is not None:
+                    self._timer(work.retry_at, lookup)
+                else:
+                    self._hands.took(lookup, work.stage, work.item, work.attempt)
             if self._restart_work:
-                await self._change(Restart(lookup=lookup, at=self._clock.now()))
+                known = await self._known(lookup)
+                at = self._clock.now()
+                await self._change(Restart(lookup=lookup, known=known, at=at))
         for lookup in [each for each in self._waiting if each not in self._open]:
             await self._settle_all(lookup)
         return unfinished.position
@@ -129,17 +134,23 @@ class ProcessManager:
                 self._open.add(lookup)
                 self._timer(deadline_at, lookup)
             case StageIssued(lookup=lookup, stage=stage, item=item, attempt=attempt):
-                self._forget_hand(lookup, stage, item)
-                self._heard[lookup, stage, item, attempt] = self._clock.monotonic()
+                self._hands.took(lookup, stage, item, attempt)
             case AttemptFailed(lookup=lookup, stage=stage, item=item, retry_at=retry_at):
-                self._forget_hand(lookup, stage, item)
+                self._hands.gave(lookup, stage, item)
                 if retry_at is not None:
                     self._timer(retry_at, lookup)
-            case MailDomainChecked(mail_domain=domain, learned=learned):
+            case BrandResolved(lookup=lookup):
+                self._hands.gave(lookup, "brand-resolution")
+            case ContactsDiscovered(lookup=lookup):
+                self._hands.gave(lookup, "contact-discovery")
+            case ContactsRanked(lookup=lookup):
+                self._hands.gave(lookup, "ranking")
+            case MailDomainChecked(lookup=lookup, mail_domain=domain, learned=learned):
+                self._hands.gave(lookup, "verification", domain)
                 await self._learn(domain, learned)
             case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
                 self._open.discard(lookup)
-                self._forget_hand(lookup)
+                self._hands.gave_all(lookup)
                 log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
                 await self._settle_all(lookup)
             case SearchAdmitted(search=search, lookup=lookup):
@@ -180,23 +191,16 @@ class ProcessManager:
             )
             return key.decide(command, state)
 
-        while True:
-            try:
-                await self._streams.change(f"key-{key_id}", decide)
-            except LogUnavailable as error:
-                log.warning("settlement_waits", search=search, why=str(error))
-                await asyncio.sleep(LOG_RETRY_S)
-            else:
-                self._no_longer_waits(search, finish.lookup)
-                return
+        await patiently(lambda: self._streams.change(f"key-{key_id}", decide))
+        self._no_longer_waits(search, finish.lookup)
 
     async def _finish_of(self, lookup: str) -> Finish | None:
         stream = stream_of(lookup)
-        state: Brand = (await self._streams.brand(stream)).state
+        state = await self._brand(stream)
         found = state.finish_of(lookup)
         if found is not None or (state.live is not None and state.live.id == lookup):
             return found
-        for recorded in await self._streams.log.read(stream):
+        for recorded in await patiently(partial(self._streams.log.read, stream)):
             event = recorded.event
             if isinstance(event, LookupFinished) and event.lookup == lookup:
                 return Finish(lookup, event.outcome, event.at, event.verified)
@@ -230,12 +234,11 @@ class ProcessManager:
     async def _record(self, record: Record, outcomes: Subscription) -> None:
         try:
             outcome = decode_outcome(record.value)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            log.warning("record_unreadable", topic=record.topic, offset=record.offset)
+            brand.check_lookup(outcome.lookup)
+        except (*UNREADABLE, ValueError) as error:
+            await dead_letter(self._bus, record, error)
         else:
-            hand = (outcome.lookup, outcome.stage, outcome.item, outcome.attempt)
-            if hand in self._heard:
-                self._heard[hand] = self._clock.monotonic()
+            self._hands.heard(outcome.lookup, outcome.stage, outcome.item, outcome.attempt)
             if not isinstance(outcome.finding, Alive):
                 await self._change(await self._command(outcome))
         await outcomes.commit(record)
@@ -256,14 +259,18 @@ class ProcessManager:
 
     async def _known(self, lookup: str) -> dict[str, DomainFacts]:
         """Return what is known of the mail domains of *lookup*."""
-        state: Brand = (await self._streams.brand(stream_of(lookup))).state
+        state = await self._brand(stream_of(lookup))
         if state.live is None or state.live.brand is None:
             return {}
-        now = self._clock.now()
-        return {
-            domain: (await self._streams.mail_domain(domain)).state.known(now)
-            for domain in state.live.brand.mail_domains
-        }
+        known = {}
+        for domain in state.live.brand.mail_domains:
+            folded = await patiently(partial(self._streams.mail_domain, domain))
+            known[domain] = folded.state.known(self._clock.now())
+        return known
+
+    async def _brand(self, stream: str) -> Brand:
+        state: Brand = (await patiently(partial(self._streams.brand, stream))).state
+        return state
 
     # Timers.
 
@@ -304,44 +311,31 @@ class ProcessManager:
     async def _watch_silence(self) -> None:
         while True:
             await asyncio.sleep(SILENCE_CHECK_S)
-            now = self._clock.monotonic()
-            for hand in [h for h, heard in self._heard.items() if now - heard > SILENCE_S]:
-                lookup, stage, item, attempt = hand
-                self._heard[hand] = now
-                log.warning("stage_silent", lookup=lookup, stage=stage, attempt=attempt)
-                await self._change(
-                    ReissueSilent(
-                        lookup=lookup,
-                        stage=stage,
-                        item=item,
-                        attempt=attempt,
-                        at=self._clock.now(),
-                    )
+            for silent in self._hands.silent(SILENCE_S):
+                log.warning(
+                    "stage_silent",
+                    lookup=silent.lookup,
+                    stage=silent.stage,
+                    attempt=silent.attempt,
                 )
-
-    def _forget_hand(self, lookup: str, stage: str | None = None, item: str = "") -> None:
-        for hand in list(self._heard):
-            if (
-                hand[0] == lookup
-                and stage in (None, hand[1])
-                and (not stage or hand[2] == item)
-            ):
-                del self._heard[hand]
+                again = ReissueSilent(
+                    lookup=silent.lookup,
+                    stage=silent.stage,
+                    item=silent.item,
+                    attempt=silent.attempt,
+                    known=await self._known(silent.lookup),
+                    at=self._clock.now(),
+                )
+                await self._change(again)
 
     # Appending.
 
     async def _change(self, command: LookupCommand) -> None:
         """Record *command* on its lookup's brand, however long the log is away."""
-        while True:
-            try:
-                await self._streams.change(
-                    stream_of(command.lookup), lambda state: brand.decide(command, state)
-                )
-            except LogUnavailable as error:
-                log.warning("progress_waits", lookup=command.lookup, why=str(error))
-                await asyncio.sleep(LOG_RETRY_S)
-            else:
-                return
+        stream = stream_of(command.lookup)
+        await patiently(
+            lambda: self._streams.change(stream, lambda state: brand.decide(command, state))
+        )
 
 
 async def _stop(*tasks: "asyncio.Future[Any]") -> None:

@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 
-from cs.domain.ranking import CONTACTS, rank
+from cs.domain.ranking import rank
 from cs.domain.stage_work import AnyFinding, RankingDone, RankingInput, StageName, Work
 from cs.pipeline.stage import Report
 
 
 @dataclass(frozen=True)
 class Ranking:
-    contacts: int = CONTACTS
     name: StageName = "ranking"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
         del report
         assert isinstance(work.input, RankingInput)
-        ranked, left_out = rank(work.input.brand, work.input.people, limit=self.contacts)
+        ranked, left_out = rank(work.input.brand, work.input.people, limit=work.input.contacts)
         return RankingDone(ranked=ranked, left_out=left_out)

@@ -2,14 +2,15 @@
 
 import asyncio
 
-import msgspec
 from structlog import get_logger
 
-from cs.bus.port import Bus, Record, Subscription
-from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS, decode_work, encode
+from cs.bus.dead_letters import dead_letter
+from cs.bus.port import Bus, BusUnavailable, Record, Subscription
+from cs.bus.topics import OUTCOMES, STAGE_TOPICS, UNREADABLE, decode_work, encode
 from cs.clock import Clock
 from cs.domain.stage_work import Alive, AnyFinding, Failed, Outcome, Work
 from cs.pipeline.stage import Stage
+from cs.turns import Turns
 
 log = get_logger()
 
@@ -18,7 +19,7 @@ IN_HAND = 64
 #: How often the process manager hears that work is in hand.
 ALIVE_EVERY_S = 5.0
 
-Hand = tuple[str, str, int]
+Hand = tuple[str, str]
 
 
 class Runner:
@@ -29,7 +30,8 @@ class Runner:
         self._bus = bus
         self._clock = clock
         self._places = asyncio.Semaphore(IN_HAND)
-        self._in_hand: set[Hand] = set()
+        self._in_hand: dict[Hand, int] = {}  # the newest attempt asked for
+        self._turns = Turns()
 
     async def run(self) -> None:
         topic = STAGE_TOPICS[self._stage.name]
@@ -45,16 +47,19 @@ class Runner:
     async def _do(self, record: Record, records: Subscription) -> None:
         try:
             work = decode_work(record.value)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            await self._dead_letter(record, error)
+        except UNREADABLE as error:
+            await dead_letter(self._bus, record, error)
         else:
-            hand = (work.lookup, work.item, work.attempt)
-            if hand not in self._in_hand:  # a duplicate of what is in hand is dropped
-                self._in_hand.add(hand)
+            hand = (work.lookup, work.item)
+            if hand in self._in_hand:
+                # A duplicate of what is in hand is dropped; its answer serves both.
+                self._in_hand[hand] = max(self._in_hand[hand], work.attempt)
+            else:
+                self._in_hand[hand] = work.attempt
                 try:
                     await self._work(work)
                 finally:
-                    self._in_hand.discard(hand)
+                    del self._in_hand[hand]
         await records.commit(record)
 
     async def _work(self, work: Work) -> None:
@@ -71,7 +76,11 @@ class Runner:
             await self._report(work, finding)
 
         try:
-            async with asyncio.timeout(max(0.0, left)):
+            # One mail domain is asked by one at a time, whoever wants it.
+            async with (
+                asyncio.timeout(max(0.0, left)),
+                self._turns.of(work.item or work.lookup),
+            ):
                 return await self._stage.handle(work, report)
         except TimeoutError:
             return Failed(why="timeout", retryable=True)
@@ -90,19 +99,13 @@ class Runner:
             lookup=work.lookup,
             stage=work.stage,
             item=work.item,
-            attempt=work.attempt,
+            attempt=self._in_hand.get((work.lookup, work.item), work.attempt),
             finding=finding,
         )
-        await self._bus.publish(OUTCOMES, key=work.lookup.encode(), value=encode(outcome))
-
-    async def _dead_letter(self, record: Record, error: Exception) -> None:
-        log.warning("record_unreadable", topic=record.topic, offset=record.offset)
-        headers = {
-            "topic": record.topic,
-            "partition": str(record.partition),
-            "offset": str(record.offset),
-            "error": type(error).__name__,
-        }
-        await self._bus.publish(
-            DEAD_LETTERS, key=record.key, value=record.value, headers=headers
-        )
+        try:
+            await self._bus.publish(OUTCOMES, key=work.lookup.encode(), value=encode(outcome))
+        except BusUnavailable as error:
+            # Must not take the other work with it: silence issues this work again.
+            log.warning(
+                "outcome_not_published", lookup=work.lookup, stage=work.stage, why=str(error)
+            )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cs.domain.address_patterns import candidates
 from cs.domain.contact import Candidate, Checked
@@ -21,8 +22,28 @@ from cs.verifiers.port import DomainCheck, Verifier
 
 #: Verdicts after which no other verifier is asked about an address.
 _SETTLED = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.MAILBOX_FULL})
-#: What a person's addresses add up to, if none is deliverable: the least certain counts.
-_WEIGHT = (Verdict.UNKNOWN, Verdict.CATCH_ALL, Verdict.MAILBOX_FULL, Verdict.UNDELIVERABLE)
+#: From knowing least to knowing most.  Of what several verifiers say of one address the
+#: last in this order counts, of a person's several addresses the first.
+_CERTAINTY = (
+    Verdict.UNKNOWN,
+    Verdict.CATCH_ALL,
+    Verdict.MAILBOX_FULL,
+    Verdict.UNDELIVERABLE,
+    Verdict.DELIVERABLE,
+)
+
+
+class Checkup(NamedTuple):
+    """What came of one person at one mail domain.
+
+    Attributes:
+        made_by: The pattern of their address if they were verified.
+        retry_in_s: How long to wait before asking again is worth it; ``None`` if it is not.
+    """
+
+    checked: Checked
+    made_by: str | None = None
+    retry_in_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -48,19 +69,18 @@ class Verification:
             ]
             pattern = asked.known.pattern
             for candidate in asked.candidates:
-                checked, found = await _check(checks, candidate, asked.mail_domain, pattern)
-                pattern = found or pattern
-                wait_s = _retry_in_s(checked)
-                if wait_s is None:
-                    settled.append(checked)
-                    await report(MailboxChecked(checked))
+                checkup = await _check(checks, candidate, asked.mail_domain, pattern)
+                pattern = checkup.made_by or pattern
+                if checkup.retry_in_s is None:
+                    settled.append(checkup.checked)
+                    await report(MailboxChecked(checkup.checked))
                 else:
-                    later.append(checked)
-                    waits.append(wait_s)
+                    later.append(checkup.checked)
+                    waits.append(checkup.retry_in_s)
             learned = _learned(checks, pattern)
         if later:
             return Failed(
-                why="greylisted",
+                why="try-later",
                 retryable=True,
                 # The soonest: who is asked to wait longer is put off again then.
                 retry_in_s=min(waits),
@@ -75,12 +95,10 @@ async def _check(
     candidate: Candidate,
     mail_domain: str,
     pattern: str | None,
-) -> tuple[Checked, str | None]:
-    """Return what was found for *candidate*, and the pattern of their address if verified.
-
-    Addresses are tried until one is deliverable or says something about the whole domain.
-    """
+) -> Checkup:
+    """Try addresses until one is deliverable or says something about the whole domain."""
     evidence: list[Evidence] = []
+    words: list[Evidence] = []
     for address, made_by in candidates(
         candidate.first_name,
         candidate.last_name,
@@ -90,20 +108,28 @@ async def _check(
     ):
         found = await ask(checks, address)
         evidence += found
-        best = found[-1]
-        if best.verdict is Verdict.DELIVERABLE:
-            checked = Checked(
+        word = _word(found)
+        words.append(word)
+        if word.verdict is Verdict.DELIVERABLE:
+            verified = Checked(
                 person=candidate.person,
                 mail_domain=mail_domain,
-                verdict=best.verdict,
+                verdict=word.verdict,
                 address=address,
-                verifier=best.verifier,
+                verifier=word.verifier,
                 evidence=tuple(evidence),
             )
-            return checked, made_by
-        if best.verdict is not Verdict.UNDELIVERABLE and best.retry_in_s is None:
+            return Checkup(verified, made_by)
+        if word.verdict is not Verdict.UNDELIVERABLE and _wait(word) is None:
             break  # full, catch-all or a server that will not say: more guesses tell nothing
-    return _unverified(candidate, mail_domain, evidence), None
+    unverified = Checked(
+        person=candidate.person,
+        mail_domain=mail_domain,
+        verdict=min((w.verdict for w in words), key=_CERTAINTY.index, default=Verdict.UNKNOWN),
+        evidence=tuple(evidence),
+    )
+    waits = [wait for word in words if (wait := _wait(word)) is not None]
+    return Checkup(unverified, retry_in_s=max(waits, default=None))
 
 
 async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
@@ -117,24 +143,17 @@ async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
     return evidence
 
 
-def _unverified(
-    candidate: Candidate, mail_domain: str, evidence: Sequence[Evidence]
-) -> Checked:
-    verdicts = {each.verdict for each in evidence} or {Verdict.UNKNOWN}
-    return Checked(
-        person=candidate.person,
-        mail_domain=mail_domain,
-        verdict=next(verdict for verdict in _WEIGHT if verdict in verdicts),
-        evidence=tuple(evidence),
-    )
+def _word(found: Sequence[Evidence]) -> Evidence:
+    """Return whose word counts of what verifiers said of one address.
+
+    Of those that know equally much, the one that would be asked again.
+    """
+    return max(found, key=lambda e: (_CERTAINTY.index(e.verdict), e.retry_in_s or 0.0))
 
 
-def _retry_in_s(checked: Checked) -> float | None:
-    """Return how long to wait before asking again is worth it; ``None`` if it is not."""
-    if checked.verdict is Verdict.DELIVERABLE:
-        return None
-    waits = [e.retry_in_s for e in checked.evidence if e.retry_in_s is not None]
-    return max(waits, default=None)
+def _wait(word: Evidence) -> float | None:
+    """Return how long to wait before asking again; ``None`` for what is known."""
+    return word.retry_in_s if word.verdict is Verdict.UNKNOWN else None
 
 
 def _learned(checks: Sequence[DomainCheck], pattern: str | None) -> DomainFacts:

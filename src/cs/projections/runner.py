@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from structlog import get_logger
 
 from cs.domain.brand_events import LookupFinished
-from cs.eventlog.follow import follow
+from cs.eventlog.follow import follow, patiently
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.sealing import seal_bytes
@@ -47,6 +48,8 @@ class ViewRunner:
         """Follow the log for ever."""
         async for page in follow(self._events, self.position):
             await self._apply(page)
+            while self.position < page[-1].position:  # somebody else rebuilt the views
+                await self._apply(await patiently(partial(self._events.tail, self.position)))
 
     async def reached(self, position: int) -> None:
         """Wait until the views reflect *position*."""

@@ -67,7 +67,11 @@ class Searches:
                 )
                 rows.put(SEARCHES, search, settled)
             case LookupFinished(lookup=lookup) as finished:
-                contacts = [contact_fields(contact) for contact in finished.contacts]
+                contacts = [
+                    contact_fields(contact)
+                    for contact in finished.contacts
+                    if contact.full_name is not None  # erased since: the log stays readable
+                ]
                 row = ResultRow(
                     head=msgspec.json.encode(brand_fields(finished)),
                     sealed=seal(result_key(lookup), msgspec.json.encode(contacts)),

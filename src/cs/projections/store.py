@@ -44,12 +44,18 @@ class ViewStore:
             return self._position()
 
     def apply(self, page: Sequence[Recorded], seal: SealBody) -> int:
-        """Apply what is new in *page* and return the checkpoint after it."""
+        """Apply what is new in *page* and return the checkpoint after it.
+
+        A page that does not go on where the views are is left alone: somebody else
+        rebuilt them, and the checkpoint says from where to read.
+        """
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 checkpoint = self._position()
                 new = [recorded for recorded in page if recorded.position > checkpoint]
+                if new and new[0].position != checkpoint + 1:
+                    new = []
                 rows = self._applied(new, seal)
                 for table, row_id, tag, data in rows.changes():
                     self._db.execute(_UPSERT.format(table=table), (row_id, tag, data))

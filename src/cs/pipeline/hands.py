@@ -1,0 +1,58 @@
+"""Who has which work in hand, and when they were last heard of.  Never stored."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cs.domain.stage_work import StageName
+
+
+@dataclass
+class Hand:
+    lookup: str
+    stage: StageName
+    item: str
+    attempt: int
+    heard_at: float  # monotonic seconds
+
+
+class Hands:
+    """The newest attempt of every open piece of work."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._hands: dict[str, dict[tuple[StageName, str], Hand]] = {}
+
+    def took(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
+        """Note that work was issued."""
+        hand = Hand(lookup, stage, item, attempt, self._monotonic())
+        self._hands.setdefault(lookup, {})[stage, item] = hand
+
+    def gave(self, lookup: str, stage: StageName, item: str = "") -> None:
+        """Note that work was answered or put off."""
+        hands = self._hands.get(lookup)
+        if hands is not None:
+            hands.pop((stage, item), None)
+            if not hands:
+                del self._hands[lookup]
+
+    def gave_all(self, lookup: str) -> None:
+        self._hands.pop(lookup, None)
+
+    def heard(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
+        """Note a sign of life."""
+        hand = self._hands.get(lookup, {}).get((stage, item))
+        if hand is not None and hand.attempt == attempt:
+            hand.heard_at = self._monotonic()
+
+    def silent(self, for_s: float) -> list[Hand]:
+        """Return what was not heard of for *for_s* seconds, each once in that time."""
+        now = self._monotonic()
+        found = [
+            hand
+            for hands in self._hands.values()
+            for hand in hands.values()
+            if now - hand.heard_at > for_s
+        ]
+        for hand in found:
+            hand.heard_at = now
+        return found

@@ -1,0 +1,181 @@
+"""A run on the brand Acme, told step by step."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from cs.domain.brand import INITIAL, Brand, decide, fold
+from cs.domain.brand_events import (
+    DEADLINE,
+    BrandCommand,
+    BrandEvent,
+    LookupFinished,
+    PassDeadline,
+    RecordFinding,
+    StageIssued,
+    StartLookup,
+)
+from cs.domain.contact import BrandFacts, Checked, Query, Ranked, Sighting
+from cs.domain.lookup import Lookup
+from cs.domain.mailbox import Evidence, Verdict
+from cs.domain.stage_work import (
+    AnyFinding,
+    Discovered,
+    DomainVerified,
+    Failed,
+    RankingDone,
+    Resolved,
+    StageName,
+)
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+STREAM = "brand-0a1b"
+QUERY = Query("Acme")
+HOME = "acme.example"
+PARENT = "holdings.example"
+ACME = BrandFacts(name="Acme", domain=HOME, mail_domains=(HOME,))
+AT_TWO_DOMAINS = BrandFacts(name="Acme", domain=HOME, mail_domains=(HOME, PARENT))
+RESOLVED = Resolved(status="matched", brand=ACME)
+
+
+def sighting(
+    name: str, headline: str = "Influencer Marketing Manager", **more: Any
+) -> Sighting:
+    first, _, last = name.partition(" ")
+    url = f"https://www.linkedin.com/in/{name.lower().replace(' ', '-')}"
+    told = {"linkedin_url": url, "company": "Acme", "source": "staff", **more}
+    return Sighting(full_name=name, first_name=first, last_name=last, headline=headline, **told)
+
+
+ADA, BEN = sighting("Ada Kern"), sighting("Ben Ode", "Social Media Manager")
+
+
+def ranked(person: str, family: str = "influencer", score: float = 0.5) -> Ranked:
+    return Ranked(person=person, title="Manager", family=family, level="manager", score=score)
+
+
+def checked(
+    person: str,
+    verdict: Verdict,
+    *,
+    at: str = HOME,
+    answered: bool = True,
+    local: str | None = None,
+) -> Checked:
+    """Return what verification found for *person* at mail domain *at*."""
+    address = f"{local or person}@{at}"
+    found = Evidence(
+        address=address,
+        verdict=verdict,
+        reason="asked",
+        verifier="smtp",
+        at=AT,
+        answered=answered,
+    )
+    good = verdict is Verdict.DELIVERABLE
+    return Checked(
+        person=person,
+        mail_domain=at,
+        verdict=verdict,
+        address=address if good else None,
+        verifier="smtp" if good else None,
+        evidence=(found,),
+    )
+
+
+class AcmeRun:
+    """A brand's stream, its state, and a clock that each step moves by one second."""
+
+    def __init__(self, *, deadline: timedelta = DEADLINE, stream: str = STREAM) -> None:
+        self.stream = stream
+        self.at = AT
+        self.events: list[BrandEvent] = []
+        self.state: Brand = INITIAL
+        self.deadline = deadline
+        self.start()
+
+    @property
+    def live(self) -> Lookup:
+        assert self.state.live is not None
+        return self.state.live
+
+    @property
+    def finish(self) -> LookupFinished:
+        """The end of the last run."""
+        assert self.state.live is None, "the run goes on"
+        return next(e for e in reversed(self.events) if isinstance(e, LookupFinished))
+
+    @property
+    def ended(self) -> tuple[str, bool, bool]:
+        """Outcome, whether it is reused, whether it was cut off."""
+        return self.finish.outcome, self.finish.reusable, self.finish.cut_off
+
+    def start(self) -> Sequence[BrandEvent]:
+        return self.send(
+            StartLookup(stream=self.stream, query=QUERY, deadline=self.deadline, at=self.at)
+        )
+
+    def send(self, command: BrandCommand) -> Sequence[BrandEvent]:
+        """Decide on *command*, take in its events and return them."""
+        self.at = max(self.at, command.at) + timedelta(seconds=1)
+        events = decide(command, self.state)
+        self.events += events
+        self.state = fold(events, self.state)
+        assert self.state == fold(self.events), "advancing and replaying agree"
+        return events
+
+    def hear(
+        self,
+        stage: StageName,
+        finding: AnyFinding,
+        *,
+        item: str = "",
+        attempt: int = 1,
+        lookup: str | None = None,
+    ) -> Sequence[BrandEvent]:
+        """Record that *stage* answered."""
+        return self.send(
+            RecordFinding(
+                lookup=lookup or f"{self.stream}.1",
+                stage=stage,
+                item=item,
+                attempt=attempt,
+                finding=finding,
+                at=self.at,
+            )
+        )
+
+    def resolved(self, brand: BrandFacts = ACME) -> "AcmeRun":
+        self.hear("brand-resolution", Resolved(status="matched", brand=brand))
+        return self
+
+    def discovered(self, *people: Sighting, conclusive: bool = True) -> "AcmeRun":
+        found = Discovered(people=people or (ADA, BEN), conclusive=conclusive)
+        self.hear("contact-discovery", found)
+        return self
+
+    def ranked(self, *people: Ranked) -> "AcmeRun":
+        self.hear("ranking", RankingDone(people or (ranked("p1"), ranked("p2", "social"))))
+        return self
+
+    def verifying(self, brand: BrandFacts = ACME) -> "AcmeRun":
+        """Go on to verification, with Ada (p1) and Ben (p2) to be checked."""
+        return self.resolved(brand).discovered().ranked()
+
+    def verified(self, *people: Checked, at: str = HOME) -> "AcmeRun":
+        self.hear("verification", DomainVerified(people), item=at)
+        return self
+
+    def failed(
+        self, stage: StageName, finding: Failed, *, item: str = "", attempt: int = 1
+    ) -> "AcmeRun":
+        self.hear(stage, finding, item=item, attempt=attempt)
+        return self
+
+    def times_out(self) -> "AcmeRun":
+        self.send(PassDeadline(lookup=self.live.id, at=self.live.deadline_at))
+        return self
+
+    def issued(self) -> list[tuple[StageName, str, int]]:
+        """Return what was issued so far: stage, item, attempt."""
+        return [(e.stage, e.item, e.attempt) for e in self.events if isinstance(e, StageIssued)]

@@ -1,0 +1,142 @@
+"""Deciding on state that is kept folded: never stale, and races are tried again."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cs.domain.codec import AnyEvent
+from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
+from cs.domain.refusal import Refusal
+from cs.eventlog import streams
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+ISSUED = KeyIssued(label="a", quota=0, secret_hash="h", last4="", at=AT)
+
+
+@pytest.fixture
+def log() -> MemoryEventLog:
+    return MemoryEventLog(MemoryKeyStore())
+
+
+def grant(units: int) -> Any:
+    return lambda state: decide(GrantQuota(units=units, at=AT), state)
+
+
+async def _issue(log: MemoryEventLog, key_id: str = "a") -> None:
+    await log.append([Append(f"key-{key_id}", NO_STREAM, [ISSUED])])
+
+
+async def test_a_change_is_decided_and_stored(log: MemoryEventLog) -> None:
+    await _issue(log)
+
+    events, position = await Streams(log).change("key-a", grant(3))
+
+    assert (events, position) == ((QuotaGranted(units=3, at=AT),), 2)
+    assert [r.event for r in await log.tail(1)] == list(events)
+
+
+async def test_nothing_to_say_stores_nothing(log: MemoryEventLog) -> None:
+    await _issue(log)
+
+    assert await Streams(log).change("key-a", grant(0)) == ((), 0)
+    assert await log.head() == 1
+
+
+async def test_a_refusal_stores_nothing(log: MemoryEventLog) -> None:
+    with pytest.raises(Refusal):
+        await Streams(log).change("key-never", grant(1))
+
+    assert await log.head() == 0
+
+
+async def test_what_another_process_stored_is_part_of_every_decision(
+    log: MemoryEventLog,
+) -> None:
+    """A kept state may neither refuse nor do nothing without a look at what is new."""
+    await _issue(log)
+    mine, other = Streams(log), Streams(log)
+    assert (await mine.key("a")).state.quota == 0
+
+    await other.change("key-a", grant(5))
+
+    assert (await mine.key("a")).state.quota == 5
+    await mine.change("key-a", grant(-5))  # refused on the state kept before
+
+
+async def test_writers_of_two_processes_lose_no_change(log: MemoryEventLog) -> None:
+    await _issue(log)
+    both = (Streams(log), Streams(log))
+
+    await asyncio.gather(*(both[n % 2].change("key-a", grant(1)) for n in range(40)))
+
+    assert (await Streams(log).key("a")).state.quota == 40
+
+
+class Contended(MemoryEventLog):
+    """Somebody else always wins."""
+
+    async def append(self, appends: Sequence[Append], ceiling: object = None) -> int:
+        del ceiling
+        raise WrongExpectedVersion(appends[0].stream, 0, 1)
+
+
+async def test_whoever_loses_every_race_hears_it_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "RETRY_FOR_S", 0.01)
+
+    with pytest.raises(LogUnavailable, match="lost every race"):
+        await Streams(Contended(MemoryKeyStore())).change("key-a", lambda _: [ISSUED])
+
+
+async def test_states_kept_are_bounded_and_a_dropped_one_is_folded_again(
+    log: MemoryEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "KEPT", 2)
+    folded = Streams(log)
+    for key_id in "abc":
+        await _issue(log, key_id)
+        await folded.change(f"key-{key_id}", grant(1))
+
+    assert [(await folded.key(key_id)).state.quota for key_id in "abc"] == [1, 1, 1]
+    assert len(folded._folded) == 2
+
+
+async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(
+    log: MemoryEventLog,
+) -> None:
+    folded, inside, most = Streams(log), 0, 0
+
+    async def hold(stream: str) -> None:
+        nonlocal inside, most
+        async with folded.holding(stream):
+            inside += 1
+            most = max(most, inside)
+            await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+            inside -= 1
+
+    await asyncio.gather(*(hold("key-a") for _ in range(5)))
+    assert most == 1
+    await asyncio.gather(hold("key-a"), hold("key-b"))
+    assert most == 2
+    assert len(folded._turns) == 0
+
+
+@pytest.mark.parametrize(
+    ("stream", "events"),
+    [("key-a", [ISSUED]), ("service", []), ("mail-domain-acme.example", []), ("person-x", [])],
+)
+async def test_every_category_of_stream_can_be_loaded(
+    log: MemoryEventLog, stream: str, events: list[AnyEvent]
+) -> None:
+    if events:
+        await log.append([Append(stream, NO_STREAM, events)])
+
+    assert (await Streams(log).load(stream)).version == len(events) - 1

@@ -1,0 +1,151 @@
+"""A process manager in memory, with a test in the place of the stages."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import TypeVar
+
+from cs.bus.memory import MemoryBus
+from cs.bus.topics import OUTCOMES, encode
+from cs.clock import HandClock
+from cs.domain.brand import decide
+from cs.domain.brand_events import StageIssued, StartLookup
+from cs.domain.codec import AnyEvent
+from cs.domain.key import KeyIssued, SearchAdmitted
+from cs.domain.stage_work import AnyFinding, Outcome, Resolved, StageName
+from cs.eventlog.follow import follow
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.process_manager import GROUP, ProcessManager
+from cs.projections.reading import Reading
+from cs.projections.runner import ViewRunner
+from cs.projections.store import ViewStore
+from cs.wiring import projections
+from domain.acme_run import AT, QUERY, STREAM
+
+E = TypeVar("E", bound=AnyEvent)
+LOOKUP = f"{STREAM}.1"
+
+
+class Managed:
+    """What outlives a process: the log, the views and the time."""
+
+    def __init__(self, log: MemoryEventLog | None = None) -> None:
+        self.keys = MemoryKeyStore()
+        self.log = log or MemoryEventLog(self.keys)
+        self.streams = Streams(self.log)
+        self.views = ViewStore(None, projections())
+        self.clock = HandClock(AT)
+        self.bus = MemoryBus()
+        self._others = 0
+
+    @asynccontextmanager
+    async def running(self, *, restart_work: bool = True) -> AsyncIterator[None]:
+        """Run a process manager, fresh as after a start, until left; its bus starts empty."""
+        self.bus = MemoryBus([(OUTCOMES, GROUP)])
+        runner = ViewRunner(self.log, self.views, self.keys)
+        await runner.catch_up()
+        manager = ProcessManager(
+            Streams(self.log),
+            self.bus,
+            Reading(self.log, self.views, runner, self.keys),
+            self.clock,
+            restart_work=restart_work,
+        )
+        running = asyncio.create_task(manager.run())
+        try:
+            yield
+            assert not running.done(), running.exception()
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    # What the API and the stages do.
+
+    async def key(self, key_id: str, quota: int = 5) -> None:
+        issued = KeyIssued(label="test", quota=quota, secret_hash=key_id, last4="", at=AT)
+        await self.log.append([Append(f"key-{key_id}", NO_STREAM, [issued])])
+
+    async def search(self, search: str, key_id: str, lookup: str = LOOKUP) -> None:
+        """Admit *search* to *lookup*, whether it runs or not."""
+
+        def admit(_: object) -> list[AnyEvent]:
+            at = self.clock.now()
+            return [
+                SearchAdmitted(search=search, brand="Acme", query=QUERY, lookup=lookup, at=at)
+            ]
+
+        await self.streams.change(f"key-{key_id}", admit)
+
+    async def start(self, deadline_s: float = 120, *, stream: str = STREAM) -> None:
+        """Start a lookup on a brand, Acme unless told."""
+        command = StartLookup(
+            stream=stream,
+            query=QUERY,
+            deadline=timedelta(seconds=deadline_s),
+            at=self.clock.now(),
+        )
+        await self.streams.change(stream, lambda state: decide(command, state))
+
+    async def say(
+        self,
+        stage: StageName,
+        finding: AnyFinding,
+        *,
+        item: str = "",
+        attempt: int = 1,
+        lookup: str = LOOKUP,
+    ) -> None:
+        outcome = Outcome(
+            lookup=lookup, stage=stage, item=item, attempt=attempt, finding=finding
+        )
+        await self.bus.publish(OUTCOMES, key=lookup.encode(), value=encode(outcome))
+
+    async def heard(self) -> None:
+        """Return once the process manager knows all that is in the log and was said.
+
+        Another brand's run is ended and settled: by then it has read up to there.
+        """
+        self._others += 1
+        stream, key_id = f"brand-other{self._others}", f"other{self._others}"
+        await self.key(key_id)
+        await self.start(stream=stream)
+        await self.search(stream, key_id, f"{stream}.1")
+        await self.say("brand-resolution", Resolved(status="no_match"), lookup=f"{stream}.1")
+        async with asyncio.timeout(10):
+            async for page in follow(self.log, 0):
+                if any(
+                    getattr(r.event, "outcome", "") and r.stream == f"key-{key_id}"
+                    for r in page
+                ):
+                    return
+
+    def passes(self, seconds: float) -> None:
+        self.clock.set(self.clock.now() + timedelta(seconds=seconds))
+
+    # What it came to.
+
+    async def event(self, kind: type[E], count: int = 1) -> E:
+        """Return the event of *kind* that comes as number *count*; wait for it."""
+        left = count
+        async with asyncio.timeout(10):
+            async for page in follow(self.log, 0):
+                for recorded in page:
+                    if isinstance(recorded.event, kind):
+                        left -= 1
+                        if left == 0:
+                            return recorded.event
+        raise AssertionError
+
+    async def events(self, kind: type[E]) -> list[E]:
+        """Return the events of *kind* there are."""
+        tail = await self.log.tail(0, 10_000)
+        return [r.event for r in tail if isinstance(r.event, kind)]
+
+    async def issued(self, stream: str = STREAM) -> list[int]:
+        """Return the attempts issued in a brand's stream."""
+        events = [r.event for r in await self.log.read(stream)]
+        return [event.attempt for event in events if isinstance(event, StageIssued)]

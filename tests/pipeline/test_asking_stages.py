@@ -1,0 +1,186 @@
+"""What the two stages that ask sources make of the answers."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+
+from cs.domain.contact import BrandFacts, Query, Sighting
+from cs.domain.stage_work import (
+    AnyFinding,
+    Discovered,
+    DiscoveryInput,
+    Failed,
+    PeopleSeen,
+    ResolutionInput,
+    Resolved,
+    StageInput,
+    Work,
+)
+from cs.pipeline.brand_resolution import BrandResolution
+from cs.pipeline.contact_discovery import ContactDiscovery
+from cs.pipeline.resolving import Resolving
+from cs.pipeline.stage import Stage
+from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
+from domain.acme_run import ACME, ADA, BEN
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Brands:
+    name: str
+    ended: Ended
+    found: tuple[BrandFacts, ...] = ()
+    retry_in_s: float | None = None
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        del query, known
+        matches = tuple(BrandMatch(facts=f, score=0.9, key=f.domain or "") for f in self.found)
+        return BrandAnswer(
+            source=self.name, ended=self.ended, matches=matches, retry_in_s=self.retry_in_s
+        )
+
+
+@dataclass
+class People:
+    name: str
+    ended: Ended
+    people: tuple[Sighting, ...] = ()
+    retry_in_s: float | None = None
+    after: asyncio.Event | None = None
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        del brand, limit
+        if self.after is not None:
+            await self.after.wait()
+        return PeopleAnswer(
+            source=self.name, ended=self.ended, people=self.people, retry_in_s=self.retry_in_s
+        )
+
+
+async def handle(stage: Stage, asked: StageInput) -> tuple[AnyFinding, list[AnyFinding]]:
+    """Return the result of *stage*, and its progress."""
+    progress: list[AnyFinding] = []
+
+    async def report(finding: AnyFinding) -> None:
+        progress.append(finding)
+
+    work = Work(lookup="brand-a.1", stage=stage.name, attempt=1, deadline_at=AT, input=asked)
+    return await stage.handle(work, report), progress
+
+
+async def resolve(*sources: Brands) -> AnyFinding:
+    stage = BrandResolution(Resolving(sources))
+    finding, progress = await handle(stage, ResolutionInput(Query("Acme")))
+    assert progress == []
+    return finding
+
+
+async def discover(*sources: People) -> AnyFinding:
+    finding, _ = await handle(ContactDiscovery(sources), DiscoveryInput(ACME))
+    return finding
+
+
+# Brand resolution.
+
+
+async def test_a_match_is_told_with_how_every_source_ended() -> None:
+    found = await resolve(Brands("a", Ended.USED, (ACME,)), Brands("b", Ended.FAILED))
+
+    assert isinstance(found, Resolved)
+    assert (found.status, found.brand and found.brand.name) == ("matched", "Acme")
+    assert found.sources == {"a": "used", "b": "failed"}
+
+
+async def test_no_match_is_an_answer_when_every_source_answered() -> None:
+    found = await resolve(Brands("a", Ended.NO_RESULTS), Brands("b", Ended.NOT_CONFIGURED))
+
+    assert isinstance(found, Resolved)
+    assert (found.status, found.brand) == ("no_match", None)
+
+
+@pytest.mark.parametrize("away", [Ended.FAILED, Ended.RATE_LIMITED])
+async def test_no_match_while_a_source_was_away_is_a_failure(away: Ended) -> None:
+    found = await resolve(Brands("a", Ended.NO_RESULTS), Brands("b", away, retry_in_s=30))
+
+    assert found == Failed(why="sources-away", retryable=True, retry_in_s=30)
+
+
+async def test_two_that_match_alike_while_a_source_was_away_are_a_failure_too() -> None:
+    """The source that is away may tell them apart (CONTRACT.md C6)."""
+    two = (
+        BrandFacts(name="Acme", domain="acme.example"),
+        BrandFacts(name="Acme", domain="acme.test"),
+    )
+    assert isinstance(await resolve(Brands("a", Ended.USED, two)), Resolved)
+
+    found = await resolve(Brands("a", Ended.USED, two), Brands("b", Ended.FAILED))
+
+    assert found == Failed(why="sources-away", retryable=True)
+
+
+# Contact discovery.
+
+
+async def test_people_of_all_sources_are_told_in_the_order_of_sources() -> None:
+    found = await discover(People("a", Ended.USED, (ADA,)), People("b", Ended.USED, (BEN,)))
+
+    assert found == Discovered(people=(ADA, BEN), sources={"a": "used", "b": "used"})
+
+
+async def test_whoever_is_found_first_is_reported_first() -> None:
+    slow = asyncio.Event()
+
+    async def report(finding: AnyFinding) -> None:
+        assert isinstance(finding, PeopleSeen)
+        told.extend(person.full_name for person in finding.people)
+        slow.set()
+
+    told: list[str] = []
+    sources = (People("a", Ended.USED, (ADA,), after=slow), People("b", Ended.USED, (BEN,)))
+    asked = DiscoveryInput(ACME)
+    work = Work(
+        lookup="brand-a.1", stage="contact-discovery", attempt=1, deadline_at=AT, input=asked
+    )
+    async with asyncio.timeout(5):
+        found = await ContactDiscovery(sources).handle(work, report)
+
+    assert told == ["Ben Ode", "Ada Kern"]
+    assert isinstance(found, Discovered)
+    assert found.people == (ADA, BEN)
+
+
+async def test_people_found_while_a_source_was_away_are_told_as_not_all() -> None:
+    found = await discover(People("a", Ended.USED, (ADA,)), People("b", Ended.RATE_LIMITED))
+
+    assert isinstance(found, Discovered)
+    assert not found.conclusive
+
+
+async def test_nobody_found_is_an_answer_when_every_source_answered() -> None:
+    found = await discover(People("a", Ended.NO_RESULTS), People("b", Ended.NOT_CONFIGURED))
+
+    assert found == Discovered(
+        people=(), sources={"a": "no_results", "b": "not_configured"}, conclusive=True
+    )
+
+
+async def test_nobody_found_while_a_source_was_away_is_a_failure() -> None:
+    found = await discover(
+        People("a", Ended.NO_RESULTS),
+        People("b", Ended.FAILED, retry_in_s=5),
+        People("c", Ended.RATE_LIMITED, retry_in_s=60),
+    )
+
+    assert found == Failed(why="sources-away", retryable=True, retry_in_s=60)
+
+
+@pytest.mark.parametrize("sources", [(), (People("a", Ended.NOT_CONFIGURED),)])
+async def test_without_any_source_configured_trying_again_is_no_use(
+    sources: tuple[People, ...],
+) -> None:
+    found = await discover(*sources)
+
+    assert found == Failed(why="no-people-source-configured", retryable=False)

@@ -1,0 +1,458 @@
+"""What drives a lookup on: outcomes, the log, timers, silence, and a start anew."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from cs.bus.topics import DEAD_LETTERS, OUTCOMES
+from cs.domain.brand_events import (
+    AttemptFailed,
+    BrandResolved,
+    LookupFinished,
+    PeopleFound,
+    StageIssued,
+)
+from cs.domain.key import SearchSettled
+from cs.domain.mail_domain import DomainLearned
+from cs.domain.mailbox import DomainFacts, Verdict
+from cs.domain.stage_work import (
+    Alive,
+    Discovered,
+    DomainVerified,
+    Failed,
+    PeopleSeen,
+    RankingDone,
+    Resolved,
+    VerificationInput,
+)
+from cs.eventlog.follow import follow
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import Append, Ceiling, LogUnavailable
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline import process_manager
+from cs.pipeline.process_manager import SILENCE_S
+from domain.acme_run import (
+    ADA,
+    AT_TWO_DOMAINS,
+    BEN,
+    HOME,
+    PARENT,
+    RESOLVED,
+    STREAM,
+    checked,
+    ranked,
+)
+from pipeline.managed import LOOKUP, Managed
+
+NO_MATCH = Resolved(status="no_match")
+AWAY = Failed(why="sources-away", retryable=True, retry_in_s=10)
+
+
+@pytest.fixture
+async def managed() -> AsyncIterator[Managed]:
+    managed = Managed()
+    await managed.key("a")
+    yield managed
+    managed.views.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for silence, and for a log that is back, without waiting long."""
+    monkeypatch.setattr(process_manager, "SILENCE_CHECK_S", 0.001)
+    monkeypatch.setattr("cs.eventlog.follow.RETRY_S", 0.001)
+
+
+async def verify(managed: Managed) -> None:
+    """Bring the run to verification at two mail domains."""
+    await managed.say("brand-resolution", Resolved(status="matched", brand=AT_TWO_DOMAINS))
+    await managed.say("contact-discovery", Discovered(people=(ADA, BEN)))
+    await managed.say("ranking", RankingDone((ranked("p1"), ranked("p2"))))
+    await managed.event(StageIssued, 5)
+
+
+# A run.
+
+
+async def test_outcomes_bring_a_run_to_its_end_and_settle_who_waits(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.search("s1", "a")
+        await verify(managed)
+        for domain in (HOME, PARENT):
+            found = DomainVerified((checked("p1", Verdict.DELIVERABLE, at=domain),))
+            await managed.say("verification", found, item=domain)
+
+        settled = await managed.event(SearchSettled)
+
+    assert (settled.search, settled.lookup) == ("s1", LOOKUP)
+    assert (settled.outcome, settled.charged, settled.cached) == ("done", True, False)
+
+
+async def test_everybody_who_waits_is_settled_each_on_their_key(managed: Managed) -> None:
+    await managed.key("b")
+    async with managed.running():
+        await managed.start()
+        for search, key_id in (("s1", "a"), ("s2", "b"), ("s3", "b")):
+            await managed.search(search, key_id)
+        await managed.say("brand-resolution", NO_MATCH)
+        await managed.event(SearchSettled, 3)
+
+    settled = await managed.events(SearchSettled)
+    assert sorted(event.search for event in settled) == ["s1", "s2", "s3"]
+    assert [
+        r.stream for r in await managed.log.read("key-b") if isinstance(r.event, SearchSettled)
+    ] == ["key-b"] * 2
+
+
+async def test_what_is_said_twice_is_stored_once(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        for _ in range(3):
+            await managed.say("brand-resolution", RESOLVED)
+        for _ in range(3):
+            await managed.say("contact-discovery", PeopleSeen((ADA,)))
+        await managed.say("contact-discovery", Discovered(people=(ADA,)))
+        await managed.event(StageIssued, 3)
+
+    assert len(await managed.events(BrandResolved)) == 1
+    assert len(await managed.events(PeopleFound)) == 1
+
+
+async def test_what_is_known_of_a_mail_domain_goes_with_the_next_run_s_work(
+    managed: Managed,
+) -> None:
+    facts = DomainFacts(catch_all=False, pattern="first.last")
+    async with managed.running():
+        await managed.start()
+        await verify(managed)
+        await managed.say("verification", DomainVerified((), facts), item=PARENT)
+        await managed.event(DomainLearned)
+        await managed.say("verification", DomainVerified(()), item=HOME)
+        await managed.event(LookupFinished)
+        await managed.start()
+        lookup = LOOKUP.replace(".1", ".2")
+        await managed.say(
+            "brand-resolution", Resolved(status="matched", brand=AT_TWO_DOMAINS), lookup=lookup
+        )
+        await managed.say("contact-discovery", Discovered(people=(ADA,)), lookup=lookup)
+        await managed.say("ranking", RankingDone((ranked("p1"),)), lookup=lookup)
+        issued = await managed.event(StageIssued, 10)
+
+    assert issued.item == PARENT
+    assert isinstance(issued.input, VerificationInput)
+    assert issued.input.known == facts
+
+
+# Timers.
+
+
+async def test_a_retry_is_issued_when_it_is_due_and_not_before(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.say("brand-resolution", AWAY)
+        failed = await managed.event(AttemptFailed)
+        managed.passes(9.999)
+        await managed.heard()
+        assert await managed.issued() == [1]
+
+        managed.passes(0.001)
+        await _attempt(managed, STREAM, 2)
+
+    assert (await managed.log.read(STREAM))[-1].event.at == failed.retry_at
+
+
+async def test_the_deadline_ends_a_run_that_hangs(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start(deadline_s=30)
+        await managed.search("s1", "a")
+        await managed.event(StageIssued)
+        managed.passes(30)
+
+        settled = await managed.event(SearchSettled)
+
+    assert settled.outcome == "timeout"
+
+
+async def test_an_earlier_timer_overtakes_a_later_one(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.event(StageIssued)  # its deadline is waited for by now
+        await managed.say("brand-resolution", AWAY)
+        await managed.event(AttemptFailed)
+        managed.passes(10)
+
+        assert (await managed.event(StageIssued, 2)).attempt == 2
+        managed.passes(110)
+        assert (await managed.event(LookupFinished)).outcome == "timeout"
+
+
+# Silence.
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_work_nobody_speaks_of_is_issued_again_twice_and_no_more(
+    managed: Managed,
+) -> None:
+    async with managed.running():
+        await managed.start()
+        for attempt in (1, 2):
+            await managed.heard()
+            managed.passes(SILENCE_S + 0.1)
+            await _attempt(managed, STREAM, attempt + 1)
+        await managed.start(stream="brand-witness")
+        await managed.heard()
+        managed.passes(SILENCE_S + 0.1)
+        await _attempt(managed, "brand-witness", 2)
+
+        assert await managed.issued() == [1, 2, 3]
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_sign_of_life_keeps_the_work_in_hand(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.start(stream="brand-witness")
+        for _ in range(2):
+            await managed.heard()
+            managed.passes(SILENCE_S - 1)
+            await managed.say("brand-resolution", Alive())
+        await _attempt(managed, "brand-witness", 2)
+
+        assert await managed.issued() == [1]
+
+
+async def _attempt(managed: Managed, stream: str, attempt: int) -> None:
+    """Wait until *attempt* is issued in *stream*."""
+    async with asyncio.timeout(10):
+        async for _ in follow(managed.log, 0):
+            if attempt in await managed.issued(stream):
+                return
+
+
+# A start anew.
+
+
+async def test_a_start_issues_again_what_was_in_hand(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.search("s1", "a")
+        await managed.say("brand-resolution", RESOLVED)
+        await managed.event(StageIssued, 2)
+
+    async with managed.running():
+        again = await managed.event(StageIssued, 3)
+        assert (again.stage, again.attempt) == ("contact-discovery", 2)
+        await managed.say("contact-discovery", Discovered(people=()), attempt=2)
+        settled = await managed.event(SearchSettled)
+
+    assert settled.outcome == "no_contacts"
+
+
+async def test_a_start_where_the_bus_remembers_issues_nothing(managed: Managed) -> None:
+    await managed.start()
+
+    async with managed.running(restart_work=False):
+        await managed.say("brand-resolution", NO_MATCH)
+        await managed.event(LookupFinished)
+
+    assert len(await managed.events(StageIssued)) == 1
+
+
+async def test_a_run_that_waits_for_a_retry_over_a_start_still_has_its_deadline(
+    managed: Managed,
+) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.search("s1", "a")
+        await managed.say("brand-resolution", AWAY)
+        await managed.event(AttemptFailed)
+
+    async with managed.running():
+        managed.passes(10)
+        assert (await managed.event(StageIssued, 2)).attempt == 2
+        managed.passes(110)
+        settled = await managed.event(SearchSettled)
+
+    assert settled.outcome == "timeout"
+
+
+async def test_two_retries_over_a_start_are_both_issued(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        await verify(managed)
+        for domain, wait in ((HOME, 10.0), (PARENT, 20.0)):
+            failed = Failed(why="greylisted", retryable=True, retry_in_s=wait)
+            await managed.say("verification", failed, item=domain)
+        await managed.event(AttemptFailed, 2)
+
+    async with managed.running():
+        managed.passes(10)
+        assert (await managed.event(StageIssued, 6)).item == HOME
+        managed.passes(10)
+        assert (await managed.event(StageIssued, 7)).item == PARENT
+
+
+async def test_a_deadline_that_passed_while_nobody_ran_ends_the_run_at_the_start(
+    managed: Managed,
+) -> None:
+    await managed.start()
+    await managed.search("s1", "a")
+    managed.passes(3_600)
+
+    async with managed.running():
+        assert (await managed.event(SearchSettled)).outcome == "timeout"
+
+
+async def test_a_finish_nobody_settled_is_settled_at_the_start(managed: Managed) -> None:
+    await managed.start()
+    await managed.search("s1", "a")
+    async with managed.running():
+        await managed.say("brand-resolution", NO_MATCH)
+        await managed.event(SearchSettled)
+    await managed.search("s2", "a")  # joined just after the finish, and nobody ran
+
+    async with managed.running():
+        settled = await managed.event(SearchSettled, 2)
+
+    assert (settled.search, settled.outcome, settled.cached) == ("s2", "no_linkedin", False)
+
+
+async def test_a_search_that_joined_just_after_the_finish_is_settled(managed: Managed) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.search("s1", "a")
+        await managed.say("brand-resolution", NO_MATCH)
+        await managed.event(SearchSettled)
+
+        await managed.search("late", "a")
+        settled = await managed.event(SearchSettled, 2)
+
+    assert (settled.search, settled.cached) == ("late", False)
+
+
+async def test_a_join_to_a_run_that_ended_long_ago_is_settled_from_the_log(
+    managed: Managed,
+) -> None:
+    async with managed.running():
+        for number in range(1, 8):
+            await managed.start()
+            lookup = LOOKUP.replace(".1", f".{number}")
+            await managed.say("brand-resolution", NO_MATCH, lookup=lookup)
+            await managed.event(LookupFinished, number)
+        await managed.search("late", "a", LOOKUP)
+
+        settled = await managed.event(SearchSettled)
+
+    assert (settled.search, settled.lookup) == ("late", LOOKUP)
+
+
+async def test_two_process_managers_settle_and_issue_once(managed: Managed) -> None:
+    async with managed.running(), managed.running():
+        await managed.start()
+        await managed.search("s1", "a")
+        await managed.say("brand-resolution", AWAY)
+        await managed.event(AttemptFailed)
+        managed.passes(10)
+        await managed.event(StageIssued, 2)
+        await managed.say("brand-resolution", NO_MATCH, attempt=2)
+        await managed.event(SearchSettled)
+
+    assert [e.attempt for e in await managed.events(StageIssued)] == [1, 2]
+    assert len(await managed.events(LookupFinished)) == 1
+    assert len(await managed.events(SearchSettled)) == 1
+
+
+# A log that is away.
+
+
+class Away(MemoryEventLog):
+    """A log that now and then cannot say whether it stored an append."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryKeyStore())
+        self.failures: list[str] = []
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        failure = self.failures.pop() if self.failures else None
+        if failure == "before":
+            raise LogUnavailable("no answer")
+        position = await super().append(appends, ceiling)
+        if failure == "after":
+            raise LogUnavailable("the answer was lost")
+        return position
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("failure", ["before", "after"])
+async def test_progress_and_settlement_wait_for_the_log_and_are_stored_once(
+    failure: str,
+) -> None:
+    log = Away()
+    managed = Managed(log)
+    await managed.key("a")
+    async with managed.running():
+        await managed.start()
+        await managed.search("s1", "a")
+        await managed.event(StageIssued)
+        log.failures = [failure] * 3
+        await managed.say("brand-resolution", NO_MATCH)
+        await managed.event(LookupFinished)
+        log.failures = [failure] * 3
+        await managed.event(SearchSettled)
+        log.failures.clear()
+        await managed.search("s2", "a")
+        await managed.event(SearchSettled, 2)
+    managed.views.close()
+
+    settled = [e.search for e in await managed.events(SearchSettled)]
+    assert settled == ["s1", "s2"]
+    assert len(await managed.events(LookupFinished)) == 1
+
+
+# Outcomes nobody can use.
+
+A_RANKING = b'"stage":"ranking","attempt":1,"finding":{"type":"ranked","ranked":[]}}'
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b'{"lookup":"brand-0a1b.1"}',
+        b'{"x":' + b"[" * 100_000,
+        b'{"lookup":"x",' + A_RANKING,
+        b'{"lookup":"key-a.1",' + A_RANKING,
+        b'{"lookup":"service.1",' + A_RANKING,
+        b'{"lookup":"brand-nobody.1",' + A_RANKING,
+        b'{"lookup":"brand-0a1b.1",' + A_RANKING,
+    ],
+)
+async def test_an_outcome_of_nothing_we_run_harms_nobody(
+    managed: Managed, value: bytes
+) -> None:
+    async with managed.running():
+        await managed.start()
+        await managed.heard()
+        await managed.bus.publish(OUTCOMES, key=b"k", value=value)
+        await managed.heard()
+        await managed.heard()  # it lives on after what it heard last
+        await managed.say("brand-resolution", NO_MATCH)
+
+        assert (await managed.event(LookupFinished)).outcome == "no_linkedin"
+
+
+async def test_an_outcome_that_cannot_be_read_is_kept_as_a_dead_letter(
+    managed: Managed,
+) -> None:
+    async with managed.running(), managed.bus.subscribe(DEAD_LETTERS, group="g") as letters:
+        await managed.bus.publish(OUTCOMES, key=b"k", value=b"not json")
+        async with asyncio.timeout(10):
+            letter = await anext(aiter(letters))
+
+    assert (letter.key, letter.value) == (b"k", b"not json")
+    assert letter.headers["topic"] == OUTCOMES
+    assert letter.headers["error"] == "DecodeError"

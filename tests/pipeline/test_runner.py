@@ -1,0 +1,355 @@
+"""A stage between its topic and the outcomes, and the relay that feeds the topic."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cs.bus.memory import MemoryBus
+from cs.bus.port import NO_HEADERS, BusUnavailable, Record
+from cs.bus.topics import (
+    DEAD_LETTERS,
+    OUTCOMES,
+    STAGE_TOPICS,
+    decode_outcome,
+    decode_work,
+    encode,
+    work_key,
+)
+from cs.clock import HandClock
+from cs.domain.brand_events import StageIssued
+from cs.domain.contact import Query
+from cs.domain.stage_work import (
+    Alive,
+    AnyFinding,
+    Failed,
+    Outcome,
+    PeopleSeen,
+    ResolutionInput,
+    Resolved,
+    StageName,
+    Work,
+)
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline import runner
+from cs.pipeline.relay import relay
+from cs.pipeline.runner import Runner
+from cs.pipeline.stage import Report
+from domain.golden_files import golden_event
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+TOPIC = STAGE_TOPICS["brand-resolution"]
+NO_MATCH = Resolved(status="no_match")
+
+
+def work(lookup: str = "brand-a.1", attempt: int = 1, left_s: float = 60) -> Work:
+    return Work(
+        lookup=lookup,
+        stage="brand-resolution",
+        attempt=attempt,
+        deadline_at=AT + timedelta(seconds=left_s),
+        input=ResolutionInput(Query("Acme")),
+    )
+
+
+async def _no_match(_: Work, __: Report) -> AnyFinding:
+    return NO_MATCH
+
+
+@dataclass
+class Scripted:
+    """A stage that does as the test says, and notes what it was given."""
+
+    do: Callable[[Work, Report], Awaitable[AnyFinding]] = _no_match
+    name: StageName = "brand-resolution"
+    given: list[Work] = field(default_factory=list)
+
+    async def handle(self, work: Work, report: Report) -> AnyFinding:
+        self.given.append(work)
+        return await self.do(work, report)
+
+
+class Side:
+    """The bus as the other side sees it."""
+
+    def __init__(self, bus: MemoryBus | None = None) -> None:
+        groups = [(TOPIC, "brand-resolution"), (OUTCOMES, "test"), (DEAD_LETTERS, "test")]
+        self.bus = bus or MemoryBus(groups)
+
+    @asynccontextmanager
+    async def running(self, stage: Scripted) -> AsyncIterator[None]:
+        task = asyncio.create_task(Runner(stage, self.bus, HandClock(AT)).run())
+        try:
+            yield
+            assert not task.done(), task.exception()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def give(self, *works: Work) -> None:
+        for each in works:
+            await self.bus.publish(TOPIC, key=work_key(each), value=encode(each))
+
+    async def records(self, count: int, topic: str = OUTCOMES) -> list[Record]:
+        taken: list[Record] = []
+        async with asyncio.timeout(10), self.bus.subscribe(topic, group="test") as records:
+            async for record in records:
+                await records.commit(record)
+                taken.append(record)
+                if len(taken) == count:
+                    break
+        return taken
+
+    async def outcomes(self, count: int) -> list[Outcome]:
+        return [decode_outcome(record.value) for record in await self.records(count)]
+
+
+async def test_an_outcome_names_the_work_it_answers() -> None:
+    side = Side()
+    async with side.running(Scripted()):
+        await side.give(work(attempt=3))
+        (record,) = await side.records(1)
+
+    assert record.key == b"brand-a.1"
+    assert decode_outcome(record.value) == Outcome(
+        lookup="brand-a.1", stage="brand-resolution", attempt=3, finding=NO_MATCH
+    )
+
+
+async def test_progress_comes_before_the_result() -> None:
+    async def in_steps(_: Work, report: Report) -> AnyFinding:
+        await report(PeopleSeen(()))
+        await report(PeopleSeen(()))
+        return NO_MATCH
+
+    side = Side()
+    async with side.running(Scripted(in_steps)):
+        await side.give(work())
+        found = await side.outcomes(3)
+
+    assert [type(each.finding) for each in found] == [PeopleSeen, PeopleSeen, Resolved]
+
+
+@pytest.mark.parametrize(("attempt", "again"), [(1, True), (2, False), (3, False)])
+async def test_a_bug_is_answered_and_tried_once_more(attempt: int, again: bool) -> None:
+    async def broken(_: Work, __: Report) -> AnyFinding:
+        raise ZeroDivisionError
+
+    side = Side()
+    async with side.running(Scripted(broken)):
+        await side.give(work(attempt=attempt), work("brand-b.1", attempt=attempt))
+        found = await side.outcomes(2)
+
+    assert [each.finding for each in found] == [Failed(why="bug", retryable=again)] * 2
+
+
+async def test_work_is_ended_at_its_deadline() -> None:
+    async def hangs(_: Work, __: Report) -> AnyFinding:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    side = Side()
+    async with side.running(Scripted(hangs)):
+        await side.give(work(left_s=0.01), work("brand-late.1", left_s=-5))
+        found = await side.outcomes(2)
+
+    assert [each.finding for each in found] == [Failed(why="timeout", retryable=True)] * 2
+
+
+async def test_signs_of_life_come_while_work_is_in_hand_and_stop_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "ALIVE_EVERY_S", 0.001)
+    done = asyncio.Event()
+
+    async def waits(_: Work, __: Report) -> AnyFinding:
+        await done.wait()
+        return NO_MATCH
+
+    side = Side()
+    async with side.running(Scripted(waits)):
+        await side.give(work())
+        alive = await side.outcomes(3)
+        done.set()
+        while not isinstance((await side.outcomes(1))[0].finding, Resolved):
+            pass
+        await side.give(work("brand-b.1"))
+        (last,) = await side.outcomes(1)
+
+    assert {type(each.finding) for each in alive} == {Alive}
+    assert last.lookup == "brand-b.1"
+
+
+async def test_a_duplicate_of_what_is_in_hand_is_dropped_and_answered_with_it() -> None:
+    go = asyncio.Event()
+
+    async def waits(_: Work, __: Report) -> AnyFinding:
+        await go.wait()
+        return NO_MATCH
+
+    side, stage = Side(), Scripted(waits)
+    async with side.running(stage):
+        await side.give(work(), work(), work(attempt=2), work("brand-b.1"))
+        await _until(lambda: len(stage.given) == 2)
+        go.set()
+        told = await side.outcomes(2)
+        await side.give(work())  # not in hand any more
+        await side.outcomes(1)
+
+    assert {(o.lookup, o.attempt) for o in told} == {("brand-a.1", 2), ("brand-b.1", 1)}
+    assert [(w.lookup, w.attempt) for w in stage.given] == [
+        ("brand-a.1", 1),
+        ("brand-b.1", 1),
+        ("brand-a.1", 1),
+    ]
+
+
+async def test_only_so_much_is_in_hand_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "IN_HAND", 2)
+    go = asyncio.Event()
+
+    async def waits(_: Work, __: Report) -> AnyFinding:
+        await go.wait()
+        return NO_MATCH
+
+    side, stage = Side(), Scripted(waits)
+    async with side.running(stage):
+        await side.give(*(work(f"brand-{n}.1") for n in range(5)))
+        await _until(lambda: len(stage.given) == 2)
+        await _turns(20)
+        assert len(stage.given) == 2
+        go.set()
+        await side.outcomes(5)
+
+    assert len(stage.given) == 5
+
+
+async def test_work_that_is_not_finished_comes_again() -> None:
+    async def hangs(_: Work, __: Report) -> AnyFinding:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    side, first, second = Side(), Scripted(hangs), Scripted()
+    async with side.running(first):
+        await side.give(work())
+        await _until(lambda: bool(first.given))
+    async with side.running(second):
+        await side.outcomes(1)
+
+    assert second.given == first.given
+
+
+@pytest.mark.parametrize(
+    "value", [b"", b"\xff", b"[]", b'{"lookup":1}', b'{"x":' + b"[" * 99_999]
+)
+async def test_what_cannot_be_read_is_kept_and_the_rest_goes_on(value: bytes) -> None:
+    side = Side()
+    async with side.running(Scripted()):
+        await side.bus.publish(TOPIC, key=b"k", value=value)
+        await side.give(work())
+        (letter,) = await side.records(1, DEAD_LETTERS)
+        (answer,) = await side.outcomes(1)
+
+    assert (letter.key, letter.value) == (b"k", value)
+    assert (letter.headers["topic"], letter.headers["offset"]) == (TOPIC, "0")
+    assert answer.finding == NO_MATCH
+
+
+class Full(MemoryBus):
+    """A bus that takes no outcomes for a while."""
+
+    def __init__(self) -> None:
+        super().__init__([(TOPIC, "brand-resolution"), (OUTCOMES, "test")])
+        self.refusals = 0
+
+    async def publish(
+        self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        if topic == OUTCOMES and self.refusals:
+            self.refusals -= 1
+            raise BusUnavailable("full")
+        await super().publish(topic, key=key, value=value, headers=headers)
+
+
+async def test_an_outcome_the_bus_cannot_take_harms_no_other_work() -> None:
+    """Silence issues the lost one again."""
+    bus = Full()
+    side = Side(bus)
+    async with side.running(Scripted()):
+        bus.refusals = 1
+        await side.give(work("brand-lost.1"), work("brand-kept.1"))
+        (kept,) = await side.outcomes(1)
+
+    assert kept.lookup == "brand-kept.1"
+
+
+# The relay.
+
+
+async def test_the_relay_publishes_issued_work_in_order_and_nothing_else() -> None:
+    names = ["", "+discovery", "+ranking", "+verification"]
+    issued = [golden_event(f"brand.stage-issued.v1{name}") for name in names]
+    topics = list(STAGE_TOPICS.values())
+    bus = MemoryBus([(topic, "test") for topic in topics])
+    log = MemoryEventLog(MemoryKeyStore())
+    await log.append([Append("brand-old", NO_STREAM, issued)])
+    relaying = asyncio.create_task(relay(log, bus, after=4))
+    events = [
+        golden_event("brand.lookup-started.v1"),
+        *issued,
+        golden_event("brand.resolved.v1"),
+    ]
+    await log.append([Append("brand-5f0c", NO_STREAM, events)])
+
+    for event, topic in zip(issued, topics, strict=True):
+        (record,) = await Side(bus).records(1, topic)
+        assert isinstance(event, StageIssued)
+        message = decode_work(record.value)
+        assert (message.lookup, message.stage, message.attempt) == (
+            event.lookup,
+            event.stage,
+            event.attempt,
+        )
+        assert (message.input, message.deadline_at) == (event.input, event.deadline_at)
+        assert record.key == (event.item or event.lookup).encode()
+    relaying.cancel()
+    await asyncio.gather(relaying, return_exceptions=True)
+
+
+async def test_the_relay_outlives_a_bus_that_is_away() -> None:
+    class Away(MemoryBus):
+        away = True
+
+        async def publish(self, topic: str, **record: Any) -> None:
+            if self.away:
+                self.away = False
+                raise BusUnavailable("away")
+            await super().publish(topic, **record)
+
+    bus = Away([(TOPIC, "test")])
+    log = MemoryEventLog(MemoryKeyStore())
+    issued = golden_event("brand.stage-issued.v1")
+    relaying = asyncio.create_task(relay(log, bus, after=0))
+    await log.append([Append("brand-5f0c", NO_STREAM, [issued, issued])])
+
+    assert len(await Side(bus).records(1, TOPIC)) == 1
+    relaying.cancel()
+    await asyncio.gather(relaying, return_exceptions=True)
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not true():
+            await _turns(1)
+
+
+async def _turns(count: int) -> None:
+    """Let everything that can go on go on, *count* times."""
+    for _ in range(count):
+        await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])

@@ -1,0 +1,336 @@
+"""Whose mailbox exists, asked of mail servers and verifiers that live in this file."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+
+from cs.domain.contact import Candidate, Checked, Query
+from cs.domain.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.stage_work import (
+    AnyFinding,
+    DomainVerified,
+    Failed,
+    MailboxChecked,
+    ResolutionInput,
+    VerificationInput,
+    Work,
+)
+from cs.pipeline.verification import Verification
+from cs.verifiers.port import DomainCheck
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+YES, NO, CATCH_ALL, FULL, UNKNOWN = (
+    Verdict.DELIVERABLE,
+    Verdict.UNDELIVERABLE,
+    Verdict.CATCH_ALL,
+    Verdict.MAILBOX_FULL,
+    Verdict.UNKNOWN,
+)
+Answer = tuple[Verdict, float | None]
+
+
+@dataclass
+class Told:
+    """A verifier that says of each address what it was told, else *otherwise*."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    otherwise: Answer = (NO, None)
+    name: str = "told"
+    cost: int = 0
+    learned: DomainFacts = DomainFacts()
+    asked: list[str] = field(default_factory=list)
+    opened: list[tuple[str, DomainFacts]] = field(default_factory=list)
+    closed: int = 0
+
+    @asynccontextmanager
+    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
+        self.opened.append((mail_domain, known))
+        try:
+            yield self
+        finally:
+            self.closed += 1
+
+    async def check(self, address: str) -> Evidence:
+        self.asked.append(address)
+        verdict, retry_in_s = self.answers.get(address.partition("@")[0], self.otherwise)
+        return Evidence(
+            address=address,
+            verdict=verdict,
+            reason="told",
+            verifier=self.name,
+            at=AT,
+            retry_in_s=retry_in_s,
+        )
+
+
+def candidate(person: str, name: str, *addresses: str) -> Candidate:
+    first, _, last = name.partition(" ")
+    return Candidate(
+        person=person,
+        full_name=name,
+        first_name=first or None,
+        last_name=last or None,
+        addresses=addresses,
+    )
+
+
+ADA, BEN = candidate("p1", "Ada Kern"), candidate("p2", "Ben Ode")
+
+
+async def verify(
+    *verifiers: Told,
+    people: tuple[Candidate, ...] = (ADA,),
+    known: DomainFacts = DomainFacts(),
+    progress: Callable[[AnyFinding], None] = lambda _: None,
+) -> AnyFinding:
+    async def report(finding: AnyFinding) -> None:
+        progress(finding)
+
+    work = Work(
+        lookup="brand-a.1",
+        stage="verification",
+        item="acme.example",
+        attempt=1,
+        deadline_at=AT,
+        input=VerificationInput("acme.example", people, known),
+    )
+    return await Verification(verifiers).handle(work, report)
+
+
+async def checked(*verifiers: Told, people: tuple[Candidate, ...] = (ADA,)) -> list[Checked]:
+    finding = await verify(*verifiers, people=people)
+    assert isinstance(finding, DomainVerified), finding
+    return list(finding.checked)
+
+
+async def test_addresses_are_tried_until_one_is_deliverable() -> None:
+    server = Told({"akern": (YES, None)})
+
+    (ada,) = await checked(server)
+
+    assert (ada.verdict, ada.address, ada.verifier) == (YES, "akern@acme.example", "told")
+    assert server.asked == ["ada.kern@acme.example", "akern@acme.example"]
+    assert [e.address for e in ada.evidence] == server.asked
+
+
+async def test_with_no_address_deliverable_there_is_none() -> None:
+    (ada,) = await checked(Told())
+
+    assert (ada.verdict, ada.address, ada.verifier) == (NO, None, None)
+    assert len(ada.evidence) == 6
+
+
+@pytest.mark.parametrize("verdict", [CATCH_ALL, FULL, UNKNOWN])
+async def test_an_answer_about_the_domain_ends_the_guessing(verdict: Verdict) -> None:
+    server = Told(otherwise=(verdict, None))
+
+    (ada,) = await checked(server)
+
+    assert ada.verdict is verdict
+    assert len(server.asked) == 1
+
+
+async def test_what_is_least_certain_about_any_address_is_what_is_known() -> None:
+    (ada,) = await checked(Told({"akern": (CATCH_ALL, None)}))
+
+    assert [e.verdict for e in ada.evidence] == [NO, CATCH_ALL]
+    assert ada.verdict is CATCH_ALL
+
+
+async def test_somebody_without_a_name_to_guess_from_is_unknown() -> None:
+    server = Told()
+
+    (nameless,) = await checked(server, people=(candidate("p1", ""),))
+
+    assert (nameless.verdict, nameless.evidence, server.asked) == (UNKNOWN, (), [])
+
+
+async def test_an_address_a_source_named_is_asked_first_but_never_believed() -> None:
+    server = Told()
+    person = candidate("p1", "Ada Kern", "ada.b.kern@acme.example", "ada@elsewhere.example")
+
+    (ada,) = await checked(server, people=(person,))
+
+    assert server.asked[0] == "ada.b.kern@acme.example"
+    assert "ada@elsewhere.example" not in server.asked
+    assert ada.address is None
+
+
+async def test_the_pattern_of_one_verified_person_comes_first_for_the_next() -> None:
+    server = Told({"kern.ada": (YES, None), "ode.ben": (YES, None)}, name="s")
+    asked_for_ada = server.asked
+
+    finding = await verify(
+        server, people=(candidate("p1", "Ada Kern", "kern.ada@acme.example"), BEN)
+    )
+
+    assert asked_for_ada == ["kern.ada@acme.example", "ode.ben@acme.example"]
+    assert isinstance(finding, DomainVerified)
+    assert finding.learned.pattern == "last.first"
+
+
+async def test_a_known_pattern_comes_first() -> None:
+    server = Told()
+
+    await verify(server, known=DomainFacts(pattern="f.last"))
+
+    assert server.asked[0] == "a.kern@acme.example"
+    assert server.opened == [("acme.example", DomainFacts(pattern="f.last"))]
+
+
+async def test_what_verifiers_learned_goes_with_the_result_the_cheapest_first() -> None:
+    cheap = Told(learned=DomainFacts(catch_all=False), otherwise=(UNKNOWN, None))
+    dear = Told(learned=DomainFacts(catch_all=True, greylists=True), otherwise=(NO, None))
+
+    finding = await verify(cheap, dear)
+
+    assert isinstance(finding, DomainVerified)
+    assert finding.learned == DomainFacts(catch_all=False, greylists=True)
+
+
+# Several verifiers.
+
+
+async def test_the_next_verifier_is_asked_what_the_first_could_not_settle() -> None:
+    cheap = Told({"ada.kern": (UNKNOWN, None)}, name="cheap")
+    dear = Told({"ada.kern": (YES, None)}, name="dear")
+
+    (ada,) = await checked(cheap, dear)
+
+    assert (ada.address, ada.verifier) == ("ada.kern@acme.example", "dear")
+    assert dear.asked == ["ada.kern@acme.example"]
+
+
+@pytest.mark.parametrize("verdict", [YES, NO, FULL])
+async def test_what_the_first_settled_costs_no_second_question(verdict: Verdict) -> None:
+    cheap, dear = Told(otherwise=(verdict, None)), Told(otherwise=(YES, None))
+
+    await checked(cheap, dear)
+
+    assert dear.asked == []
+
+
+async def test_who_settles_an_address_outweighs_who_did_not_know() -> None:
+    cheap = Told(otherwise=(UNKNOWN, None))
+    dear = Told(otherwise=(NO, None))
+
+    (ada,) = await checked(cheap, dear)
+
+    assert ada.verdict is NO  # every address was refused: that is an answer
+    assert len(dear.asked) == 6
+
+
+async def test_a_retry_is_not_worth_it_for_what_another_settled() -> None:
+    (ada,) = await checked(Told(otherwise=(UNKNOWN, 60.0)), Told(otherwise=(NO, None)))
+
+    assert ada.verdict is NO
+
+
+async def test_a_catch_all_is_known_although_another_does_not_know() -> None:
+    (ada,) = await checked(Told(otherwise=(CATCH_ALL, None)), Told(otherwise=(UNKNOWN, 60.0)))
+
+    assert ada.verdict is CATCH_ALL
+
+
+# Coming back later.
+
+
+async def test_who_is_greylisted_is_asked_again_and_the_others_are_settled() -> None:
+    told: list[AnyFinding] = []
+    server = Told(
+        {"ada.kern": (UNKNOWN, 60.0), "akern": (UNKNOWN, 300.0), "ben.ode": (YES, None)}
+    )
+
+    finding = await verify(server, people=(ADA, BEN), progress=told.append)
+
+    assert isinstance(finding, Failed)
+    assert (finding.why, finding.retryable, finding.retry_in_s) == ("try-later", True, 300.0)
+    assert [c.person for c in finding.checked] == ["p1"]
+    assert finding.checked[0].verdict is UNKNOWN
+    assert [f.checked.person for f in told if isinstance(f, MailboxChecked)] == ["p2"]
+    assert finding.learned.pattern == "first.last"
+
+
+async def test_the_soonest_person_is_worth_asking_again_for() -> None:
+    server = Told({"ada.kern": (UNKNOWN, 60.0), "ben.ode": (UNKNOWN, 20.0)})
+
+    finding = await verify(server, people=(ADA, BEN))
+
+    assert isinstance(finding, Failed)
+    assert finding.retry_in_s == 20.0
+    assert [c.person for c in finding.checked] == ["p1", "p2"]
+
+
+async def test_without_a_verifier_nothing_can_be_said() -> None:
+    finding = await verify()
+
+    assert finding == Failed(why="no-verifier-configured", retryable=False)
+
+
+async def test_a_deliverable_address_makes_up_for_a_greylisted_one() -> None:
+    (ada,) = await checked(Told({"ada.kern": (UNKNOWN, 60.0), "akern": (YES, None)}))
+
+    assert ada.address == "akern@acme.example"
+
+
+async def test_a_full_mailbox_is_not_waited_for() -> None:
+    (ada,) = await checked(Told({"ada.kern": (FULL, 60.0)}))
+
+    assert ada.verdict is FULL
+
+
+# Progress and ends.
+
+
+async def test_everybody_settled_is_told_as_it_comes_in_order_of_rank() -> None:
+    told: list[AnyFinding] = []
+
+    finding = await verify(Told(), people=(BEN, ADA), progress=told.append)
+
+    assert isinstance(finding, DomainVerified)
+    assert [f.checked for f in told if isinstance(f, MailboxChecked)] == list(finding.checked)
+    assert [c.person for c in finding.checked] == ["p2", "p1"]
+
+
+async def test_verifiers_are_closed_whatever_happens() -> None:
+    class Broken(Told):
+        async def check(self, address: str) -> Evidence:
+            raise RuntimeError(address)
+
+    first, broken = Told(otherwise=(UNKNOWN, None)), Broken()
+    with pytest.raises(RuntimeError):
+        await verify(first, broken)
+
+    assert (first.closed, broken.closed) == (1, 1)
+
+
+async def test_verifiers_are_closed_when_time_is_up() -> None:
+    class Silent(Told):
+        async def check(self, address: str) -> Evidence:
+            await asyncio.Event().wait()
+            raise AssertionError(address)
+
+    silent = Silent()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await verify(silent)
+
+    assert silent.closed == 1
+
+
+async def test_work_of_another_stage_is_a_bug() -> None:
+    async def report(_: AnyFinding) -> None: ...
+
+    work = Work(
+        lookup="brand-a.1",
+        stage="brand-resolution",
+        attempt=1,
+        deadline_at=AT,
+        input=ResolutionInput(Query("Acme")),
+    )
+    with pytest.raises(AssertionError):
+        await Verification(()).handle(work, report)

@@ -1,0 +1,246 @@
+"""Answers that reflect every call answered before, also while the views are behind."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cs.domain.key import SearchSettled, settled
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import Append
+from cs.keystore.memory import MemoryKeyStore
+from cs.projections import reading
+from cs.projections.reading import Reading
+from cs.projections.runner import ViewRunner
+from cs.projections.searches import SEARCHES, result_key
+from cs.projections.store import ViewStore
+from cs.wiring import projections
+from domain.acme_run import AT, AcmeRun
+from projections.history import ADA_IS_AT, DONE, LIVE, admitted, write
+
+
+class Reader:
+    """A log with a history, its views, and somebody who reads them."""
+
+    def __init__(self) -> None:
+        self.keys = MemoryKeyStore()
+        self.log = MemoryEventLog(self.keys)
+        self.store = ViewStore(None, projections())
+        self.runner = ViewRunner(self.log, self.store, self.keys)
+        self.reading = Reading(self.log, self.store, self.runner, self.keys)
+
+    async def live_settles(self) -> None:
+        """Let the search that runs come to its end."""
+        await self.log.append([Append("key-one", 8, [self.end_of_live()])])
+
+    def end_of_live(self) -> SearchSettled:
+        return settled("s-live", f"{LIVE}.1", "timeout", 0, cached=False, at=AT)
+
+
+@pytest.fixture
+async def reader() -> AsyncIterator[Reader]:
+    reader = Reader()
+    await write(reader.log)
+    await reader.runner.catch_up()
+    yield reader
+    reader.store.close()
+
+
+@pytest.fixture
+def behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait no time for views that nobody moves."""
+    monkeypatch.setattr(reading, "WAIT_S", 0.001)
+
+
+async def _follow(reader: Reader) -> "asyncio.Task[None]":
+    return asyncio.create_task(reader.runner.run())
+
+
+# Searches.
+
+
+async def test_a_search_is_found_with_its_usage_and_body(reader: Reader) -> None:
+    found = await reader.reading.search("s-done", "one")
+
+    assert found is not None
+    assert (found.row.status, found.usage.used, found.usage.quota) == ("done", 1, 12)
+    assert found.body is not None
+    body = json.loads(found.body)
+    assert body["contacts"][0]["email"] == ADA_IS_AT
+    assert body["searched_at"] == "2026-01-01T00:00:05Z"
+
+
+async def test_a_reused_search_has_the_body_of_the_first(reader: Reader) -> None:
+    first = await reader.reading.search("s-done", "one")
+    reused = await reader.reading.search("s-reused", "two")
+
+    assert first is not None
+    assert reused is not None
+    assert first.body == reused.body
+
+
+async def test_a_running_search_has_no_body(reader: Reader) -> None:
+    found = await reader.reading.search("s-live", "one")
+
+    assert found is not None
+    assert found.body is None
+
+
+@pytest.mark.parametrize(
+    ("search", "key_id"), [("s-done", "two"), ("s-never", "one"), ("", "")]
+)
+async def test_another_key_s_search_is_as_unknown_as_none(
+    reader: Reader, search: str, key_id: str
+) -> None:
+    assert await reader.reading.search(search, key_id) is None
+
+
+async def test_without_the_key_of_its_contacts_a_result_has_none(reader: Reader) -> None:
+    await reader.keys.destroy([result_key(f"{DONE}.1")])
+
+    found = await reader.reading.search("s-done", "one")
+
+    assert found is not None
+    assert found.body is not None
+    body = json.loads(found.body)
+    assert body["contacts"] == []
+    assert body["domain"] == "acme.example"
+
+
+# Views that are behind.
+
+
+@pytest.mark.usefixtures("behind")
+async def test_views_that_are_behind_are_advanced_for_the_answer_and_stay_behind(
+    reader: Reader,
+) -> None:
+    run = AcmeRun(stream=LIVE).resolved().times_out()
+    version = len(AcmeRun(stream=LIVE).resolved().events) - 1
+    await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
+    await reader.log.append(
+        [
+            Append(LIVE, version, run.events[version + 1 :]),
+            Append("key-one", 9, [reader.end_of_live()]),
+        ]
+    )
+
+    new = await reader.reading.search("s-new", "one")
+    ended = await reader.reading.search("s-live", "one")
+    usage = await reader.reading.usage("one")
+
+    assert new is not None
+    assert ended is not None
+    assert usage is not None
+    assert new.row.status == "running"
+    assert (ended.row.status, ended.row.reason) == ("failed", "timeout")
+    assert ended.body is not None
+    assert json.loads(ended.body)["searched_at"] == "2026-01-01T00:02:00Z"
+    assert (usage.reserved, usage.searches) == (1, 4)
+    assert reader.store.get(SEARCHES, "s-new") is None
+
+
+@pytest.mark.usefixtures("behind")
+async def test_views_too_far_behind_are_waited_for(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "AHEAD", 0)
+    await reader.live_settles()
+    asking = asyncio.create_task(reader.reading.search("s-done", "one"))
+    await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+    assert not asking.done()
+
+    await reader.runner.catch_up()
+
+    assert await asking is not None
+
+
+async def test_an_answer_waits_for_views_that_move(reader: Reader) -> None:
+    following = await _follow(reader)
+    await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
+
+    found = await reader.reading.search("s-new", "one")
+
+    assert found is not None
+    assert reader.store.get(SEARCHES, "s-new") == found.row
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+
+# Waiting for an end.
+
+
+async def test_a_search_that_has_ended_is_not_waited_for(reader: Reader) -> None:
+    async with asyncio.timeout(5):
+        await reader.reading.until_settled("s-done")
+
+
+async def test_whoever_waits_for_a_search_wakes_when_its_end_can_be_read(
+    reader: Reader,
+) -> None:
+    following = await _follow(reader)
+    waiting = [
+        asyncio.create_task(reader.reading.until_settled(search))
+        for search in ("s-live", "s-live", "s-other")
+    ]
+    await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+    await reader.log.append(
+        [Append("key-one", 8, [admitted("s-other", f"{LIVE}.1"), reader.end_of_live()])]
+    )
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waiting[:2])
+
+    row = reader.store.get(SEARCHES, "s-live")
+    assert row is not None
+    assert row.status == "failed"
+    assert not waiting[2].done()
+    for task in (waiting[2], following):
+        task.cancel()
+    await asyncio.gather(waiting[2], following, return_exceptions=True)
+    assert reader.reading._settled == {}  # nobody is remembered who went away
+
+
+# The runner.
+
+
+async def test_views_ahead_of_the_log_are_made_anew(reader: Reader) -> None:
+    """A log that came back from a backup knows less than its views."""
+    old = MemoryEventLog(reader.keys)
+    await old.append([Append("key-one", -1, [(await reader.log.tail(0, 1))[0].event])])
+    runner = ViewRunner(old, reader.store, reader.keys)
+
+    await runner.catch_up()
+
+    assert (runner.position, reader.store.position()) == (1, 1)
+    assert list(reader.store.all(SEARCHES)) == []
+
+
+async def test_listeners_hear_of_events_whose_rows_are_there(reader: Reader) -> None:
+    heard: list[bool] = []
+
+    def listen(page: object) -> None:
+        del page
+        row = reader.store.get(SEARCHES, "s-new")
+        heard.append(row is not None)
+
+    reader.runner.listen(listen)
+    await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
+    await reader.runner.catch_up()
+
+    assert heard == [True]
+
+
+async def test_a_position_is_reached_when_its_rows_are_there(reader: Reader) -> None:
+    head = await reader.log.head()
+    async with asyncio.timeout(5):
+        await reader.runner.reached(head)
+    waiting = asyncio.create_task(reader.runner.reached(head + 1))
+    await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+    assert not waiting.done()
+
+    await reader.live_settles()
+    await reader.runner.catch_up()
+
+    async with asyncio.timeout(5):
+        await waiting

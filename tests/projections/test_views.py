@@ -1,0 +1,263 @@
+"""What the views say of a history, and that it is always the same."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cs.domain.brand import REUSED_FOR
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.sealing import open_bytes
+from cs.keystore.memory import MemoryKeyStore
+from cs.projections.brands import BRANDS
+from cs.projections.reading import Reading
+from cs.projections.rows import Table
+from cs.projections.runner import ViewRunner, sealer
+from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
+from cs.projections.store import TABLES, ViewStore
+from cs.projections.usage import USAGE
+from cs.wiring import projections
+from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, write
+
+EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
+
+
+class Views:
+    """A history, and views of it in memory or in a file."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.keys = MemoryKeyStore()
+        self.log = MemoryEventLog(self.keys)
+        self.store = ViewStore(path, projections())
+
+    async def caught_up(self) -> "Views":
+        await write(self.log)
+        await ViewRunner(self.log, self.store, self.keys).catch_up()
+        return self
+
+    async def rows(self) -> dict[str, Any]:
+        """Return every row of every table, sealed contacts opened."""
+        rows: dict[str, Any] = {t.name: dict(self.store.all(t)) for t in EVERY}
+        for lookup, row in rows["results"].items():
+            name = result_key(lookup)
+            key = (await self.keys.find([name]))[name]
+            rows["results"][lookup] = (row.head, open_bytes(key, name, row.sealed))
+        return rows
+
+
+@pytest.fixture
+async def views() -> Any:
+    views = Views()
+    yield await views.caught_up()
+    views.store.close()
+
+
+# What they say.
+
+
+async def test_a_search_is_running_done_failed_or_answered_from_reuse(views: Views) -> None:
+    said = {
+        search: (row.key_id, row.brand, row.status, row.reason, row.cached, row.charged)
+        for search, row in views.store.all(SEARCHES)
+    }
+
+    assert said == {
+        "s-done": ("one", "Acme", "done", None, False, True),
+        "s-failed": ("one", "Nobody", "failed", "no_linkedin", False, False),
+        "s-live": ("one", "Zenith", "running", None, False, False),
+        "s-reused": ("two", "ACME", "done", None, True, True),
+    }
+
+
+async def test_a_result_is_kept_once_for_all_its_searches(views: Views) -> None:
+    rows = await views.rows()
+
+    assert set(rows["results"]) == {f"{DONE}.1", f"{FAILED}.1", f"{FORGOTTEN}.1"}
+    head, contacts = (json.loads(part) for part in rows["results"][f"{DONE}.1"])
+    assert head == {
+        "domain": "acme.example",
+        "linkedin_company_url": None,
+        "parent_company": None,
+        "instagram": None,
+        "tiktok": None,
+        "searched_at": "2026-01-01T00:00:05Z",
+    }
+    assert [set(contact) for contact in contacts] == [set(CONTACT_FIELDS)] * 2
+    assert [contact["email"] for contact in contacts] == [ADA_IS_AT, None]
+
+
+async def test_a_failure_tells_what_is_known_and_no_more(views: Views) -> None:
+    rows = await views.rows()
+
+    head, contacts = (json.loads(part) for part in rows["results"][f"{FAILED}.1"])
+    assert set(head) == {"searched_at"}
+    assert contacts == []
+
+
+async def test_usage_adds_up(views: Views) -> None:
+    one, two = views.store.get(USAGE, "one"), views.store.get(USAGE, "two")
+
+    assert one is not None
+    assert two is not None
+    assert (one.quota, one.used, one.reserved, one.searches) == (12, 1, 1, 3)
+    assert (one.secret_hash, one.last4, one.revoked) == ("h2", "bbbb", False)
+    assert (two.quota, two.used, two.reserved, two.searches) == (2, 1, 0, 1)
+    assert two.revoked
+
+
+async def test_a_brand_is_live_reused_or_neither(views: Views) -> None:
+    rows = dict(views.store.all(BRANDS))
+
+    finished_at = done().finish.at
+    assert rows[DONE].reused_until == finished_at + REUSED_FOR
+    assert (rows[DONE].outcome, rows[DONE].verified, rows[DONE].live) == ("done", 1, None)
+    assert rows[FAILED].outcome == "no_linkedin"
+    assert (rows[LIVE].live, rows[LIVE].outcome) == (f"{LIVE}.1", None)
+    assert (rows[FORGOTTEN].outcome, rows[FORGOTTEN].reused_until) == ("done", None)
+
+
+async def test_what_is_unfinished_is_found_by_its_tag(views: Views) -> None:
+    runner = ViewRunner(views.log, views.store, views.keys)
+
+    unfinished = await Reading(views.log, views.store, runner, views.keys).unfinished()
+
+    assert unfinished.position == await views.log.head()
+    assert list(unfinished.lookups) == [f"{LIVE}.1"]
+    assert [(w.search, w.key_id, w.lookup) for w in unfinished.searches] == [
+        ("s-live", "one", f"{LIVE}.1")
+    ]
+
+
+# That it is always the same.
+
+
+async def test_views_rebuilt_from_the_beginning_are_the_same(views: Views) -> None:
+    before = await views.rows()
+
+    views.store.reset()
+    assert views.store.position() == 0
+    assert [list(views.store.all(table)) for table in EVERY] == [[], [], [], []]
+    await ViewRunner(views.log, views.store, views.keys).catch_up()
+
+    assert await views.rows() == before
+
+
+@pytest.mark.parametrize("page", [1, 2, 7])
+async def test_views_are_the_same_however_the_log_is_cut_into_pages(
+    views: Views, page: int
+) -> None:
+    other = ViewStore(None, projections())
+    while events := await views.log.tail(other.position(), page):
+        other.apply(events, await sealer(views.keys, events))
+
+    assert other.position() == views.store.position()
+    for table in EVERY[:3]:
+        assert dict(other.all(table)) == dict(views.store.all(table))
+    other.close()
+
+
+async def test_events_applied_twice_change_nothing(views: Views) -> None:
+    before = await views.rows()
+    events = await views.log.tail(0)
+
+    for start in range(len(events)):
+        page = events[start:]
+        position = views.store.apply(page, await sealer(views.keys, page))
+        assert position == await views.log.head()
+
+    assert await views.rows() == before
+
+
+async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) -> None:
+    """Also of a view that was not there when the person was erased."""
+    await views.keys.destroy([f"{DONE}.1#p1"])
+    fresh = ViewStore(None, projections())
+    await ViewRunner(views.log, fresh, views.keys).catch_up()
+
+    row = fresh.get(RESULTS, f"{DONE}.1")
+    assert row is not None
+    name = result_key(f"{DONE}.1")
+    contacts = json.loads(open_bytes((await views.keys.find([name]))[name], name, row.sealed))
+    assert [contact["full_name"] for contact in contacts] == ["Ben Ode"]
+    search = fresh.get(SEARCHES, "s-done")
+    assert search is not None
+    assert (search.status, search.charged) == ("done", True)  # CONTRACT.md C9
+    fresh.close()
+
+
+# In a file.
+
+
+async def test_rows_and_checkpoint_are_there_after_a_restart(tmp_path: Path) -> None:
+    views = await Views(tmp_path / "views.db").caught_up()
+    before, position = await views.rows(), views.store.position()
+    views.store.close()
+
+    views.store = ViewStore(tmp_path / "views.db", projections())
+
+    assert views.store.position() == position
+    assert await views.rows() == before
+    views.store.close()
+
+
+async def test_a_changed_projection_begins_again(tmp_path: Path) -> None:
+    views = await Views(tmp_path / "views.db").caught_up()
+    before = await views.rows()
+    views.store.close()
+
+    class Newer(type(projections()[0])):  # type: ignore[misc]
+        version = 99
+
+    views.store = ViewStore(tmp_path / "views.db", [Newer(), *projections()[1:]])
+
+    assert views.store.position() == 0
+    await ViewRunner(views.log, views.store, views.keys).catch_up()
+    assert await views.rows() == before
+    views.store.close()
+
+
+async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
+    views: Views,
+) -> None:
+    class Stops:
+        name, version = "stops", 1
+
+        def apply(self, rows: object, recorded: Any, seal: object) -> None:
+            del rows, seal
+            if recorded.position == 9:
+                raise RuntimeError("a bug in a projection")
+
+    store = ViewStore(None, [*projections(), Stops()])
+    events = await views.log.tail(0)
+    with pytest.raises(RuntimeError, match="a bug"):
+        store.apply(events, await sealer(views.keys, events))
+
+    assert store.position() == 0
+    assert list(store.all(SEARCHES)) == []
+    store.apply(events[:8], await sealer(views.keys, events))
+    assert store.position() == 8
+    store.close()
+
+
+async def test_no_row_and_no_byte_of_the_views_tells_who_was_found(tmp_path: Path) -> None:
+    views = await Views(tmp_path / "views.db").caught_up()
+
+    results = b"".join(row.head + row.sealed for _, row in views.store.all(RESULTS))
+    stored = results + b"".join(f.read_bytes() for f in tmp_path.iterdir())  # noqa: ASYNC240
+    views.store.close()
+
+    assert b"acme.example" in results
+    assert b"s-done" in stored
+    for told in (b"Ada", b"Kern", b"kern@", b"linkedin.com/in/", b"Manager", b"Ben Ode"):
+        assert told not in stored
+
+
+def test_tables_are_those_of_the_projections(tmp_path: Path) -> None:
+    ViewStore(tmp_path / "views.db", projections()).close()
+
+    with closing(sqlite3.connect(tmp_path / "views.db")) as database:
+        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        assert {name for (name,) in names} == {*TABLES, "checkpoint"}
