@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 
 class DataFolderError(Exception):
@@ -12,26 +13,33 @@ class DataFolderError(Exception):
 
 
 class DataFolder:
-    """Names of the files in *path*; makes the folder (0700) if it is missing.
+    """Names of the files in *path*.
+
+    Args:
+        path: Of the folder.
+        make: Make it (0700) if it is missing.
 
     Raises:
-        DataFolderError: It cannot be made or written.
+        DataFolderError: It is missing and not to be made, cannot be written, or lacks a
+            file that cannot be made anew.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, make: bool = True) -> None:
         self.path = path.absolute()
-        try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataFolderError(
-                f"the data folder {self.path} cannot be made: {error.strerror}; "
-                "name another with --data-dir"
-            ) from error
-        if not os.access(self.path, os.W_OK | os.X_OK):
+        if make:
+            self._make()
+        there = os.access(self.path, os.F_OK)
+        if there and not os.access(self.path, os.W_OK | os.X_OK):
             raise DataFolderError(
                 f"the data folder {self.path} cannot be written; "
                 "give this user the right to, or name another with --data-dir"
             )
+        if not make and not os.access(self.log, os.F_OK):
+            raise DataFolderError(
+                f"there is no data in {self.path}; `cs keys create` and `cs serve` make it, "
+                "or name another folder with --data-dir"
+            )
+        self._check_whole()
 
     @property
     def log(self) -> Path:
@@ -58,7 +66,7 @@ class DataFolder:
         Raises:
             DataFolderError: One is running on it.
         """
-        with (self.path / "lock").open("a+") as file:
+        with self._lock_file() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -71,3 +79,32 @@ class DataFolder:
             file.write(str(os.getpid()))
             file.flush()
             yield
+
+    def _lock_file(self) -> TextIO:
+        try:
+            return (self.path / "lock").open("a+")
+        except OSError as error:
+            raise self._unusable("cannot be written", error) from error
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unusable("cannot be made", error) from error
+
+    def _unusable(self, why: str, error: OSError) -> DataFolderError:
+        return DataFolderError(
+            f"the data folder {self.path} {why}: {error.strerror}; name another with --data-dir"
+        )
+
+    def _check_whole(self) -> None:
+        """Refuse to begin afresh beside what is left of earlier data."""
+        # In the order in which they are made: what is missing before a later one was lost.
+        files = (self.master_key, self.data_keys, self.log, self.views)
+        there = [file.exists() for file in files]
+        for number, file in enumerate(files):
+            if not there[number] and any(there[number:]):
+                raise DataFolderError(
+                    f"{file} is missing beside the other data; bring it back from its "
+                    "backup, or name another folder with --data-dir"
+                )

@@ -1,27 +1,35 @@
 """Serving the API and the admin port, and leaving without losing a caller."""
 
 import asyncio
+import errno
+import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
+from structlog import get_logger
 
-#: How long open connections get to finish once the service leaves.
-GRACE_S = 10
+log = get_logger()
+
+#: How long open connections get to finish once the service leaves: calls take
+#: milliseconds, held ones are answered at once, and the rest is a body that never ends.
+GRACE_S = 1
 
 
 class CannotListen(Exception):
-    """The port cannot be had; the message says why and what to do."""
+    """The address cannot be had; the message says why and what to do."""
 
 
-def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
+def listen(host: str, port: int, *, what: str = "port") -> socket.socket:
     """Return a socket listening at *host*, *port* (0: any free one).
 
+    *what* is the setting that the port comes from, for the message.
+
     Raises:
-        CannotListen: The port is taken, or not ours to take.
+        CannotListen: The port is taken or not ours to take, or the host is none of ours.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named because asyncio switches Nagle's algorithm off only then:
@@ -31,13 +39,34 @@ def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(2048)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         listening.close()
-        raise CannotListen(
-            f"cannot listen on {host} port {port}: {error.strerror or error}; "
-            f"choose another port with {option}, 0 for any free one"
-        ) from error
+        raise CannotListen(_why(host, port, what, error)) from error
     return listening
+
+
+def address(listening: socket.socket) -> str:
+    """Return where *listening* is reached, as a URL without a path."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _why(host: str, port: int, what: str, error: Exception) -> str:
+    option = "--" + what.replace("_", "-")
+    match getattr(error, "errno", None):
+        case errno.EADDRINUSE:
+            return f"port {port} of {host} is in use; choose another with {option}, 0: any free"
+        case errno.EACCES | errno.EPERM:
+            return (
+                f"this user may not listen on port {port} of {host}; choose one from 1024 on "
+                f"with {option}, 0: any free"
+            )
+        case _:
+            setting = what.replace("port", "host")
+            return (
+                f"cannot listen on {host}: {getattr(error, 'strerror', None) or error}; "
+                f"{setting} is an address of this machine, like 127.0.0.1 or 0.0.0.0"
+            )
 
 
 class Server(uvicorn.Server):
@@ -48,38 +77,54 @@ class Server(uvicorn.Server):
         yield
 
 
+class ServerLog(logging.Handler):
+    """What uvicorn has to say, as lines of our own log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, asyncio.CancelledError):  # a connection cut at the end
+            log.log(record.levelno, "http_server", said=record.getMessage(), exc_info=error)
+
+
+@contextmanager
+def on_signal(act: Callable[[], object]) -> Iterator[None]:
+    """Call *act* at SIGTERM and SIGINT until left; after that they end the process."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
 @asynccontextmanager
 async def serving(
     apps: Sequence[tuple[ASGIApp, socket.socket]], draining: asyncio.Event
-) -> AsyncIterator[asyncio.Event]:
-    """Serve *apps* until left; yield an event that is set by SIGTERM or SIGINT.
+) -> AsyncIterator[None]:
+    """Serve *apps* until left.
 
-    The signal sets *draining* at once, so that held calls are answered before the
-    connections close (CONTRACT.md H14).
+    Leaving sets *draining* first, so that held calls are answered before the connections
+    close (CONTRACT.md H14).
     """
-    leaving = asyncio.Event()
     servers = [Server(_config(app)) for app, _ in apps]
-
-    def leave() -> None:
-        draining.set()
-        leaving.set()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, leave)
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            for server, (_, listening) in zip(servers, apps, strict=True):
-                tasks.create_task(server.serve(sockets=[listening]), name="server")
-            try:
-                yield leaving
-            finally:
-                draining.set()
-                for server in servers:
-                    server.should_exit = True
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
+    said = logging.getLogger("uvicorn.error")
+    said.handlers, said.propagate = [ServerLog()], False
+    async with asyncio.TaskGroup() as tasks:
+        running = [
+            tasks.create_task(server.serve(sockets=[listening]), name="server")
+            for server, (_, listening) in zip(servers, apps, strict=True)
+        ]
+        try:
+            yield
+        finally:
+            draining.set()
+            for server in servers:
+                server.should_exit = True
+            # Here, because the group itself would cancel them if it is left by an error.
+            await asyncio.wait(running)
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:

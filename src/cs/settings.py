@@ -3,15 +3,19 @@
 Whatever is unknown or wrong is refused with its place and what is allowed.
 """
 
+import difflib
 import os
+import re
+import ssl
 import tomllib
 from collections.abc import Mapping
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
+from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, inspect
 
 ENV_PREFIX = "CS_"
 
@@ -19,7 +23,7 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Every setting, with its default.  `cs config show` prints what is in force."""
 
     # Where it runs.
@@ -36,7 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lookups_per_day: Annotated[int, Meta(ge=0)] | None = None  # service-wide ceiling
     contacts: Annotated[int, Meta(ge=1, le=100)] = 25  # of one search
 
-    # Whom it asks; None or empty: everything that is installed.
+    # Whom it asks; None: everything that is installed.
     brand_sources: tuple[str, ...] | None = None
     people_sources: tuple[str, ...] | None = None
     verifiers: tuple[str, ...] | None = None
@@ -55,15 +59,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     smtp_helo: str | None = None  # our host name there; None: this machine's own
     smtp_mail_from: str = ""  # empty: the null sender <>
 
-    def __post_init__(self) -> None:
-        for network in self.allow_networks:
-            try:
-                ip_network(network)
-            except ValueError as error:
-                raise ValueError(
-                    f"allow_networks: {error}; write it like 10.0.0.0/8"
-                ) from error
-
 
 class BadSettings(Exception):
     """Settings that cannot be used; the message names the place and what is allowed."""
@@ -71,13 +66,11 @@ class BadSettings(Exception):
 
 #: Settings that are never printed.
 SECRET: frozenset[str] = frozenset()
-_LISTS = {
-    "brand_sources",
-    "people_sources",
-    "verifiers",
-    "allow_networks",
-    "web_ports",
-}
+#: Variables of the commands that talk to a service and of tests, not settings of one.
+NOT_SETTINGS = ("api_key", "url", "test_")
+
+_TYPES = get_type_hints(Settings, include_extras=True)
+_LISTS = {name for name, kind in _TYPES.items() if "tuple" in str(kind)}
 
 
 def load(
@@ -89,66 +82,29 @@ def load(
 
     Args:
         file: A TOML file; the one named by ``CS_CONFIG`` if ``None``.
-        environment: ``os.environ`` if ``None``; lists are separated by commas.
+        environment: ``os.environ`` if ``None``; lists are separated by commas, and an
+            empty variable counts as one that is not there.
         given: Values from the command line; ``None`` ones are skipped.
 
     Raises:
         BadSettings: Naming the file or variable, the setting, and what is allowed.
     """
-    env = dict(os.environ if environment is None else environment)
+    env = {k: v for k, v in (os.environ if environment is None else environment).items() if v}
     named = env.pop("CS_CONFIG", None)
-    values, places = _from_file(file or (Path(named) if named else None))
+    checked: dict[str, Any] = {}
+    if file is not None or named is not None:
+        file = file or Path(named or "")
+        for name, value in _from_file(file).items():
+            checked[name] = _checked(f"settings file {file}", name, value)
     for variable, text in env.items():
-        if not variable.startswith(ENV_PREFIX) or variable.startswith("CS_TEST_"):
-            continue
         name = variable.removeprefix(ENV_PREFIX).lower()
-        if name in NOT_SETTINGS:
-            continue
-        values[name] = _from_text(name, text)
-        places[name] = f"environment variable {variable}"
+        if variable.startswith(ENV_PREFIX) and not name.startswith(NOT_SETTINGS):
+            place = f"environment variable {variable}"
+            checked[name] = _checked(place, name, _from_text(name, text))
     for name, value in (given or {}).items():
         if value is not None:
-            values[name] = value
-            places[name] = f"option --{name.replace('_', '-')}"
-    return _checked(values, places)
-
-
-#: Variables of the commands that talk to a service, not settings of one.
-NOT_SETTINGS = frozenset({"api_key", "url"})
-
-
-def _from_file(file: Path | None) -> tuple[dict[str, Any], dict[str, str]]:
-    if file is None:
-        return {}, {}
-    try:
-        values = tomllib.loads(file.read_text())
-    except OSError as error:
-        raise BadSettings(f"settings file {file} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadSettings(f"settings file {file} is not TOML: {error}") from error
-    return values, dict.fromkeys(values, f"settings file {file}")
-
-
-def _from_text(name: str, text: str) -> Any:
-    if name in _LISTS:
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return text
-
-
-def _checked(values: dict[str, Any], places: Mapping[str, str]) -> Settings:
-    for name in values:
-        if name not in Settings.__struct_fields__:
-            allowed = ", ".join(sorted(Settings.__struct_fields__))
-            raise BadSettings(
-                f"{places[name]}: there is no setting {name!r}; there are {allowed}"
-            )
-    try:
-        return msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `$.")
-        name = path.rstrip("`").partition("[")[0] or message.partition(":")[0]
-        place = places.get(name, "settings")
-        raise BadSettings(f"{place}: {name}: {message[0].lower() + message[1:]}") from error
+            checked[name] = _checked(f"option --{name.replace('_', '-')}", name, value)
+    return Settings(**checked)
 
 
 def shown(settings: Settings) -> dict[str, Any]:
@@ -158,3 +114,111 @@ def shown(settings: Settings) -> dict[str, Any]:
         name: "********" if name in SECRET and value is not None else value
         for name, value in plain.items()
     }
+
+
+def allowed(name: str) -> str:
+    """Say what may stand in the setting *name*.
+
+    >>> allowed("port"), allowed("log_format")
+    ('a whole number from 0 to 65535', 'one of console, json')
+    """
+    return _FORMS[name] if name in _FORMS else _kind(inspect.type_info(_TYPES[name]))
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text())
+    except OSError as error:
+        raise BadSettings(f"settings file {file} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadSettings(f"settings file {file} is not TOML: {error}") from error
+
+
+def _from_text(name: str, text: str) -> Any:
+    if name in _LISTS:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
+
+
+def _checked(place: str, name: str, value: Any) -> Any:
+    """Return *value* in the type of the setting *name*."""
+    if name not in _TYPES:
+        near = difflib.get_close_matches(name, _TYPES, n=1)
+        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_TYPES)}"
+        raise BadSettings(f"{place}: there is no setting {name!r}; {meant}")
+    try:
+        found = msgspec.convert(value, _TYPES[name], strict=False, dec_hook=_path)
+        _check_form(name, found)
+    except (ValueError, OSError) as error:  # msgspec's own errors are ValueErrors
+        told = f"{place}: {name}: {allowed(name)}, not {value!r}"
+        raise BadSettings(told) from error
+    return found
+
+
+def _path(_: type, value: Any) -> Path:
+    if not isinstance(value, str | Path) or not str(value):
+        raise ValueError
+    return Path(value).expanduser()
+
+
+#: What is allowed where the type does not say it all.
+_FORMS = {
+    "host": "a host name or an IP address",
+    "admin_host": "a host name or an IP address",
+    "smtp_helo": "a host name",
+    "allow_networks": "a list of networks like 10.0.0.0/8",
+    "wikidata_url": "an address like https://www.wikidata.org/w/api.php",
+    "searxng_url": "an address like http://127.0.0.1:8888",
+    "ca_file": "a readable file of certificates in PEM form",
+    "dns": "IP address and port of a name server, like 127.0.0.1:53",
+    "smtp_mail_from": "an e-mail address, or nothing for the null sender",
+}
+
+
+def _check_form(name: str, value: Any) -> None:
+    """Raise ValueError or OSError if *value*, of the right type, has a wrong form."""
+    good = True
+    match name:
+        case "allow_networks":
+            for network in value:
+                ip_network(network)
+        case "wikidata_url" | "searxng_url" if value is not None:
+            parts = urlsplit(value)
+            good = parts.scheme in {"http", "https"} and bool(parts.hostname)
+            good = good and parts.port != 0  # raises for what is no port
+        case "ca_file" if value is not None:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(value)
+        case "dns" if value is not None:
+            host, _, port = value.rpartition(":")
+            ip_address(host.strip("[]"))
+            good = port.isdecimal() and 0 < int(port) <= 65535
+        case "smtp_mail_from":
+            good = re.fullmatch(r"([^@\s]+@[^@\s]+)?", value) is not None
+        case "host" | "admin_host" | "smtp_helo" if value is not None:
+            good = re.fullmatch(r"\S+", value) is not None
+        case _:
+            pass
+    if not good:
+        raise ValueError
+
+
+def _kind(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.IntType(ge=low, le=None):
+            return f"a whole number, {low} or more"
+        case inspect.IntType(ge=low, le=high):
+            return f"a whole number from {low} to {high}"
+        case inspect.FloatType(gt=low, le=high):
+            return f"a number above {low}, at most {high}"
+        case inspect.LiteralType(values=values):
+            return f"one of {', '.join(map(str, values))}"
+        case inspect.TupleType(item_types=items):
+            return f"a list of {len(items)}, each {_kind(items[0])}"
+        case inspect.VarTupleType():
+            return "a list of names"
+        case inspect.UnionType(types=types):
+            return _kind(types[0])
+        case inspect.CustomType():
+            return "a path"
+        case _:
+            return "a text"

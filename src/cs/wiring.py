@@ -3,15 +3,17 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
-from sqlite3 import DatabaseError
+from sqlite3 import DatabaseError, OperationalError
 from typing import TypeVar
 
 import msgspec
+from eventsourcing.persistence import PersistenceError
 from starlette.types import ASGIApp
+from structlog import get_logger
 
 from cs.admin.app import Health
 from cs.api.admitting import Admitting
@@ -23,9 +25,10 @@ from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.clock import Clock, SystemClock
 from cs.data_folder import DataFolder, DataFolderError
+from cs.domain.ranking import CONTACTS
 from cs.domain.service import World
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import EventLog, LogUnavailable
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.sqlite import SqliteKeyStore, WrongMasterKey, master_key
@@ -61,6 +64,8 @@ from cs.verifiers.registry import Context as VerifierContext
 
 S = TypeVar("S", BrandSource, PeopleSource)
 
+log = get_logger()
+
 #: Of one DNS question, retries included.
 DNS_TIMEOUT_S = 5.0
 
@@ -95,11 +100,11 @@ class RunningService(msgspec.Struct, frozen=True):
     health: Health
 
 
-def stages(tools: Tools, *, contacts: int) -> Sequence[Stage]:
+def stages(tools: Tools) -> Sequence[Stage]:
     return (
         BrandResolution(Resolving(tools.brand_sources)),
         ContactDiscovery(tools.people_sources),
-        Ranking(contacts),
+        Ranking(),
         Verification(tools.verifiers),
     )
 
@@ -122,6 +127,7 @@ async def running(
     clock: Clock,
     deadline: timedelta,
     ceiling: int | None = None,
+    contacts: int = CONTACTS,
     hold: timedelta = HOLD,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left."""
@@ -136,7 +142,7 @@ async def running(
     await runner.catch_up()
     ring.load(await reading.keys())
     runner.listen(ring.hear)
-    admitting = Admitting(streams, clock, ceiling=ceiling, deadline=deadline)
+    admitting = Admitting(streams, clock, ceiling=ceiling, deadline=deadline, contacts=contacts)
     api = Api(streams, admitting, reading, ring, clock, hold=hold)
     manager = ProcessManager(streams, bus, reading, clock, restart_work=True)
     health = Health(log, runner)
@@ -213,16 +219,39 @@ async def opened(folder: DataFolder) -> AsyncIterator[Data]:
         DataFolderError: It is damaged, or the keys are not those of the log.
     """
     try:
-        keys = SqliteKeyStore(folder.data_keys, master_key(folder.master_key))
-        log = SqliteEventLog(folder.log, keys)
-        views = ViewStore(folder.views, projections())
-    except (WrongMasterKey, DatabaseError, OSError) as error:
-        raise DataFolderError(f"the data in {folder.path} cannot be opened: {error}") from error
-    async with keys, log:
-        try:
-            yield Data(log, keys, views)
-        finally:
-            views.close()
+        async with AsyncExitStack() as stack:
+            keys = await stack.enter_async_context(_data_keys(folder))
+            events = await stack.enter_async_context(SqliteEventLog(folder.log, keys))
+            views = _views(folder)
+            stack.callback(views.close)
+            yield Data(events, keys, views)
+    except (WrongMasterKey, LogUnavailable, PersistenceError, DatabaseError) as error:
+        raise DataFolderError(
+            f"the data in {folder.path} cannot be used: {error}; bring it back from a backup, "
+            "or name another folder with --data-dir"
+        ) from error
+
+
+def _data_keys(folder: DataFolder) -> SqliteKeyStore:
+    try:
+        return SqliteKeyStore(folder.data_keys, master_key(folder.master_key))
+    except OSError as error:
+        raise DataFolderError(
+            f"{error.filename or folder.path} cannot be used: {error.strerror or error}"
+        ) from error
+
+
+def _views(folder: DataFolder) -> ViewStore:
+    """Open the views, made anew if they are damaged: the log knows everything in them."""
+    try:
+        return ViewStore(folder.views, projections())
+    except OperationalError:
+        raise  # locked, full or not ours: nothing is wrong with what is in them
+    except DatabaseError as error:
+        log.warning("views_damaged", error=str(error))
+        for suffix in ("", "-wal", "-shm"):
+            folder.views.with_name(folder.views.name + suffix).unlink(missing_ok=True)
+        return ViewStore(folder.views, projections())
 
 
 @asynccontextmanager
@@ -244,11 +273,12 @@ async def embedded(
                 data.log,
                 data.keys,
                 data.views,
-                stages(tools, contacts=settings.contacts),
+                stages(tools),
                 bus=memory_bus(),
                 clock=clock,
                 deadline=timedelta(seconds=settings.lookup_deadline_s),
                 ceiling=settings.lookups_per_day,
+                contacts=settings.contacts,
             ) as service:
                 yield service
 

@@ -1,26 +1,17 @@
 """The ``cs`` command: its groups, and how errors are told."""
 
+import asyncio
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from cyclopts import App
 
+from cs import logs
+from cs.cli.errors import TOLD, USAGE, leaves, sentence
 from cs.cli.output import stop
-from cs.data_folder import DataFolderError
-from cs.domain.refusal import Refusal
-from cs.eventlog.port import LogUnavailable
-from cs.sandbox.world import WorldError
-from cs.serving import CannotListen
-from cs.settings import BadSettings
 
-app = App(
-    name="cs",
-    version=version("contact-search"),
-    help="A brand in, the people who run its influencer marketing out, "
-    "with verified work e-mails only.\n\n"
-    "Start with `cs demo`. Every command has --help.",
-)
 #: Where each command is, and its line in `cs --help`; loaded when it is called.
 COMMANDS = (
     ("demo", "cs.cli.demo:demo", "Start everything with a made-up world and search once."),
@@ -40,42 +31,43 @@ COMMANDS = (
 )
 
 
-def _register() -> None:
+def build(words: Sequence[str]) -> App:
+    """Return the command for the command line *words*."""
+    app = App(
+        name="cs",
+        version=version("contact-search"),
+        help="A brand in, the people who run its influencer marketing out, "
+        "with verified work e-mails only.\n\n"
+        "Start with `cs demo`. Every command has --help.",
+        print_error=False,
+        exit_on_error=False,
+        verbose=False,
+    )
     # The short line is for the list; a command's own --help has its docstring instead.
-    listing = not any(name in sys.argv for name, _, _ in COMMANDS)
+    listing = not any(name in words for name, _, _ in COMMANDS)
     for name, place, line in COMMANDS:
         app.command(place, name=name, help=line if listing else None)
+    return app
 
 
-#: What a user can do something about: told in a sentence, without a traceback.
-TOLD = (
-    BadSettings,
-    CannotListen,
-    DataFolderError,
-    LogUnavailable,
-    Refusal,
-    WorldError,
-)
+def main(words: Sequence[str] | None = None) -> None:
+    """Run the command *words*; those of this process if ``None``.
 
-
-def main() -> None:
-    """Run the command; what a user can mend is told in a sentence (exit 1; settings 2)."""
-    _register()
+    What a user can mend is told in a sentence: exit code 1, 2 for what stands wrongly on
+    the command line or in the settings; 130 after Ctrl-C.
+    """
+    words = sys.argv[1:] if words is None else words
+    logs.configure("warning", "console")  # `cs serve` has settings for it
     try:
-        app()
-    except KeyboardInterrupt:
+        build(words)(words)
+    except (KeyboardInterrupt, asyncio.CancelledError):
         raise SystemExit(130) from None
     except Exception as error:
-        told = next(_leaves(error))
-        if not isinstance(told, TOLD):
+        told = next(leaves(error))
+        if isinstance(told, BrokenPipeError):
+            # Whoever read our output has gone; what is still unwritten goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None
+        if not isinstance(told, TOLD + USAGE):
             raise
-        stop(str(told), 2 if isinstance(told, BadSettings) else 1)
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors inside nested groups of them."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
+        stop(sentence(told), 2 if isinstance(told, USAGE) else 1)

@@ -1,7 +1,7 @@
 """``cs brands``: what is reused until when."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -18,7 +18,10 @@ app = App(name="brands", help="See which brands are answered from reuse, and for
 
 @app.command(name="list")
 def list_brands(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
-    """List every brand searched, how it ended and until when it is reused."""
+    """List every brand searched, how it ended and until when it is reused.
+
+    Example: `cs brands list --json`, one line a brand.
+    """
 
     async def run() -> list[tuple[str, BrandRow]]:
         async with desk(settings(config, data_dir=data_dir)) as at:
@@ -27,21 +30,10 @@ def list_brands(*, json: Json = False, data_dir: DataDir = None, config: Config 
     rows = [row for _, row in asyncio.run(run())]
     if json:
         for row in rows:
-            print_json(row)
+            print_json(_shown(row))
         return
-    print_table(
-        ("Brand", "Domain", "Ended", "Verified", "Reused until"),
-        [
-            (
-                row.query.brand or "",
-                row.query.domain or "",
-                "running" if row.live else (row.outcome or ""),
-                str(row.verified),
-                instant(row.reused_until) if row.reused_until else "not reused",
-            )
-            for row in rows
-        ],
-    )
+    columns = ("Brand", "Domain", "Ended", "Verified", "Reused until")
+    print_table(columns, [_cells(_shown(row)) for row in rows], folds=["Brand", "Domain"])
 
 
 @app.command
@@ -54,9 +46,13 @@ def forget(
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
-    """Make the next search for a brand a live one."""
+    """Make the next search for a brand a live one.
+
+    Example: `cs brands forget Veltrana`, or `cs brands forget --domain veltrana.test` if
+    that is how it was searched.
+    """
     if brand is None and domain is None:
-        stop("name a brand, a --domain, or both, as the search did")
+        stop("name a brand, a --domain, or both, as the search did", 2)
     query = Query(
         clean_brand(brand) if brand is not None else None,
         canonical_domain(domain) if domain is not None else None,
@@ -71,3 +67,24 @@ def forget(
         print_json({"brand": query.brand, "domain": query.domain, "forgotten": changed})
     else:
         console.print("forgotten" if changed else "there was nothing to forget")
+
+
+def _shown(row: BrandRow) -> dict[str, Any]:
+    return {
+        "brand": row.query.brand,
+        "domain": row.query.domain,
+        "running": row.live is not None,
+        "outcome": row.outcome,
+        "verified": row.verified,
+        "reused_until": instant(row.reused_until) if row.reused_until else None,
+    }
+
+
+def _cells(shown: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        shown["brand"] or "",
+        shown["domain"] or "",
+        "running" if shown["running"] else shown["outcome"] or "",
+        str(shown["verified"]),
+        (shown["reused_until"] or "not reused")[:10],
+    )

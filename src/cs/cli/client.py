@@ -21,24 +21,29 @@ def search(
     /,
     *,
     domain: Annotated[str | None, Parameter(help="The brand's web site.")] = None,
-    key: Key,
+    key: Key = "",
     url: Url = HERE,
     json: Json = False,
 ) -> None:
     """Search the people of a brand; wait for the end and print them.
 
     Exit codes: 0 done, 3 failed, 4 refused by a limit, 5 out of quota.
+
+    Example: `CS_API_KEY=cs_live_... cs search Veltrana --domain veltrana.test`
     """
     if brand is None and domain is None:
-        stop("name a brand, a --domain or both")
+        stop("name a brand, a --domain or both", 2)
+    record: dict[str, Any] = {}
     try:
-        with Client(url, key) as client, errors.status("searching ...") as status:
-            record = client.wait(
-                client.start(brand, domain),
-                lambda s: status.update(f"searching, {s:.0f} s ..."),
-            )
-    except CallFailed as failed:
-        _stop(failed)
+        with _client(url, key) as client, errors.status("searching ...") as status:
+            record = client.start(brand, domain)
+            record = client.wait(record, lambda s: status.update(f"searching, {s:.0f} s ..."))
+    except (CallFailed, KeyboardInterrupt) as ended:
+        if record:
+            errors.print(f"{record['id']} goes on without us: cs get {record['id']}")
+        if isinstance(ended, CallFailed):
+            _stop(ended)
+        raise
     _show(record, json=json)
     if record["status"] == "failed":
         raise SystemExit(FAILED)
@@ -48,23 +53,29 @@ def get(
     search_id: Annotated[str, Parameter(help="Id of the search, srch_...")],
     /,
     *,
-    key: Key,
+    key: Key = "",
     url: Url = HERE,
     json: Json = False,
 ) -> None:
-    """Read a search again; free."""
+    """Read a search again, as it is now; free.
+
+    Example: `cs get srch_yg2vnp75fv9fazbxhr4fyb0qgm --json`
+    """
     try:
-        with Client(url, key) as client:
+        with _client(url, key) as client:
             record = client.get(search_id)
     except CallFailed as failed:
         _stop(failed)
     _show(record, json=json)
 
 
-def usage(*, key: Key, url: Url = HERE, json: Json = False) -> None:
-    """Show how many searches the key has made and may still make; free."""
+def usage(*, key: Key = "", url: Url = HERE, json: Json = False) -> None:
+    """Show how many searches the key has made and may still make; free.
+
+    Example: `CS_API_KEY=cs_live_... cs usage`
+    """
     try:
-        with Client(url, key) as client:
+        with _client(url, key) as client:
             found = client.usage()
     except CallFailed as failed:
         _stop(failed)
@@ -72,6 +83,12 @@ def usage(*, key: Key, url: Url = HERE, json: Json = False) -> None:
         print_json(found)
     else:
         console.print("used {used} of {quota}, {remaining} left".format(**found))
+
+
+def _client(url: str, key: str) -> Client:
+    if not key:
+        stop("no API key: give --key or set CS_API_KEY; `cs keys create` makes one", 2)
+    return Client(url, key)
 
 
 def _show(record: dict[str, Any], *, json: bool) -> None:

@@ -1,13 +1,14 @@
 """``cs config``: the settings in force."""
 
 import asyncio
+from typing import Any
 
 from cyclopts import App
 
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json
-from cs.settings import shown
-from cs.wiring import outside
+from cs.settings import Settings, shown
+from cs.wiring import Tools, outside
 
 app = App(name="config", help="See and check the settings.")
 
@@ -19,23 +20,60 @@ def show(*, json: Json = False, data_dir: DataDir = None, config: Config = None)
     They come from a TOML file (--config, or CS_CONFIG), then CS_... environment
     variables, then options. Names are the same everywhere: `port = 9000` in the file is
     CS_PORT=9000 in the environment.
+
+    Example: `CS_PORT=9000 cs config show`
     """
     values = shown(settings(config, data_dir=data_dir))
     if json:
         print_json(values)
         return
     for name, value in values.items():
-        console.print(f"{name:<20}{value}", markup=False)
+        console.print(f"{name:<20}{_plain(value)}".rstrip())
 
 
 @app.command
-def check(*, config: Config = None) -> None:
-    """Check the settings and load every source and verifier they name."""
+def check(*, json: Json = False, config: Config = None) -> None:
+    """Check the settings and load every source and verifier they name.
 
-    async def run() -> str:
-        async with outside(settings(config)) as tools:
-            brands = [source.name for source in tools.brand_sources]
-            people = [source.name for source in tools.people_sources]
-            return ", ".join([*brands, *people, *(v.name for v in tools.verifiers)])
+    Example: `cs config check --config cs.toml`
+    """
+    chosen = settings(config)
 
-    console.print(f"the settings are good; in use: {asyncio.run(run())}", markup=False)
+    async def run() -> Tools:
+        async with outside(chosen) as tools:
+            return tools
+
+    tools = asyncio.run(run())
+    used = {
+        "brand_sources": [source.name for source in tools.brand_sources],
+        "people_sources": [source.name for source in tools.people_sources],
+        "verifiers": [verifier.name for verifier in tools.verifiers],
+        "advice": advice(chosen, tools),
+    }
+    if json:
+        print_json(used)
+        return
+    console.print("the settings are good; in use:")
+    for name, values in used.items():
+        console.print(f"  {name:<16}{_plain(values)}")
+
+
+def advice(chosen: Settings, tools: Tools) -> list[str]:
+    """Return what the operator may want to set before searching the real world."""
+    found = []
+    people = {source.name for source in tools.people_sources}
+    if people <= {"searxng"} and chosen.searxng_url is None:
+        found.append("searxng_url is not set: there is nobody to ask for people")
+    if not tools.verifiers:
+        found.append("no verifier: no e-mail can be verified")
+    return found
+
+
+def _plain(value: Any) -> str:
+    match value:
+        case None | [] | ():
+            return "-"
+        case list() | tuple():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)

@@ -1,18 +1,22 @@
 """``cs demo``: the whole service once, in front of your eyes."""
 
 import asyncio
+import shlex
 import time
 from typing import Annotated, Any
 
 import httpx
+import msgspec
 from cyclopts import Parameter
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from cs import logs
 from cs.cli.output import console
 from cs.cli.record_view import print_record
 from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.client.api import TIMEOUT_S
 from cs.domain.brand_events import (
     BrandResolved,
     ContactsDiscovered,
@@ -22,6 +26,7 @@ from cs.domain.brand_events import (
     MailboxVerified,
     PeopleFound,
 )
+from cs.domain.naming import clean_brand
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.sandbox.world import listing, load
@@ -43,9 +48,11 @@ def demo(
     disk, four stages behind topics. It takes a few seconds and leaves nothing behind.
 
     Other brands to try: `cs sandbox list`.
+
+    Example: `cs demo Miruvane --keep` leaves it running and prints a curl line to try.
     """
     logs.configure("error", "console")
-    asyncio.run(_demo(brand, keep=keep))
+    asyncio.run(_demo(clean_brand(brand), keep=keep))
 
 
 async def _demo(brand: str, *, keep: bool) -> None:
@@ -61,18 +68,13 @@ async def _demo(brand: str, *, keep: bool) -> None:
         async with httpx.AsyncClient(
             base_url=sandbox.base_url,
             headers={"Authorization": f"Bearer {key}"},
-            timeout=130,
+            timeout=TIMEOUT_S,
+            trust_env=False,  # a proxy for the outside has no part in this
         ) as client:
             record = await _with_progress(sandbox, _search(client, brand))
             print_record(record)
-            began = time.monotonic()
-            again = await _search(client, brand)
-            ms = (time.monotonic() - began) * 1000
-        if again.get("cached"):
-            paid = "charged again" if again["charged"] else "not charged"
-            console.print(
-                f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}."
-            )
+            if record["status"] == "done":
+                await _again(client, brand)
         if keep:
             await _keep(sandbox, key, brand)
 
@@ -85,6 +87,14 @@ async def _search(client: httpx.AsyncClient, brand: str) -> dict[str, Any]:
         answer = await client.get(f"/searches/{record['id']}")
         record = answer.raise_for_status().json()
     return record
+
+
+async def _again(client: httpx.AsyncClient, brand: str) -> None:
+    began = time.monotonic()
+    again = await _search(client, brand)
+    ms = (time.monotonic() - began) * 1000
+    paid = "charged again" if again["charged"] else "not charged"
+    console.print(f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}.")
 
 
 async def _with_progress(sandbox: SandboxService, search: Any) -> dict[str, Any]:
@@ -142,12 +152,12 @@ class Progress:
         for stage in STAGES:
             if stage in self._done:
                 at, what = self._done[stage]
-                table.add_row("[green]✓[/]", stage, what, f"[dim]{at:.2f} s[/]")
+                table.add_row(Text("✓", "green"), stage, what, Text(f"{at:.2f} s", "dim"))
             elif stage == current:
                 what = self._mailboxes() if stage == STAGES[3] else "..."
-                table.add_row("[yellow]•[/]", stage, what, "")
+                table.add_row(Text("•", "yellow"), stage, what, "")
             else:
-                table.add_row(" ", f"[dim]{stage}[/]", "", "")
+                table.add_row(" ", Text(stage, "dim"), "", "")
         return table
 
     def _end(self, stage: str, what: str) -> None:
@@ -158,11 +168,15 @@ class Progress:
 
 
 async def _keep(sandbox: SandboxService, key: str, brand: str) -> None:
+    body = msgspec.json.encode({"brand": brand, "wait": True}).decode()
     console.print(
-        f"\nLeft running; Ctrl-C ends it and leaves nothing behind. Try:\n\n"
+        "\nLeft running; Ctrl-C ends it and leaves nothing behind. Try:\n\n"
         f"curl -s {sandbox.base_url}/contacts -H 'Authorization: Bearer {key}' \\\n"
-        f"  -H 'Content-Type: application/json' "
-        f'-d \'{{"brand": "{brand}", "wait": true}}\'\n',
-        soft_wrap=True,
+        f"  -H 'Content-Type: application/json' -d {shlex.quote(body)}\n"
     )
-    await sandbox.leaving.wait()
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:  # Ctrl-C is how this is meant to end
+        asked = asyncio.current_task()
+        assert asked is not None, "runs in a task"
+        asked.uncancel()

@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from cs.cli.options import Config, DataDir, Json, settings
-from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.output import console, print_json, print_table, stop, styled
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.eventlog.streams import Streams
@@ -28,6 +28,9 @@ app = App(
     "a running one sees the change within a second.",
 )
 
+#: Searches one command may give or take away.
+MOST = 1_000_000_000
+
 KeyId = Annotated[str, Parameter(help="Id of the key, key_...; see `cs keys list`.")]
 
 
@@ -39,9 +42,12 @@ class Desk(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def desk(chosen: Settings) -> AsyncIterator[Desk]:
-    """Open the data folder of *chosen*, its views brought up to date."""
-    async with opened(DataFolder(chosen.data_dir)) as data:
+async def desk(chosen: Settings, *, new: bool = False) -> AsyncIterator[Desk]:
+    """Open the data folder of *chosen*, its views brought up to date.
+
+    A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
+    """
+    async with opened(DataFolder(chosen.data_dir, make=new)) as data:
         runner = ViewRunner(data.log, data.views, data.keys)
         await runner.catch_up()
         reading = Reading(data.log, data.views, runner, data.keys)
@@ -57,25 +63,35 @@ def create(
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
-    """Create a key and show its secret, this once: only a hash of it is kept."""
+    """Create a key and show its secret, this once: only a hash of it is kept.
+
+    Makes the data folder if there is none yet, so it works before the first `cs serve`.
+
+    Example: `cs keys create --label "Sales, Berlin" --quota 500`
+    """
     if len(label) > 200:
-        stop("a label has at most 200 characters")
+        stop("--label: at most 200 characters", 2)
+    if not 0 <= quota <= MOST:
+        stop(f"--quota: a whole number from 0 to {MOST}, not {quota}", 2)
 
     async def run() -> NewSecret:
-        async with desk(settings(config, data_dir=data_dir)) as at:
+        async with desk(settings(config, data_dir=data_dir), new=True) as at:
             return await at.operator.create_key(label, quota)
 
     new = asyncio.run(run())
     if json:
         print_json({"id": new.id, "key": new.key, "label": label, "quota": quota})
     else:
-        console.print(f"{new.id}  {label}  quota {quota}\n[bold]{new.key}[/]")
-        console.print("[dim]Keep it now: it is not shown again.[/]")
+        console.print(f"{new.id}  {label}  quota {quota}")
+        _show_secret(new)
 
 
 @app.command(name="list")
 def list_keys(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
-    """List every key with its quota and use; never a secret."""
+    """List every key with its quota and use; never a secret.
+
+    Example: `cs keys list --json`, one line a key.
+    """
 
     async def run() -> list[tuple[str, UsageRow]]:
         async with desk(settings(config, data_dir=data_dir)) as at:
@@ -86,15 +102,18 @@ def list_keys(*, json: Json = False, data_dir: DataDir = None, config: Config = 
         for key_id, row in rows:
             print_json(_shown(key_id, row))
         return
-    columns = ("Id", "Label", "Ends in", "Quota", "Used", "Running", "Issued", "")
-    print_table(columns, [_cells(key_id, row) for key_id, row in rows])
+    columns = ("Id", "Label", "Ends in", "Used", "Running", "Issued")
+    print_table(columns, [_cells(key_id, row) for key_id, row in rows], folds=["Label"])
 
 
 @app.command
 def show(
     key_id: KeyId, /, *, json: Json = False, data_dir: DataDir = None, config: Config = None
 ) -> None:
-    """Show one key: quota, used, searches running."""
+    """Show one key: quota, used, searches running.
+
+    Example: `cs keys show key_ma7677g7zxmrnqf8`
+    """
 
     async def run() -> UsageRow | None:
         async with desk(settings(config, data_dir=data_dir)) as at:
@@ -114,7 +133,10 @@ def show(
 def rotate(
     key_id: KeyId, /, *, json: Json = False, data_dir: DataDir = None, config: Config = None
 ) -> None:
-    """Give a key a new secret; the old one stops working, quota and history stay."""
+    """Give a key a new secret; the old one stops working, quota and history stay.
+
+    Example: `cs keys rotate key_ma7677g7zxmrnqf8`
+    """
 
     async def run() -> NewSecret:
         async with desk(settings(config, data_dir=data_dir)) as at:
@@ -124,15 +146,18 @@ def rotate(
     if json:
         print_json({"id": new.id, "key": new.key})
     else:
-        console.print(f"{new.id}\n[bold]{new.key}[/]")
-        console.print("[dim]Keep it now: it is not shown again.[/]")
+        console.print(new.id)
+        _show_secret(new)
 
 
 @app.command
 def revoke(
     key_id: KeyId, /, *, json: Json = False, data_dir: DataDir = None, config: Config = None
 ) -> None:
-    """Revoke a key for good. Its running searches still end and are settled."""
+    """Revoke a key for good. Its running searches still end and are settled.
+
+    Example: `cs keys revoke key_ma7677g7zxmrnqf8`
+    """
 
     async def run() -> bool:
         async with desk(settings(config, data_dir=data_dir)) as at:
@@ -155,7 +180,12 @@ def grant(
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
-    """Add to a key's quota; it counts at once."""
+    """Add to a key's quota, or take away from it; it counts at once.
+
+    Example: `cs keys grant key_ma7677g7zxmrnqf8 100`
+    """
+    if not -MOST <= units <= MOST:
+        stop(f"UNITS: a whole number from -{MOST} to {MOST}, not {units}", 2)
 
     async def run() -> tuple[int, int]:
         async with desk(settings(config, data_dir=data_dir)) as at:
@@ -167,6 +197,10 @@ def grant(
         print_json({"id": key_id, "quota": quota, "used": used, "remaining": quota - used})
     else:
         console.print(f"{key_id} may now make {quota} searches, {used} are used")
+
+
+def _show_secret(new: NewSecret) -> None:
+    console.print(styled("[bold]{}[/]\n[dim]Keep it now: it is not shown again.[/]", new.key))
 
 
 def _shown(key_id: str, row: UsageRow) -> dict[str, Any]:
@@ -184,7 +218,7 @@ def _shown(key_id: str, row: UsageRow) -> dict[str, Any]:
     }
 
 
-def _cells(key_id: str, row: UsageRow) -> list[str]:
-    numbers = [str(number) for number in (row.quota, row.used, row.reserved)]
-    state = "revoked" if row.revoked else ""
-    return [key_id, row.label, row.last4, *numbers, instant(row.issued_at), state]
+def _cells(key_id: str, row: UsageRow) -> tuple[str, ...]:
+    used = "revoked" if row.revoked else f"{row.used} of {row.quota}"
+    day = instant(row.issued_at)[:10]
+    return (key_id, row.label, row.last4, used, str(row.reserved), day)

@@ -70,7 +70,7 @@ async def prove_world(
 
 
 def _client(sandbox: SandboxService) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=sandbox.base_url, timeout=100)
+    return httpx.AsyncClient(base_url=sandbox.base_url, timeout=100, trust_env=False)
 
 
 async def _prove(

@@ -3,8 +3,9 @@
 from typing import Any
 
 from rich.table import Column, Table
+from rich.text import Text
 
-from cs.cli.output import console
+from cs.cli.output import console, styled
 
 #: Columns of a terminal from which on there is room for where somebody is.
 WIDE = 100
@@ -29,41 +30,43 @@ ADVICE = {
 
 def print_record(record: dict[str, Any]) -> None:
     """Print what is known of the brand, then the people, verified ones first."""
-    console.print(f"[bold]{record['brand']}[/]  {_status(record)}", highlight=False)
+    console.print(styled("[bold]{}[/]", record["brand"]), _status(record), sep="  ")
     for field, label in _BRAND:
         if record.get(field):
             console.print(f"  {label:<15}{record[field]}")
     contacts = record.get("contacts", [])
     if contacts:
-        console.print(_people(contacts))
+        console.print(_people(contacts), soft_wrap=False)
     usage = record["usage"]
-    console.print(
-        f"[dim]{record['id']}  used {usage['used']} of {usage['quota']} searches, "
-        f"{usage['remaining']} left[/]"
-    )
+    line = "[dim]{}  used {} of {} searches, {} left[/]"
+    amounts = (usage["used"], usage["quota"], usage["remaining"])
+    console.print(styled(line, record["id"], *amounts))
 
 
-def _status(record: dict[str, Any]) -> str:
+def _status(record: dict[str, Any]) -> Text:
     if record["status"] == "running":
-        return f"[yellow]running[/], ask again: cs get {record['id']}"
+        return styled("[yellow]running[/], ask again: cs get {}", record["id"])
     how = "from reuse" if record["cached"] else "searched live"
     paid = "1 search charged" if record["charged"] else "not charged"
     if record["status"] == "failed":
-        return f"[red]{record['reason']}[/]: {ADVICE[record['reason']]} ({how}, {paid})"
-    return f"[green]done[/] ({how}, {paid})"
+        reason = record["reason"]
+        advice = ADVICE.get(reason, "try again in a few minutes")
+        return styled("[red]{}[/]: {} ({}, {})", reason, advice, how, paid)
+    return styled("[green]done[/] ({}, {})", how, paid)
 
 
 def _people(contacts: list[dict[str, Any]]) -> Table:
+    # Addresses are there to be copied: other columns fold, this one does not.
     table = Table("Name", "Title", Column("E-mail", no_wrap=True, min_width=_widest(contacts)))
     if console.width >= WIDE:
         table.add_column("Where")
     for contact in contacts:
         verified = contact.get("email_status") == "verified"
         cells = [
-            contact.get("full_name") or "",
-            contact.get("title") or "",
-            f"[green]{contact['email']}[/]" if verified else "[dim]not found[/]",
-            contact.get("location") or "",
+            Text(contact.get("full_name") or ""),
+            Text(contact.get("title") or ""),
+            Text(contact["email"], "green") if verified else Text("not found", "dim"),
+            Text(contact.get("location") or ""),
         ]
         table.add_row(*cells[: len(table.columns)])
     return table

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
+from rich.text import Text
 
 from cs import logs
 from cs.cli.options import Json
-from cs.cli.output import console, errors, print_json, print_table
+from cs.cli.output import console, errors, print_json, print_table, styled
 from cs.cli.proof import Proved, prove_world
 from cs.sandbox.world import Listed, listing, load
 
@@ -22,7 +23,10 @@ World = Annotated[Path | None, Parameter(help="A world file; the bundled one if 
 
 @app.command(name="list")
 def list_world(world: World = None, /, *, json: Json = False) -> None:
-    """List what can be searched in a world and how each search is meant to end."""
+    """List what can be searched in a world and how each search is meant to end.
+
+    Example: `cs sandbox list --json`, one line a search.
+    """
     rows = listing(load(world))
     if json:
         for row in rows:
@@ -34,12 +38,16 @@ def list_world(world: World = None, /, *, json: Json = False) -> None:
             (r.brand or "", r.domain or "", r.outcome, str(r.verified), " ".join(r.tags))
             for r in rows
         ],
+        folds=["Brand", "Tags"],
     )
 
 
 @app.command
 def check(world: Annotated[Path, Parameter(help="The world file.")], /) -> None:
-    """Check a world file; say where it is wrong and what is allowed."""
+    """Check a world file; say where it is wrong and what is allowed.
+
+    Example: `cs sandbox check my-world.json`
+    """
     console.print(f"{world} is good: {len(listing(load(world)))} things to search")
 
 
@@ -49,6 +57,8 @@ def prove(world: World = None, /, *, json: Json = False) -> None:
 
     Takes about two minutes with the bundled world: one search is meant to time out.
     Exit code 1 if anything ended otherwise.
+
+    Example: `cs sandbox prove my-world.json --json`, one line a search.
     """
     logs.configure("error", "console")
     proved = asyncio.run(prove_world(load(world), _tell))
@@ -59,6 +69,7 @@ def prove(world: World = None, /, *, json: Json = False) -> None:
         print_table(
             ("Asked", "Intended", "Ended", "Verified", "Seconds", ""),
             [_cells(row) for row in proved],
+            folds=["Asked"],
         )
     wrong = sum(not row.right for row in proved)
     errors.print(f"{len(proved) - wrong} of {len(proved)} ended as the world intends")
@@ -67,7 +78,8 @@ def prove(world: World = None, /, *, json: Json = False) -> None:
 
 
 def _tell(done: int, of: int, row: Proved) -> None:
-    errors.print(f"[dim]{done}/{of} {row.asked}: {row.ended} in {row.seconds:.1f} s[/]")
+    line = f"{done}/{of} {row.asked}: {row.ended} in {row.seconds:.1f} s"
+    errors.print(styled("[dim]{}[/]", line))
 
 
 def _shown(row: Listed) -> dict[str, Any]:
@@ -80,12 +92,12 @@ def _shown(row: Listed) -> dict[str, Any]:
     }
 
 
-def _cells(row: Proved) -> tuple[str, ...]:
+def _cells(row: Proved) -> tuple[str | Text, ...]:
     return (
         row.asked,
         row.intended,
         row.ended,
         f"{len(row.verified)} of {len(row.expected)}",
         f"{row.seconds:.1f}",
-        "[green]✓[/]" if row.right else f"[red]✗[/] {' '.join(row.differs)}",
+        styled("[green]✓[/]") if row.right else styled("[red]✗[/] {}", " ".join(row.differs)),
     )

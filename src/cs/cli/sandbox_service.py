@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -12,41 +12,55 @@ from cs import settings
 from cs.clock import SystemClock
 from cs.operator import Operator
 from cs.sandbox.shapes import World
-from cs.serving import listen, serving
-from cs.wiring import RunningService, Tools, embedded, outside, sandboxed
+from cs.serving import CannotListen, address, listen, on_signal, serving
+from cs.settings import Settings
+from cs.wiring import RunningService, embedded, outside, sandboxed
 
 
 class SandboxService(msgspec.Struct, frozen=True):
     base_url: str  # with /v1
     service: RunningService
     operator: Operator
-    leaving: asyncio.Event  # set by Ctrl-C and SIGTERM
 
 
 @asynccontextmanager
-async def sandbox_service(
-    world: World, *, port: int = 0, around: Callable[[Tools], Tools] = lambda tools: tools
-) -> AsyncIterator[SandboxService]:
-    """Serve *world* from a folder that is gone afterwards; *around* may watch its tools.
+async def sandbox_service(world: World, *, port: int = 0) -> AsyncIterator[SandboxService]:
+    """Serve *world* from a folder that is gone afterwards.
+
+    SIGTERM and SIGINT cancel the calling task.
 
     Settings come from their defaults alone: nothing here may reach the real outside.
     """
+    caller = asyncio.current_task()
+    assert caller is not None, "runs in a task"
     async with AsyncExitStack() as stack:
+        stack.enter_context(on_signal(caller.cancel))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cs-")))
         chosen = settings.load(environment={}, given={"data_dir": folder / "data"})
         api_socket = stack.enter_context(listen(chosen.host, port))
-        chosen = await stack.enter_async_context(
-            sandboxed(chosen, world, folder / "certificates")
-        )
+        chosen = await enter_world(stack, chosen, world, folder / "certificates")
         tools = await stack.enter_async_context(outside(chosen))
-        service = await stack.enter_async_context(embedded(chosen, around(tools), "sandbox"))
-        leaving = await stack.enter_async_context(
+        service = await stack.enter_async_context(embedded(chosen, tools, "sandbox"))
+        await stack.enter_async_context(
             serving([(service.app, api_socket)], service.api.draining)
         )
-        host, bound = api_socket.getsockname()[:2]
         yield SandboxService(
-            f"http://{host}:{bound}/v1",
-            service,
-            Operator(service.streams, SystemClock()),
-            leaving,
+            f"{address(api_socket)}/v1", service, Operator(service.streams, SystemClock())
         )
+
+
+async def enter_world(
+    stack: AsyncExitStack, chosen: Settings, world: World, folder: Path
+) -> Settings:
+    """Start *world* for as long as *stack* lasts; return *chosen* pointed at it.
+
+    Raises:
+        CannotListen: This machine lacks the loopback addresses that it needs.
+    """
+    try:
+        return await stack.enter_async_context(sandboxed(chosen, world, folder))
+    except OSError as error:
+        raise CannotListen(
+            f"the sandbox world cannot start: {error}; "
+            "it needs the addresses 127.x.y.z of this machine (docs/sandbox.md)"
+        ) from error

@@ -7,15 +7,21 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from structlog import get_logger
 
 from cs import logs
 from cs.admin.app import build as admin_app
+from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings
-from cs.cli.output import errors
+from cs.cli.output import errors, stop
+from cs.cli.sandbox_service import enter_world
+from cs.eventlog.port import LogUnavailable
 from cs.sandbox.world import load
-from cs.serving import listen, serving
+from cs.serving import address, listen, on_signal, serving
 from cs.settings import Settings
-from cs.wiring import embedded, outside, sandboxed
+from cs.wiring import embedded, outside
+
+log = get_logger()
 
 
 def serve(
@@ -40,43 +46,59 @@ def serve(
     up, everything else is real. `cs sandbox list` shows what can be searched there.
 
     It needs a key to be called: `cs keys create --data-dir DIR`.
-    SIGTERM and Ctrl-C answer the held calls and end it.
+    SIGTERM and Ctrl-C answer the held calls and end it, with exit code 0.
+
+    Example: `cs serve --sandbox --data-dir /tmp/cs-try`
     """
+    if world is not None and not sandbox:
+        stop("a world file goes with --sandbox; without it the service asks the real world", 2)
     chosen = settings(config, host=host, port=port, admin_port=admin_port, data_dir=data_dir)
     logs.configure(chosen.log_level, chosen.log_format)
-    if world is not None and not sandbox:
-        raise SystemExit("cs serve: a world file goes with --sandbox")
-    asyncio.run(run(chosen, sandbox=sandbox, world=world))
+    try:
+        asyncio.run(run(chosen, sandbox=sandbox, world=world))
+    except Exception as error:
+        cause = next(leaves(error))
+        if isinstance(cause, TOLD + USAGE) and not isinstance(cause, LogUnavailable):
+            raise
+        log.critical("service_failed", exc_info=error)
+        stop(
+            f"the service on {chosen.data_dir} has ended, {type(cause).__name__}: {cause}; "
+            "running searches go on at the next start"
+        )
 
 
 async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
-    """Serve until SIGTERM or SIGINT."""
+    """Serve until SIGTERM or SIGINT; while it starts they cancel it."""
+    starting = asyncio.current_task()
+    assert starting is not None, "runs in a task"
     async with AsyncExitStack() as stack:
+        stack.enter_context(on_signal(starting.cancel))
         api_socket = stack.enter_context(listen(chosen.host, chosen.port))
         admin_socket = stack.enter_context(
-            listen(chosen.admin_host, chosen.admin_port, option="--admin-port")
+            listen(chosen.admin_host, chosen.admin_port, what="admin_port")
         )
         if sandbox:
             certificates = stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="cs-sandbox-")
             )
-            chosen = await stack.enter_async_context(
-                sandboxed(chosen, load(world), Path(certificates))
-            )
+            chosen = await enter_world(stack, chosen, load(world), Path(certificates))
         tools = await stack.enter_async_context(outside(chosen))
         service = await stack.enter_async_context(
             embedded(chosen, tools, "sandbox" if sandbox else "live")
         )
-        leaving = await stack.enter_async_context(
+        await stack.enter_async_context(
             serving(
                 [(service.app, api_socket), (admin_app(service.health), admin_socket)],
                 service.api.draining,
             )
         )
-        base = "http://{}:{}".format(*api_socket.getsockname()[:2])
-        admin = "http://{}:{}".format(*admin_socket.getsockname()[:2])
-        errors.print(f"serving {base}/v1, health at {admin}/readyz, data in {chosen.data_dir}")
-        await leaving.wait()
+        leaving = asyncio.Event()
+        with on_signal(leaving.set):
+            errors.print(
+                f"serving {address(api_socket)}/v1, health at {address(admin_socket)}/readyz, "
+                f"data in {chosen.data_dir}"
+            )
+            await leaving.wait()
         errors.print(
             "leaving: held calls are answered, running searches go on at the next start"
         )

@@ -5,14 +5,14 @@ prints one JSON line an item with ``--json``, in the order of the items.
 """
 
 import asyncio
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Self
 
 import msgspec
 from cyclopts import Parameter
 
+from cs.cli.input_lines import Items, json_line
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, stop
 from cs.domain.contact import Query
@@ -24,10 +24,6 @@ from cs.sources.brand.directory import BundledDirectory
 from cs.verifiers.port import DomainCheck, Verifier
 from cs.wiring import outside
 
-T = TypeVar("T")
-
-#: One line of input.
-LINE_BYTES = 64 * 1024
 #: Mail domains open at once.
 OPEN_DOMAINS = 50
 
@@ -47,7 +43,10 @@ class AskedAddress(msgspec.Struct):
 
 
 def resolve(
-    brand: Annotated[str | None, Parameter(help="Brand; - reads JSON lines.")] = None,
+    brand: Annotated[
+        str | None,
+        Parameter(allow_leading_hyphen=True, help="Brand; - reads JSON lines."),
+    ] = None,
     /,
     *,
     domain: Annotated[str | None, Parameter(help="Web site, alone or with the brand.")] = None,
@@ -61,64 +60,87 @@ def resolve(
 
     Input lines: {"id": 1, "query": {"brand": "Acme", "domain": "acme.example"}}; one of the
     two is enough. The status is matched, no_match or ambiguous.
+
+    A bad line is told on standard error with its number, the others are read all the same,
+    and the exit code is 1 at the end.
+
+    Example: `cs resolve Nike --offline`, or `cs resolve - --json < brands.jsonl`
     """
     if brand is None and domain is None:
-        stop("name a brand, a --domain or both, or read JSON lines with -")
-    asked = (
-        (Asked(line.id, line.query.brand, line.query.domain) for line in _lines(AskedBrand))
-        if brand == "-"
-        else iter([Asked("1", brand, domain)])
+        stop("name a brand, a --domain or both, or read JSON lines with -", 2)
+    items = Items(
+        brand,
+        Asked("1", brand, domain),
+        _read_query,
+        form='{"id": 1, "query": {"brand": "Acme"}}',
+        json=json,
     )
 
     def tell(row: Row) -> None:
-        if json:
+        if row.error:
+            items.refuse(row.error, msgspec.to_builtins(row))
+        elif json:
             print_json(row)
-        elif row.error:
-            console.print(f"{row.status}: {row.error}", markup=False)
         else:
             facts = (row.domain, row.linkedin, row.parent, row.instagram, row.tiktok)
-            console.print(row.status, *filter(None, facts), markup=False)
-
-    if offline:
-        for row in resolve_offline(asked, [BundledDirectory()]):
-            tell(row)
-        return
+            console.print(row.status, *filter(None, facts))
 
     async def run() -> None:
         async with outside(settings(config)) as tools:
             resolving = Resolving(tools.brand_sources)
-            for line in asked:
-                tell(await resolve_line(line, resolving))
+            for asked in items:
+                tell(await resolve_line(asked, resolving))
 
-    asyncio.run(run())
+    if offline:
+        for row in resolve_offline(items, [BundledDirectory()]):
+            tell(row)
+    else:
+        asyncio.run(run())
+    items.end()
 
 
 def classify(
-    headline: Annotated[str, Parameter(help="A headline; - reads JSON lines.")],
+    headline: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="A headline; - reads JSON lines.")
+    ],
     /,
     *,
     json: Json = False,
 ) -> None:
     """Read a headline: role family, level, whether it is one we look for, title, employer.
 
-    Input lines: {"id": 1, "headline": "Head of Social at Acme"}.
+    Input lines: {"id": 1, "headline": "Head of Social at Acme"}. Bad lines as in
+    `cs resolve`.
+
+    Example: `cs classify "Head of Social at Acme" --json`
     """
-    asked = _lines(AskedHeadline) if headline == "-" else iter([AskedHeadline(headline, "1")])
-    for line in asked:
-        role = role_of(line.headline)
+    items = Items(
+        headline,
+        AskedHeadline(headline, "1"),
+        json_line(AskedHeadline),
+        form='{"id": 1, "headline": "Head of Social at Acme"}',
+        json=json,
+    )
+    for asked in items:
+        role = role_of(asked.headline)
         if json:
-            print_json({"id": line.id, **msgspec.to_builtins(role)})
+            print_json({"id": asked.id, **msgspec.to_builtins(role)})
         else:
             kept = "eligible" if role.eligible else "not eligible"
             console.print(
                 f"{role.family}, {role.level}, {kept}: {role.title or '-'} "
-                f"at {role.company or '-'}",
-                markup=False,
+                f"at {role.company or '-'}"
             )
+    items.end()
 
 
 def verify(
-    address: Annotated[str, Parameter(help="An address; - reads one a line, or JSON lines.")],
+    address: Annotated[
+        str,
+        Parameter(
+            allow_leading_hyphen=True, help="An address; - reads one a line, or JSON lines."
+        ),
+    ],
     /,
     *,
     json: Json = False,
@@ -126,32 +148,49 @@ def verify(
 ) -> None:
     """Find out whether mailboxes exist, by talking to their mail servers; nothing is sent.
 
+    Input lines: jo@acme.example, or {"address": "jo@acme.example"}. Bad lines as in
+    `cs resolve`.
+
     Verdicts: deliverable, undeliverable, catch_all, mailbox_full, unknown.
     Settings: dns, smtp_port, smtp_helo, smtp_mail_from, allow_networks.
+
+    Example: `cs verify jo@acme.example --json`
     """
-    asked = _addresses() if address == "-" else iter([address])
+    items = Items(
+        address,
+        address.strip(),
+        _read_address,
+        form='jo@acme.example or {"address": "jo@acme.example"}',
+        json=json,
+    )
 
     async def run() -> None:
         async with outside(settings(config)) as tools, Domains(tools.verifiers) as domains:
-            for each in asked:
-                evidence = await domains.check(each.strip())
-                last = evidence[-1]
-                if json:
-                    print_json(
-                        {
-                            "address": each.strip(),
-                            "verdict": last.verdict,
-                            "reason": last.reason,
-                            "evidence": evidence,
-                        }
-                    )
-                else:
-                    console.print(
-                        f"{each.strip()}  {last.verdict}  {last.reason}  {last.mx or ''}",
-                        markup=False,
-                    )
+            for asked in items:
+                _tell(asked, await domains.check(asked), json=json)
 
     asyncio.run(run())
+    items.end()
+
+
+def _tell(address: str, evidence: Sequence[Evidence], *, json: bool) -> None:
+    last = evidence[-1]
+    if json:
+        found = {"address": address, "verdict": last.verdict, "reason": last.reason}
+        print_json({**found, "evidence": evidence})
+    else:
+        console.print(address, last.verdict, last.reason, last.mx or "", sep="  ")
+
+
+def _read_query(line: bytes) -> Asked:
+    asked = msgspec.json.decode(line, type=AskedBrand)
+    return Asked(asked.id, asked.query.brand, asked.query.domain)
+
+
+def _read_address(line: bytes) -> str:
+    if line.lstrip().startswith(b"{"):
+        return msgspec.json.decode(line, type=AskedAddress).address.strip()
+    return line.decode().strip()
 
 
 class Domains:
@@ -182,31 +221,3 @@ class Domains:
                 for v in self._verifiers
             ]
         return await ask(self._open[domain], address)
-
-
-def _addresses() -> Iterator[str]:
-    for line in _raw_lines():
-        if line.lstrip().startswith(b"{"):
-            yield _decoded(line, AskedAddress).address
-        else:
-            yield line.decode(errors="replace").strip()
-
-
-def _lines(shape: type[T]) -> Iterator[T]:
-    for line in _raw_lines():
-        yield _decoded(line, shape)
-
-
-def _raw_lines() -> Iterator[bytes]:
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        if len(line) > LINE_BYTES:
-            stop(f"line {number} is longer than {LINE_BYTES // 1024} KiB")
-        if line.strip():
-            yield line
-
-
-def _decoded(line: bytes, shape: type[T]) -> T:
-    try:
-        return msgspec.json.decode(line, type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        stop(f"this line is not what is asked for ({error}): {line[:80].decode('latin-1')}")

@@ -8,7 +8,12 @@ from cs.cli.output import console, print_json
 
 
 def pause(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
-    """Refuse new searches with 503 `api_disabled`; reading and running searches go on."""
+    """Refuse new searches with 503 `api_disabled`; reading and running searches go on.
+
+    Works beside a running service, which sees it within a second.
+
+    Example: `cs pause --data-dir /var/lib/cs`
+    """
 
     async def run() -> bool:
         async with desk(settings(config, data_dir=data_dir)) as at:
@@ -18,7 +23,10 @@ def pause(*, json: Json = False, data_dir: DataDir = None, config: Config = None
 
 
 def resume(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
-    """Take new searches again."""
+    """Take new searches again, after `cs pause`.
+
+    Example: `cs resume --data-dir /var/lib/cs`
+    """
 
     async def run() -> bool:
         async with desk(settings(config, data_dir=data_dir)) as at:

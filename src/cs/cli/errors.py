@@ -1,0 +1,54 @@
+"""Which errors a user can mend, and how they are told: one sentence, no traceback."""
+
+from collections.abc import Iterator
+
+from cyclopts import CoercionError, CycloptsError, UnusedCliTokensError
+
+from cs.data_folder import DataFolderError
+from cs.domain.naming import Unacceptable
+from cs.domain.refusal import Refusal
+from cs.eventlog.port import LogUnavailable
+from cs.sandbox.world import WorldError
+from cs.serving import CannotListen
+from cs.settings import BadSettings, Settings, allowed
+
+#: What a user can do something about.
+TOLD = (
+    CannotListen,
+    DataFolderError,
+    LogUnavailable,
+    Refusal,
+    Unacceptable,
+    WorldError,
+)
+#: What stands wrongly on the command line or in the settings.
+USAGE = (BadSettings, CycloptsError)
+
+
+#: What every option that is no setting and can be written wrongly takes.
+NUMBER = "a whole number"
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors inside nested groups of them."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        yield error
+
+
+def sentence(error: BaseException) -> str:
+    """Return what to tell of *error*."""
+    match error:
+        case CoercionError(token=token, argument=argument) if token and argument:
+            setting = argument.name.lstrip("-").replace("-", "_")
+            known = setting in Settings.__struct_fields__
+            right = allowed(setting) if known else NUMBER
+            return f"{argument.name}: {right}, not {token.value!r}"
+        case UnusedCliTokensError(unused_tokens=unused) if unused:
+            return f"one thing too many: {unused[0]!r}; --help shows what is allowed"
+        case CycloptsError():
+            return str(error)[:1].lower() + str(error)[1:].strip()
+        case _:
+            return str(error)

@@ -1,0 +1,57 @@
+"""The command as users run it: here, or in a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [msgspec.json.decode(line) for line in self.out.splitlines()]
+
+    def told(self, code: int = 1) -> str:
+        """Return the one sentence that a user who erred is told."""
+        assert self.code == code, self
+        assert self.err.startswith("cs: "), self.err
+        assert self.err.count("\n") == 1, self.err
+        return self.err.removeprefix("cs: ").strip()
+
+
+#: Runs a command in this process.
+Here = Callable[..., Ran]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return this process's environment without settings of a service, and *more*."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("CS_", "PYTHON"))}
+    return kept | more
+
+
+def started(*arguments: str, **more: str) -> subprocess.Popen[str]:
+    """Start the command with its three streams open to us."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "cs", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(**more),
+    )
+
+
+def ran(*arguments: str, stdin: str = "", **more: str) -> Ran:
+    """Run the command in a process of its own to its end."""
+    with started(*arguments, **more) as process:
+        out, err = process.communicate(stdin, timeout=60)
+        return Ran(process.returncode, out, err)

@@ -1,0 +1,41 @@
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from cli.command import Here, Ran
+from cs.cli.app import main
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
+    """Run a command in this process; nothing of the environment is a setting."""
+    for name in ("CS_CONFIG", "CS_URL", "CS_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*words: str, stdin: bytes = b"") -> Ran:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code: int | str | None = 0
+        try:
+            main(words)
+        except SystemExit as end:
+            code = end.code
+        printed = capsys.readouterr()
+        assert isinstance(code, int), printed
+        return Ran(code, printed.out, printed.err)
+
+    yield run
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, here: Here) -> Path:
+    """A data folder with one key, labelled first."""
+    folder = tmp_path / "data"
+    assert (
+        here("keys", "create", "--label=first", "--quota=7", f"--data-dir={folder}").code == 0
+    )
+    return folder

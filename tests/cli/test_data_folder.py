@@ -1,0 +1,152 @@
+"""Data folders that cannot be used, and what is told of them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+from cs.data_folder import DataFolder, DataFolderError
+
+
+def keys_in(here: Here, folder: Path) -> list[str]:
+    return [row["label"] for row in here("keys", "list", "--json", f"--data-dir={folder}").rows]
+
+
+def told_of(here: Here, folder: Path) -> str:
+    return here("keys", "list", f"--data-dir={folder}").told()
+
+
+def harm(file: Path, damage: str) -> None:
+    """Spoil *file* as disks and people do."""
+    content = file.read_bytes()
+    match damage:
+        case "begin":
+            file.write_bytes(b"no database at all")
+        case "middle":
+            file.write_bytes(content[:4096] + bytes(255 - b for b in content[4096:]))
+        case "end":
+            file.write_bytes(content[:6000])
+        case _:
+            file.unlink()
+    for rest in file.parent.glob(f"{file.name}-*"):
+        rest.unlink()
+
+
+def test_the_folder_and_its_secrets_are_its_owners_alone(folder: Path) -> None:
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
+
+    assert modes["data"] == 0o700
+    assert modes["master.key"] == modes["keys.db"] == 0o600
+
+
+@pytest.mark.parametrize("command", [["keys", "list"], ["brands", "list"], ["pause"]])
+def test_a_mistyped_folder_is_told_and_not_made(
+    tmp_path: Path, here: Here, command: list[str]
+) -> None:
+    folder = tmp_path / "mistyped"
+
+    assert f"there is no data in {folder}" in here(*command, f"--data-dir={folder}").told()
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, here: Here) -> None:
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "data"
+
+    told = here("keys", "create", f"--data-dir={folder}").told()
+
+    assert told.startswith(f"the data folder {folder} cannot be made: Not a directory")
+    assert told.endswith("name another with --data-dir")
+
+
+def test_a_folder_without_the_right_to_write_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system is asked, since the rights of a test's own user may know no limits."""
+    asked = []
+
+    def access(path: Path, mode: int) -> bool:
+        asked.append((path, mode))
+        return mode == 0
+
+    monkeypatch.setattr("os.access", access)
+
+    with pytest.raises(DataFolderError, match="cannot be written; give this user the right"):
+        DataFolder(tmp_path)
+    assert {path for path, _ in asked} == {tmp_path}
+
+
+@pytest.mark.parametrize("file", ["log.db", "keys.db"])
+@pytest.mark.parametrize("damage", ["begin", "middle", "end"])
+def test_damaged_data_is_told(folder: Path, here: Here, file: str, damage: str) -> None:
+    harm(folder / file, damage)
+
+    told = told_of(here, folder)
+
+    assert told.startswith(f"the data in {folder} cannot be used: ")
+    assert "bring it back from a backup" in told
+
+
+@pytest.mark.parametrize("damage", ["begin", "middle", "end", "gone"])
+def test_damaged_views_are_made_anew(folder: Path, here: Here, damage: str) -> None:
+    harm(folder / "views.db", damage)
+
+    assert keys_in(here, folder) == ["first"]
+    assert keys_in(here, folder) == ["first"]
+
+
+@pytest.mark.parametrize("file", ["master.key", "keys.db"])
+def test_a_lost_file_is_told_and_not_made_anew(folder: Path, here: Here, file: str) -> None:
+    (folder / file).unlink()
+
+    assert f"{folder / file} is missing beside the other data" in told_of(here, folder)
+    assert not (folder / file).exists()
+
+
+def test_a_lost_log_is_not_begun_anew(folder: Path, here: Here) -> None:
+    (folder / "log.db").unlink()
+
+    told = here("keys", "create", f"--data-dir={folder}").told()
+
+    assert f"{folder / 'log.db'} is missing beside the other data" in told
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"k" * 32, "was made with another master key"),
+        (b"short", "holds 5 bytes, not a 32-byte key"),
+    ],
+)
+def test_a_wrong_master_key_is_told(
+    folder: Path, here: Here, content: bytes, told: str
+) -> None:
+    (folder / "master.key").write_bytes(content)
+
+    assert told in told_of(here, folder)
+
+
+@pytest.mark.parametrize("file", ["master.key", "keys.db", "log.db", "views.db"])
+def test_a_folder_in_the_place_of_a_file_is_told(folder: Path, here: Here, file: str) -> None:
+    (folder / file).unlink()
+    (folder / file).mkdir()
+
+    assert str(folder) in told_of(here, folder)
+
+
+def test_one_service_holds_a_folder(folder: Path) -> None:
+    with (
+        DataFolder(folder).held(),
+        pytest.raises(DataFolderError, match=r"another service .* runs on"),
+        DataFolder(folder).held(),
+    ):
+        pass
+    with DataFolder(folder).held():
+        pass
+
+
+def test_a_copied_folder_is_the_same_data(folder: Path, tmp_path: Path, here: Here) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
+
+    assert keys_in(here, tmp_path / "copy") == ["first"]

@@ -1,0 +1,101 @@
+"""`cs demo`: the first thing a stranger runs."""
+
+import re
+import shlex
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cli.command import ran, started
+from cs.sandbox.world import listing, load
+
+pytestmark = pytest.mark.slow
+
+
+def free_again(url: str) -> bool:
+    host, _, port = url.removeprefix("http://").partition("/")[0].partition(":")
+    with socket.socket() as probe:
+        return probe.connect_ex((host, int(port))) != 0
+
+
+@pytest.mark.parametrize("brand", ["Veltrana", "Marrowby"])
+def test_people_and_their_whole_addresses_are_shown_at_eighty_columns(
+    tmp_path: Path, brand: str
+) -> None:
+    people = next(row.people for row in listing(load()) if row.brand == brand)
+
+    shown = ran("demo", brand, COLUMNS="80", TMPDIR=str(tmp_path))
+
+    assert shown.code == 0, shown
+    assert shown.err == ""
+    assert len(people) > 1
+    for person in people:
+        assert f" {person.address} " in shown.out
+    assert "answered from reuse" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_search_is_shown_with_advice(tmp_path: Path) -> None:
+    shown = ran("demo", "[/x]", TMPDIR=str(tmp_path))
+
+    assert "[/x]  no_linkedin: the company could not be pinned down" in shown.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_brand_that_no_search_can_have_is_told() -> None:
+    assert ran("demo", "a").told().startswith("brand must have at least 2 characters")
+
+
+def test_a_proxy_in_the_environment_has_no_part_in_it() -> None:
+    proxy = "http://127.0.0.1:1"
+
+    assert ran("demo", HTTP_PROXY=proxy, http_proxy=proxy, ALL_PROXY=proxy).code == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_kept_running_it_answers_the_printed_line_until_told_to_end(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with started("demo", "--keep", TMPDIR=str(tmp_path)) as process:
+        assert process.stdout is not None
+        shown = ""
+        for line in process.stdout:
+            shown += line
+            if line.startswith("  -H 'Content-Type"):
+                break
+        command = shown[shown.index("curl ") :]
+
+        answer = subprocess.run(command, shell=True, capture_output=True, check=True)
+        process.send_signal(number)
+
+        assert process.wait(timeout=5) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert msgspec.json.decode(answer.stdout)["status"] == "done"
+    assert free_again(shlex.split(command)[2])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("command", [["demo", "Zephrine"], ["sandbox", "prove"]])
+def test_it_can_be_ended_in_the_middle(
+    tmp_path: Path, number: signal.Signals, command: list[str]
+) -> None:
+    with started(*command, TMPDIR=str(tmp_path)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout if command[0] == "demo" else process.stderr
+        said = first.readline()
+
+        process.send_signal(number)
+
+        assert process.wait(timeout=5) == 130
+        said += process.stderr.read()
+    assert "Traceback" not in said
+    assert re.search(r"sandbox world|1/\d+ ", said)
+    assert list(tmp_path.iterdir()) == []

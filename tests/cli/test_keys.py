@@ -1,0 +1,123 @@
+"""`cs keys`, `cs pause`, `cs brands` on a data folder without a service."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here, Ran
+
+
+def test_a_new_key_is_told_once_in_a_stable_shape(tmp_path: Path, here: Here) -> None:
+    made = here("keys", "create", "--json", "--label=me", f"--data-dir={tmp_path}")
+
+    row = made.rows[0]
+    assert list(row) == ["id", "key", "label", "quota"]
+    assert row["key"].startswith("cs_live_")
+    assert (row["label"], row["quota"]) == ("me", 100)
+    told_later = [
+        here("keys", "list", f"--data-dir={tmp_path}").out,
+        here("keys", "list", "--json", f"--data-dir={tmp_path}").out,
+        here("keys", "show", row["id"], f"--data-dir={tmp_path}").out,
+    ]
+    assert all(row["id"] in told for told in told_later)
+    assert not any(row["key"] in told for told in told_later)
+    stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert row["key"].encode() not in stored
+
+
+def test_a_life_of_a_key(folder: Path, here: Here) -> None:
+    def keys(command: str, *words: str) -> Ran:
+        return here("keys", command, *words, "--json", f"--data-dir={folder}")
+
+    first = keys("list").rows[0]
+
+    granted = keys("grant", first["id"], "3").rows[0]
+    taken = keys("grant", first["id"], "-2").rows[0]
+    rotated = keys("rotate", first["id"]).rows[0]
+    revoked = keys("revoke", first["id"]).rows[0]
+    again = keys("revoke", first["id"]).rows[0]
+
+    assert granted == {"id": first["id"], "quota": 10, "used": 0, "remaining": 10}
+    assert taken["quota"] == 8
+    assert rotated["key"].startswith("cs_live_")
+    assert (revoked["changed"], again["changed"]) == (True, False)
+    shown = keys("show", first["id"]).rows[0]
+    assert (shown["quota"], shown["revoked"]) == (8, True)
+    assert shown["last4"] == rotated["key"][-4:] != first["last4"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["show", "key_nobody"], 1, "no key with the id 'key_nobody'; `cs keys list` shows"),
+        (["rotate", "key_nobody"], 1, "no key with this id"),
+        (["revoke", "key_nobody"], 1, "no key with this id"),
+        (["grant", "key_nobody", "1"], 1, "no key with this id"),
+        (["grant", "KEY", "-8"], 1, "the quota cannot go below the 0 units"),
+        (["grant", "KEY", "many"], 2, "UNITS: a whole number, not 'many'"),
+        (["grant", "KEY", "9" * 30], 2, "UNITS: a whole number from -1000000000 to 1000000000"),
+        (["create", "--quota=-1"], 2, "--quota: a whole number from 0 to 1000000000, not -1"),
+        (["create", "--quota=ten"], 2, "--quota: a whole number, not 'ten'"),
+        (["create", "--label", "x" * 201], 2, "--label: at most 200 characters"),
+        (["show"], 2, "KEY_ID requires an argument"),
+        (["frobnicate"], 2, 'unknown command "frobnicate"'),
+        (["list", "extra"], 2, "one thing too many: 'extra'"),
+        (["list", "--jsn"], 2, "unknown option: --jsn. Did you mean --json?"),
+    ],
+)
+def test_what_is_wrong_is_told_and_changes_nothing(
+    folder: Path, here: Here, words: list[str], code: int, told: str
+) -> None:
+    before = here("keys", "list", "--json", f"--data-dir={folder}").rows
+    words = [before[0]["id"] if word == "KEY" else word for word in words]
+
+    assert told in here("keys", *words, f"--data-dir={folder}").told(code)
+    assert here("keys", "list", "--json", f"--data-dir={folder}").rows == before
+
+
+@pytest.mark.parametrize("label", ["[/x]", "[red]", ":smile:", "\\[", "Ünïcode"])
+def test_a_label_is_printed_as_it_is(folder: Path, here: Here, label: str) -> None:
+    made = here("keys", "create", f"--label={label}", f"--data-dir={folder}")
+
+    assert f"  {label}  quota 100" in made.out
+    assert label in here("keys", "list", f"--data-dir={folder}").out
+
+
+def test_a_table_fits_eighty_columns_with_its_ids_whole(
+    folder: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    here("keys", "create", f"--label={'long ' * 20}", f"--data-dir={folder}")
+    ids = [row["id"] for row in here("keys", "list", "--json", f"--data-dir={folder}").rows]
+
+    table = here("keys", "list", f"--data-dir={folder}").out
+
+    assert all(key_id in table for key_id in ids)
+    assert max(map(len, table.splitlines())) <= 80
+    assert table.count(" │ 0 of ") == 2
+
+
+def test_there_is_nothing_to_pause_before_a_service_ran(folder: Path, here: Here) -> None:
+    told = here("pause", f"--data-dir={folder}").told()
+
+    assert told == "no service has run on this data yet; there is nothing to pause"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["a"], 1, "brand must have at least 2 characters"),
+        (["--domain=localhost"], 1, "domain must"),
+        ([], 2, "name a brand, a --domain, or both"),
+    ],
+)
+def test_a_brand_that_no_search_can_have_is_told(
+    folder: Path, here: Here, words: list[str], code: int, told: str
+) -> None:
+    assert told in here("brands", "forget", *words, f"--data-dir={folder}").told(code)
+
+
+def test_a_brand_never_searched_has_nothing_to_forget(folder: Path, here: Here) -> None:
+    forgot = here("brands", "forget", "Veltrana", "--json", f"--data-dir={folder}")
+
+    assert forgot.rows == [{"brand": "Veltrana", "domain": None, "forgotten": False}]

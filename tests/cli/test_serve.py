@@ -1,0 +1,319 @@
+"""`cs serve` as a process: how it starts, what it says, how it leaves, how it fails."""
+
+import json
+import re
+import signal
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cli.command import Here, ran
+from cli.served import Served, served
+
+pytestmark = pytest.mark.slow
+
+#: Its mail server says nothing for so long that the search outlasts any test.
+ENDLESS = "Zephrine"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("served") / "data"
+    with served(folder, CS_LOG_LEVEL="debug") as service:
+        yield service
+
+
+def status_of(service: Served, key: dict[str, Any], brand: str = "Veltrana") -> int:
+    with service.client(key) as client:
+        return client.post("/contacts", json={"brand": brand}).status_code
+
+
+def within_a_second(condition: Callable[[], bool]) -> bool:
+    give_up = time.monotonic() + 1
+    while not condition():
+        if time.monotonic() > give_up:
+            return False
+    return True
+
+
+def usage_status(service: Served, key: dict[str, Any]) -> int:
+    with service.client(key) as client:
+        return client.get("/usage").status_code
+
+
+def test_a_running_service_sees_a_key_come_and_go(service: Served) -> None:
+    key = service.keys("create")
+
+    assert within_a_second(lambda: usage_status(service, key) == 200)
+    service.keys("revoke", key["id"])
+    assert within_a_second(lambda: usage_status(service, key) == 401)
+
+
+def test_a_rotated_secret_takes_the_old_ones_place(service: Served) -> None:
+    old = service.keys("create")
+    assert within_a_second(lambda: usage_status(service, old) == 200)
+
+    new = service.keys("rotate", old["id"])
+
+    assert within_a_second(lambda: usage_status(service, new) == 200)
+    assert within_a_second(lambda: usage_status(service, old) == 401)
+
+
+def test_a_running_service_sees_quota_granted(service: Served) -> None:
+    key = service.keys("create", "--quota=0")
+    assert within_a_second(lambda: status_of(service, key) == 402)
+
+    service.keys("grant", key["id"], "5")
+
+    assert within_a_second(lambda: status_of(service, key) in {200, 202})
+
+
+def test_a_running_service_sees_pause_and_resume(service: Served) -> None:
+    def switch(to: str) -> dict[str, Any]:
+        return ran(to, "--json", f"--data-dir={service.folder}").rows[0]
+
+    key = service.keys("create")
+    assert within_a_second(lambda: usage_status(service, key) == 200)
+
+    assert switch("pause") == {"api": "paused", "changed": True}
+    assert within_a_second(lambda: status_of(service, key) == 503)
+    assert switch("pause") == {"api": "paused", "changed": False}
+    assert switch("resume") == {"api": "resumed", "changed": True}
+    assert within_a_second(lambda: status_of(service, key) in {200, 202})
+
+
+def test_the_client_commands_tell_what_a_server_says(service: Served, here: Here) -> None:
+    key = service.keys("create", "--quota=1")
+    at = (f"--url={service.url}", f"--key={key['key']}")
+
+    searched = here("search", "Ossowen Skincare", "--json", *at)
+    assert (searched.code, searched.rows[0]["status"]) == (0, "done")
+    found = searched.rows[0]["id"]
+    assert here("get", found, "--json", *at).rows == searched.rows
+    assert here("usage", *at).out == "used 1 of 1, 0 left\n"
+    assert here("search", "Veltrana", *at).told(5).startswith("quota_exhausted: ")
+    assert here("get", "srch_nothing", *at).told().startswith("not_found: ")
+    assert here("get", "../usage", *at).told().startswith("not_found: ")
+    assert here("search", "a", *at).told().startswith("invalid_request: ")
+    wrong = (f"--url={service.url}", "--key=cs_live_wrong")
+    assert here("usage", *wrong).told().startswith("unauthorized: the API key is wrong")
+    root = (f"--url={service.url.removesuffix('/v1')}", f"--key={key['key']}")
+    assert here("usage", *root).code == 1
+
+
+def test_a_failed_search_says_so_by_its_exit_code(service: Served, here: Here) -> None:
+    key = service.keys("create")
+    at = (f"--url={service.url}", f"--key={key['key']}")
+
+    failed = here("search", "Nowhere Known Trading", *at)
+
+    assert failed.code == 3
+    assert "no_linkedin: the company could not be pinned down" in failed.out
+
+
+def test_its_log_holds_nothing_of_the_people_it_found(tmp_path: Path) -> None:
+    with served(tmp_path / "data", CS_LOG_LEVEL="debug") as service:
+        key = service.keys("create")
+        people = []
+        with service.client(key) as client:
+            for brand in ("Veltrana", "Dunmorrow", "Nuvarro"):
+                record = client.post("/contacts", json={"brand": brand, "wait": True}).json()
+                people += record["contacts"]
+        service.process.terminate()
+        assert service.ended(timeout_s=2) == 0
+
+    personal = {
+        contact[name]
+        for contact in people
+        for name in ("full_name", "last_name", "email", "headline", "linkedin_url")
+        if contact[name]
+    }
+    assert len(personal) > 20
+    assert [text for text in personal | {key["key"]} if text in service.told] == []
+    assert not re.search(r"[\w.]+@[\w.]+", service.told)
+
+
+def test_its_log_is_json_but_for_what_people_are_told(tmp_path: Path) -> None:
+    with served(tmp_path / "data", CS_LOG_LEVEL="debug") as service:
+        host, _, port = service.url.removeprefix("http://").removesuffix("/v1").partition(":")
+        with socket.create_connection((host, int(port))) as caller:
+            caller.sendall(b"no HTTP at all\r\n\r\n")
+            assert caller.recv(100).startswith(b"HTTP/1.1 400")
+        service.process.terminate()
+        service.ended(timeout_s=2)
+
+    lines = service.told.splitlines()
+    assert lines[0].startswith("serving ")
+    assert lines[-1].startswith("leaving: ")
+    logged = [json.loads(line) for line in lines[1:-1]]
+    assert "Invalid HTTP request received." in [line.get("said") for line in logged]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_answers_held_calls_and_ends_it_in_time(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with served(tmp_path / "data") as service:
+        key = service.keys("create")
+        answers: list[httpx.Response] = []
+        with service.client(key) as client, service.client(key) as watching:
+
+            def hold() -> None:
+                answers.append(client.post("/contacts", json={"brand": ENDLESS, "wait": True}))
+
+            holding = threading.Thread(target=hold)
+            holding.start()
+            listing = ("brands", "list", "--json", f"--data-dir={service.folder}")
+            while not any(row["running"] for row in ran(*listing).rows):
+                assert holding.is_alive()
+            assert watching.get("/usage").status_code == 200
+            began = time.monotonic()
+
+            service.process.send_signal(number)
+
+            holding.join(timeout=2)
+            assert service.ended(timeout_s=2) == 0
+            assert time.monotonic() - began < 2
+    assert [answer.status_code for answer in answers] == [202]
+    assert "Traceback" not in service.told
+
+
+def test_a_call_that_never_ends_does_not_hold_it_up(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as service:
+        key = service.keys("create")
+        host, _, port = service.url.removeprefix("http://").removesuffix("/v1").partition(":")
+        with socket.create_connection((host, int(port))) as caller:
+            caller.sendall(
+                b"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n"
+                b"Expect: 100-continue\r\nContent-Type: application/json\r\n"
+                b"Authorization: Bearer " + key["key"].encode() + b"\r\n\r\n"
+            )
+            assert caller.recv(100).startswith(b"HTTP/1.1 100 ")
+
+            service.process.terminate()
+
+            assert service.ended(timeout_s=2) == 0
+    assert "Traceback" not in service.told
+
+
+def test_one_service_at_a_time_and_the_next_takes_up_its_data(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    options = ("--port=0", "--admin-port=0", f"--data-dir={folder}")
+    with served(folder) as first:
+        key = first.keys("create")
+        second = ran("serve", "--sandbox", *options)
+        told = second.told()
+        assert told.startswith(f"another service (process {first.process.pid}) runs on")
+        first.process.terminate()
+        assert first.ended(timeout_s=2) == 0
+
+    with served(folder) as again:
+        assert usage_status(again, key) == 200
+        again.process.kill()
+        again.process.wait()
+    with served(folder) as after_a_kill:
+        assert usage_status(after_a_kill, key) == 200
+        after_a_kill.process.terminate()
+        after_a_kill.ended(timeout_s=2)
+
+
+def test_data_of_the_sandbox_is_refused_by_the_real_world(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with served(folder):
+        pass
+
+    told = ran("serve", "--port=0", "--admin-port=0", f"--data-dir={folder}").told()
+
+    assert "sandbox" in told
+    assert "live" in told
+
+
+def without(table: str, file: Path) -> None:
+    """Take *table* away under a running service."""
+    data = sqlite3.connect(file)
+    data.execute(f"DROP TABLE {table}")
+    data.close()
+
+
+def test_a_role_that_fails_ends_the_service_with_a_reason(tmp_path: Path) -> None:
+    with served(tmp_path / "data", CS_LOG_LEVEL="error") as service:
+        key = service.keys("create")
+        assert within_a_second(lambda: usage_status(service, key) == 200)
+        without("checkpoint", service.folder / "views.db")
+
+        status_of(service, key)
+
+        assert service.ended(timeout_s=5) == 1
+    last = service.told.splitlines()[-1]
+    assert last.startswith(f"cs: the service on {service.folder} has ended, OperationalError: ")
+    assert "no such table: checkpoint" in last
+    assert '"event": "service_failed"' in service.told
+
+
+def test_a_log_that_is_lost_makes_it_not_ready(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as service:
+        assert httpx.get(service.admin_url, trust_env=False).status_code == 200
+
+        without("stored_events", service.folder / "log.db")
+
+        answer = httpx.get(service.admin_url, trust_env=False)
+        assert (answer.status_code, answer.json()["ready"]) == (503, False)
+
+
+def test_a_port_in_use_is_told(tmp_path: Path, here: Here) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        data = f"--data-dir={tmp_path / 'data'}"
+        api = here("serve", f"--port={port}", "--admin-port=0", data)
+        admin = here("serve", "--port=0", f"--admin-port={port}", data)
+
+    told = f"port {port} of 127.0.0.1 is in use; choose another with"
+    assert api.told() == f"{told} --port, 0: any free"
+    assert admin.told() == f"{told} --admin-port, 0: any free"
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--port=abc"], 2, "--port: a whole number from 0 to 65535, not 'abc'"),
+        (["--port=99999"], 2, "option --port: port: a whole number from 0 to 65535, not 99999"),
+        (["--host=192.0.2.1", "--port=0"], 1, "cannot listen on 192.0.2.1: "),
+        (["--host=no..host", "--port=0"], 1, "host is an address of this machine, like 127."),
+        (["world.json"], 2, "a world file goes with --sandbox"),
+        (
+            ["--sandbox", "none.json", "--port=0", "--admin-port=0"],
+            1,
+            "cannot be read: No such",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_made(
+    tmp_path: Path, here: Here, words: list[str], code: int, told: str
+) -> None:
+    ended = here("serve", *words, f"--data-dir={tmp_path / 'data'}")
+
+    assert told in ended.told(code)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_port_without_the_right_to_it_is_told(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's refusal is made here: a test's own user may be allowed any port."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("socket.socket.bind", refuse)
+
+    told = here("serve", "--port=80", f"--data-dir={tmp_path / 'data'}").told()
+
+    assert told.startswith("this user may not listen on port 80 of 127.0.0.1; choose one from")
