@@ -34,7 +34,9 @@ Here = Callable[..., Ran]
 
 def environment(**more: str) -> dict[str, str]:
     """Return this process's environment without settings of a service, and *more*."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("CS_", "PYTHON"))}
+    # Unbuffered, Python would hide what the command forgets to flush.
+    dropped = ("CS_", "PYTHONUNBUFFERED")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
     return kept | more
 
 

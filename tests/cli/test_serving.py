@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 from contextlib import suppress
 
 import httpx
@@ -17,12 +18,16 @@ class Held:
     def __init__(self) -> None:
         self.draining = asyncio.Event()
         self.asked = asyncio.Event()
+        self.answered = False
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         self.asked.set()
         await self.draining.wait()
+        for _ in range(3):  # an answer takes some reading, in threads
+            await asyncio.to_thread(threading.get_ident)
         await send({"type": "http.response.start", "status": 202, "headers": []})
         await send({"type": "http.response.body", "body": b""})
+        self.answered = True
 
 
 async def call(url: str) -> int:
@@ -45,6 +50,7 @@ async def test_held_calls_are_answered_however_it_ends(error: BaseException | No
         with suppress(BaseExceptionGroup, asyncio.CancelledError):
             await serve_until_asked(listening)
 
+        assert app.answered
         async with asyncio.timeout(5):
             assert await calling == 202
 

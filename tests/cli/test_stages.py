@@ -1,5 +1,6 @@
 """`cs resolve`, `cs classify`, `cs verify`: one item, or one a line."""
 
+import select
 import signal
 
 import msgspec
@@ -128,6 +129,7 @@ def test_every_line_is_answered_before_the_next_is_sent() -> None:
         assert process.stdout is not None
         for number in range(3):
             print(HEADLINE.replace("1", str(number)), file=process.stdin, flush=True)
+            assert select.select([process.stdout], [], [], 30)[0], "nothing in half a minute"
             assert msgspec.json.decode(process.stdout.readline())["id"] == number
 
 

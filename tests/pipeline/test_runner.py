@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from cs.bus.memory import MemoryBus
 from cs.bus.port import NO_HEADERS, BusUnavailable, Record
@@ -208,6 +209,26 @@ async def test_a_duplicate_of_what_is_in_hand_is_dropped_and_answered_with_it() 
         ("brand-b.1", 1),
         ("brand-a.1", 1),
     ]
+
+
+async def test_one_mail_domain_is_asked_for_one_lookup_at_a_time() -> None:
+    going: list[str] = []
+    most: list[int] = []
+
+    async def counts(work: Work, _: Report) -> AnyFinding:
+        going.append(work.lookup)
+        most.append(len(going))
+        await _turns(1)
+        going.remove(work.lookup)
+        return NO_MATCH
+
+    side = Side()
+    async with side.running(Scripted(counts)):
+        works = [replace(work(f"brand-{n}.1"), item="acme.example") for n in range(4)]
+        await side.give(*works)
+        await side.outcomes(4)
+
+    assert most == [1, 1, 1, 1]
 
 
 async def test_only_so_much_is_in_hand_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def styled(markup: str, *parts: object) -> Text:
 def print_json(value: Any) -> None:
     """Print *value* as one line of JSON, at once."""
     sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
-    pass
+    sys.stdout.buffer.flush()
 
 
 def print_table(

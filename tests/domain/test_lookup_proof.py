@@ -1,0 +1,73 @@
+"""What counts as a verified mailbox, whose it is, and what starting anew costs."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from cs.domain.brand_events import AttemptFailed, MailboxNotVerified, MailboxVerified, Restart
+from cs.domain.contact import Checked
+from cs.domain.mailbox import Verdict
+from cs.domain.stage_work import Failed
+from domain.acme_run import AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
+
+YES = Verdict.DELIVERABLE
+
+
+@pytest.mark.parametrize(
+    "unproved",
+    [
+        replace(checked("p1", YES), address=None),
+        replace(checked("p1", YES), verifier=None),
+        replace(checked("p1", YES), address="p1@elsewhere.example"),
+        replace(checked("p1", YES), address=f"p1@sub.{HOME}"),
+        *(checked("p1", verdict) for verdict in Verdict if verdict is not YES),
+    ],
+)
+def test_only_a_deliverable_address_of_that_domain_by_a_named_verifier_is_shown(
+    unproved: Checked,
+) -> None:
+    run = AcmeRun().verifying().verified(unproved)
+
+    assert not any(isinstance(event, MailboxVerified) for event in run.events)
+    assert any(isinstance(event, MailboxNotVerified) for event in run.events)
+    assert (run.finish.outcome, run.finish.verified) == ("no_emails", 0)
+    assert [contact.email for contact in run.finish.contacts] == [None, None]
+
+
+def test_one_mailbox_is_the_better_ranked_person_s() -> None:
+    run = AcmeRun().verifying()
+    run.verified(*(checked(person, YES, local="kern") for person in ("p2", "p1")))
+
+    assert run.finish.verified == 1
+    assert [(c.person, c.email, c.email_status) for c in run.finish.contacts] == [
+        ("p1", f"kern@{HOME}", "verified"),
+        ("p2", None, "not_found"),
+    ]
+
+
+def test_the_same_local_part_at_two_domains_is_two_mailboxes() -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS)
+    run.verified(checked("p1", YES, local="kern"))
+    run.verified(checked("p2", YES, local="kern", at=PARENT), at=PARENT)
+
+    assert [c.email for c in run.finish.contacts] == [f"kern@{HOME}", f"kern@{PARENT}"]
+
+
+@pytest.mark.parametrize("starts", [1, 5, 40])
+def test_starting_anew_costs_no_attempt_and_no_patience(starts: int) -> None:
+    run = AcmeRun(deadline=timedelta(hours=1))
+    for _ in range(starts):
+        run.send(Restart(lookup=run.live.id, at=run.at))
+    run.failed("brand-resolution", Failed(why="x", retryable=True), attempt=starts + 1)
+
+    failed = run.events[-1]
+    assert isinstance(failed, AttemptFailed)
+    assert failed.retry_at == failed.at + timedelta(seconds=2)
+
+
+def test_work_that_ran_out_of_time_in_the_end_is_a_timeout() -> None:
+    run = AcmeRun()
+    run.failed("brand-resolution", Failed(why="timeout", retryable=False))
+
+    assert (run.finish.outcome, run.finish.reusable) == ("timeout", False)
