@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 
@@ -17,12 +18,40 @@ class Clock(Protocol):
         """Return once `now` is at or past *when*."""
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class SystemClock:
+    """The machine's clock, whose steps back are walked.
+
+    When the machine's clock is set back, this one goes on at half its speed until the
+    other has caught up.  So a window or a hold may last twice as long, but nothing stands
+    still for as long as the step was (CONTRACT.md L16).
+
+    Args:
+        wall: The machine's time, UTC; it may step.
+        monotonic: Seconds that never step back.
+    """
+
+    def __init__(
+        self,
+        wall: Callable[[], datetime] = _utc_now,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._wall = wall
+        self._monotonic = monotonic
+        self._last = wall()
+        self._last_read = monotonic()
+
     def now(self) -> datetime:
-        return datetime.now(UTC)
+        read = self._monotonic()
+        walked = self._last + timedelta(seconds=(read - self._last_read) / 2)
+        self._last, self._last_read = max(self._wall(), walked), read
+        return self._last
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return self._monotonic()
 
     async def sleep_until(self, when: datetime) -> None:
         while (left := (when - self.now()).total_seconds()) > 0:  # noqa: ASYNC110  the wall clock may step

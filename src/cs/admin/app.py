@@ -9,6 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from cs.admin.advancing import Advancing
+from cs.admin.clock_routes import clock_routes
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.projections.runner import ViewRunner
 
@@ -32,11 +34,11 @@ class Health:
         return ready, {"ready": ready, "log": "ok", "head": head, "views_behind": lag}
 
 
-def build(health: Health) -> ASGIApp:
+def build(health: Health, advancing: Advancing | None = None) -> ASGIApp:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,
-    503 with the reason when it cannot.
+    503 with the reason when it cannot.  ``/sandbox/clock`` only with *advancing*.
     """
 
     async def healthz(_: Request) -> Response:
@@ -46,7 +48,8 @@ def build(health: Health) -> ASGIApp:
         ready, why = await health.check()
         return _json(why, 200 if ready else 503)
 
-    return Starlette(routes=[Route("/healthz", healthz), Route("/readyz", readyz)])
+    routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
+    return Starlette(routes=routes + (clock_routes(advancing) if advancing else []))
 
 
 def _json(body: dict[str, object], status: int) -> Response:

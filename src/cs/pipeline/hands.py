@@ -15,12 +15,23 @@ class Hand:
     heard_at: float  # monotonic seconds
 
 
+#: (lookup, stage, item, attempt)
+Held = tuple[str, StageName, str, int]
+
+
 class Hands:
     """The newest attempt of every open piece of work."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._hands: dict[str, dict[tuple[StageName, str], Hand]] = {}
+
+    def all(self) -> frozenset[Held]:
+        return frozenset(
+            (hand.lookup, hand.stage, hand.item, hand.attempt)
+            for hands in self._hands.values()
+            for hand in hands.values()
+        )
 
     def took(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
         """Note that work was issued."""

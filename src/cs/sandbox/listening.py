@@ -7,6 +7,9 @@ from contextlib import asynccontextmanager, suppress
 
 Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
+#: Returns after so many seconds of whatever clock the world goes by.
+Sleep = Callable[[float], Awaitable[object]]
+
 _MAX_CONNECTIONS = 256
 _MAX_LINE = 8 * 1024
 _CLOSING_S = 1.0

@@ -13,7 +13,7 @@ import msgspec
 from cs.sandbox.certificates import Authority
 from cs.sandbox.dns import name_server
 from cs.sandbox.layout import Layout
-from cs.sandbox.listening import listening
+from cs.sandbox.listening import Sleep, listening
 from cs.sandbox.searxng import SearchApi
 from cs.sandbox.shapes import World
 from cs.sandbox.sites import Sites
@@ -48,7 +48,11 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def open_sandbox(
-    world: World, *, folder: Path, clock: Callable[[], float] = time.monotonic
+    world: World,
+    *,
+    folder: Path,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[Addresses]:
     """Run *world* until left; then nothing listens and *folder* is as it was.
 
@@ -56,6 +60,7 @@ async def open_sandbox(
         world: From `cs.sandbox.world.load`.
         folder: For certificates; made if it is not there.
         clock: Seconds, measures how long a greylisted client has waited.
+        sleep: Waits some of those seconds, before slow answers.
 
     Raises:
         OSError: No addresses or ports could be had.  On a system where only 127.0.0.1
@@ -64,7 +69,7 @@ async def open_sandbox(
     authority = await asyncio.to_thread(_authority, folder)
     try:
         async with AsyncExitStack() as stack:
-            yield await _opened(stack, world, authority, clock)
+            yield await _opened(stack, world, authority, clock, sleep)
     finally:
         await asyncio.to_thread(authority.ca_file.unlink, missing_ok=True)
 
@@ -75,13 +80,17 @@ def _authority(folder: Path) -> Authority:
 
 
 async def _opened(
-    stack: AsyncExitStack, world: World, authority: Authority, clock: Callable[[], float]
+    stack: AsyncExitStack,
+    world: World,
+    authority: Authority,
+    clock: Callable[[], float],
+    sleep: Sleep,
 ) -> Addresses:
     """Start everything, elsewhere if a port turns out to be taken."""
     for left in reversed(range(_TRIES)):
         async with AsyncExitStack() as trial:
             try:
-                addresses = await _start(trial, world, authority, Layout(world, clock))
+                addresses = await _start(trial, world, authority, Layout(world, clock), sleep)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or not left:
                     raise
@@ -92,7 +101,7 @@ async def _opened(
 
 
 async def _start(
-    stack: AsyncExitStack, world: World, authority: Authority, layout: Layout
+    stack: AsyncExitStack, world: World, authority: Authority, layout: Layout, sleep: Sleep
 ) -> Addresses:
     tls = await asyncio.to_thread(authority.by_name, layout.names)
     mail_tls = await asyncio.to_thread(authority.context, _mail_names(layout))
@@ -102,24 +111,24 @@ async def _start(
     http, https, smtp = (_free_port(layout.name_server) for _ in range(3))
     sites = Sites(world, scheme="http", port=http)
     safe_sites = Sites(world, scheme="https", port=https)
-    mail = MailServers(layout.mail, mail_tls)
+    mail = MailServers(layout.mail, mail_tls, sleep)
 
     await stack.enter_async_context(name_server(layout.zone, layout.name_server, dns))
     for server in (
-        listening(speaking_http(sites.respond), layout.web, http),
-        listening(speaking_http(safe_sites.respond), layout.web, https, tls=tls),
+        listening(speaking_http(sites.respond, sleep), layout.web, http),
+        listening(speaking_http(safe_sites.respond, sleep), layout.web, https, tls=tls),
         listening(mail.serve, list(layout.mail), smtp),
     ):
         await stack.enter_async_context(server)
     if not world.services.wikidata.is_down:
         api = WikidataApi(world)
         await stack.enter_async_context(
-            listening(speaking_http(api.respond), [layout.wikidata], wikidata)
+            listening(speaking_http(api.respond, sleep), [layout.wikidata], wikidata)
         )
     if not world.services.searxng.is_down:
         search = SearchApi(world)
         await stack.enter_async_context(
-            listening(speaking_http(search.respond), [layout.searxng], searxng)
+            listening(speaking_http(search.respond, sleep), [layout.searxng], searxng)
         )
     return Addresses(
         wikidata_url=f"http://{layout.wikidata}:{wikidata}/w/api.php",

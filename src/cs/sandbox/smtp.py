@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from cs.sandbox.listening import Sleep
 from cs.sandbox.mail_behaviour import Behaviour, Busy, RefusesUs, Slow, StarttlsOnly
 from cs.sandbox.mail_policy import Mailboxes, Reply, Sender, banner
 
@@ -31,13 +32,19 @@ class MailServer(msgspec.Struct, frozen=True):
 class MailServers:
     """Every mail host that listens, by its address."""
 
-    def __init__(self, by_address: Mapping[str, MailServer], tls: ssl.SSLContext) -> None:
+    def __init__(
+        self,
+        by_address: Mapping[str, MailServer],
+        tls: ssl.SSLContext,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
         self._by_address = by_address
         self._tls = tls
+        self._sleep = sleep
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server = self._by_address[writer.get_extra_info("sockname")[0]]
-        await Session(server, self._tls, reader, writer).run()
+        await Session(server, self._tls, self._sleep, reader, writer).run()
 
 
 class Session:
@@ -47,11 +54,13 @@ class Session:
         self,
         server: MailServer,
         tls: ssl.SSLContext,
+        sleep: Sleep,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._server = server
         self._tls = tls
+        self._sleep = sleep
         self._reader = reader
         self._writer = writer
         self._client = str(writer.get_extra_info("peername")[0])
@@ -177,7 +186,7 @@ class Session:
 
     async def _say(self, *replies: Reply) -> None:
         if isinstance(self._server.behaviour, Slow):
-            await asyncio.sleep(self._server.behaviour.delay_s)
+            await self._sleep(self._server.behaviour.delay_s)
         *more, last = replies
         lines = [f"{reply.code}-{reply.text}" for reply in more] + [last.line()]
         self._writer.write("".join(f"{line}\r\n" for line in lines).encode())

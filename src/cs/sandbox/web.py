@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from cs.sandbox.listening import Connected
+from cs.sandbox.listening import Connected, Sleep
 
 _MAX_HEADERS = 64
 _MAX_REQUESTS = 1_000
@@ -38,8 +38,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 Respond = Callable[[Request], Awaitable[Reply | None]]
 
 
-def speaking_http(respond: Respond) -> Connected:
-    """Return what serves one connection with the answers of *respond*."""
+def speaking_http(respond: Respond, sleep: Sleep = asyncio.sleep) -> Connected:
+    """Return what serves one connection with the answers of *respond*, late by *sleep*."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for _ in range(_MAX_REQUESTS):
@@ -51,7 +51,7 @@ def speaking_http(respond: Respond) -> Connected:
             if reply is None:
                 return
             if reply.after_s:
-                await asyncio.sleep(reply.after_s)
+                await sleep(reply.after_s)
             last = request.headers.get("connection", "").casefold() == "close"
             writer.write(_wire(request, reply, last=last))
             await writer.drain()

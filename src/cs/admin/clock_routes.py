@@ -1,0 +1,72 @@
+"""``/sandbox/clock``: the sandbox's time, read and moved by whoever tries the service out."""
+
+from datetime import timedelta
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from cs.admin.advancing import Advancing
+from cs.admin.sandbox_clock import MOST
+
+#: The longest one call may move the clock.
+LONGEST = timedelta(days=366)
+MAX_BODY = 1024
+ALLOWED = (
+    f'send {{"advance": seconds}}, a number from 0 to {LONGEST.total_seconds():.0f}; '
+    f"all together the clock moves at most {MOST.days} days ahead"
+)
+
+
+class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    advance: float
+
+
+def clock_routes(advancing: Advancing) -> list[Route]:
+    """Return the routes that read and move the clock of *advancing*.
+
+    ``GET`` answers ``{"now": ...}``; ``POST {"advance": seconds}`` answers the same once
+    what is due in that time has happened, and 400 if it cannot be moved so.
+    """
+
+    async def read(_: Request) -> Response:
+        return _json({"now": advancing.clock.now()})
+
+    async def move(request: Request) -> Response:
+        try:
+            by = _span(await _body(request))
+            return _json({"now": await advancing.advance(by)})
+        except ValueError as error:
+            message = f"{error}; {ALLOWED}"
+            return _json({"code": "invalid_request", "message": message}, 400)
+
+    path = "/sandbox/clock"
+    return [Route(path, read, methods=["GET"]), Route(path, move, methods=["POST"])]
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY:
+            raise ValueError(f"the body is longer than {MAX_BODY} bytes")
+    return body
+
+
+def _span(body: bytes) -> timedelta:
+    """Return how far *body* wants the clock to move.
+
+    Raises:
+        ValueError: It does not say, or too far.
+    """
+    seconds = msgspec.json.decode(body, type=Move).advance  # its errors are ValueErrors
+    if not 0 <= seconds <= LONGEST.total_seconds():
+        raise ValueError(f"{seconds} is out of bounds")
+    return timedelta(seconds=seconds)
+
+
+def _json(body: dict[str, object], status: int = 200) -> Response:
+    return Response(
+        msgspec.json.encode(body), status_code=status, media_type="application/json"
+    )

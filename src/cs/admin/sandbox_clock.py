@@ -1,0 +1,122 @@
+"""The clock of a sandbox service: the machine's time, moved ahead by an offset it keeps.
+
+The offset is one number in a file beside the data, so that a restart, and an operator's
+command beside the service, go by the same time.
+"""
+
+import asyncio
+import os
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from cs.clock import Clock, SystemClock
+
+#: How far ahead of the machine's time it may be moved, all together.
+MOST = timedelta(days=3660)
+
+
+class BadOffset(Exception):
+    """The file does not hold an offset; the message says what it may hold."""
+
+
+class SandboxClock:
+    """Ticks as the machine's clock does, and jumps when it is moved.
+
+    `monotonic` jumps with it.  What must go by real time (time-outs of I/O, the silence of
+    a stage) does not ask this clock.
+
+    Args:
+        file: Where the offset is kept; not made before the first move.
+        real: The clock that ticks.
+
+    Raises:
+        BadOffset: *file* holds something else.
+    """
+
+    def __init__(self, file: Path, real: Clock | None = None) -> None:
+        self._file = file
+        self._real = real or SystemClock()
+        self._ahead = kept(file)
+        self._moved = asyncio.Event()
+        self._sleeping: dict[object, datetime] = {}
+        self.delays = 0  # of the world, under way now
+
+    def now(self) -> datetime:
+        return self._real.now() + self._ahead
+
+    def monotonic(self) -> float:
+        return self._real.monotonic() + self._ahead.total_seconds()
+
+    async def sleep_until(self, when: datetime) -> None:
+        sleeper = object()
+        self._sleeping[sleeper] = when
+        try:
+            while (left := (when - self.now()).total_seconds()) > 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await self._moved.wait()
+        finally:
+            del self._sleeping[sleeper]
+
+    async def sleep(self, seconds: float) -> None:
+        """Return once *seconds* have gone by here: how the world delays its answers."""
+        self.delays += 1
+        try:
+            await self.sleep_until(self.now() + timedelta(seconds=seconds))
+        finally:
+            self.delays -= 1
+
+    def next_due(self) -> datetime | None:
+        """Return when the first of those who sleep on this clock wakes."""
+        return min(self._sleeping.values(), default=None)
+
+    def furthest(self) -> datetime:
+        """Return the last instant that it can be moved to now."""
+        return self._real.now() + MOST
+
+    async def move_to(self, when: datetime) -> None:
+        """Move ahead to *when*, which is kept first; nothing if it is past.
+
+        Raises:
+            ValueError: *when* is after `furthest`.
+            OSError: The offset could not be kept; nothing moved.
+        """
+        ahead = when - self._real.now()
+        if ahead <= self._ahead:
+            return
+        if ahead > MOST:
+            raise ValueError(f"{when} is more than {MOST.days} days ahead")
+        await asyncio.to_thread(_keep, self._file, ahead)
+        self._ahead = ahead
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+
+def kept(file: Path) -> timedelta:
+    """Return the offset that *file* holds; none if there is no file.
+
+    Raises:
+        BadOffset: It holds something else.
+    """
+    try:
+        ahead = timedelta(seconds=float(file.read_text()))
+    except FileNotFoundError:
+        return timedelta()
+    except (OSError, ValueError, OverflowError):
+        ahead = -MOST
+    if not timedelta() <= ahead <= MOST:
+        raise BadOffset(
+            f"{file} is not a number of seconds from 0 to {MOST.total_seconds():.0f}; "
+            "delete it to go by the machine's time again"
+        )
+    return ahead
+
+
+def _keep(file: Path, ahead: timedelta) -> None:
+    new = file.with_name(file.name + ".new")
+    with new.open("w") as writing:
+        writing.write(f"{ahead.total_seconds():.6f}\n")
+        writing.flush()
+        os.fsync(writing.fileno())
+    new.replace(file)
