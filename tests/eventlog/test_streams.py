@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from cs.domain.codec import AnyEvent
@@ -12,7 +13,13 @@ from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
 from cs.domain.refusal import Refusal
 from cs.eventlog import streams
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    LogUnavailable,
+    Recorded,
+    WrongExpectedVersion,
+)
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 
@@ -96,17 +103,103 @@ async def test_whoever_loses_every_race_hears_it_in_the_end(
         await Streams(Contended(MemoryKeyStore())).change("key-a", lambda _: [ISSUED])
 
 
+def _bound(monkeypatch: pytest.MonkeyPatch, category: str, kept: int) -> None:
+    fewer = msgspec.structs.replace(streams.CATEGORIES[category], kept=kept)
+    monkeypatch.setitem(streams.CATEGORIES, category, fewer)
+
+
 async def test_states_kept_are_bounded_and_a_dropped_one_is_folded_again(
     log: MemoryEventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "KEPT", 2)
+    _bound(monkeypatch, "key", 2)
     folded = Streams(log)
     for key_id in "abc":
         await _issue(log, key_id)
         await folded.change(f"key-{key_id}", grant(1))
 
     assert [(await folded.key(key_id)).state.quota for key_id in "abc"] == [1, 1, 1]
-    assert len(folded._folded) == 2
+    assert list(folded._kept["key"]) == ["key-b", "key-c"]
+
+
+async def test_the_state_used_longest_ago_goes_first(
+    log: MemoryEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _bound(monkeypatch, "key", 2)
+    folded = Streams(log)
+    for key_id in ("a", "b", "a", "c"):
+        await folded.key(key_id)
+
+    assert list(folded._kept["key"]) == ["key-a", "key-c"]
+
+
+async def test_a_crowd_of_brands_drives_no_key_out(
+    log: MemoryEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _bound(monkeypatch, "brand", 2)
+    folded = Streams(log)
+    await folded.key("a")
+    for number in range(9):
+        await folded.brand(f"brand-{number}")
+
+    assert list(folded._kept["key"]) == ["key-a"]
+    assert list(folded._kept["brand"]) == ["brand-7", "brand-8"]
+
+
+class Counting(MemoryEventLog):
+    """Tells how many events were read."""
+
+    read_so_far = 0
+
+    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
+        found = await super().read(stream, after)
+        await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])  # as a disk does
+        self.read_so_far += len(found)
+        return found
+
+
+async def test_many_who_ask_at_once_for_a_stream_not_kept_have_it_folded_once() -> None:
+    log = Counting(MemoryKeyStore())
+    await _issue(log)
+    await Streams(log).change("key-a", grant(5))
+    log.read_so_far, folded = 0, Streams(log)
+
+    found = await asyncio.gather(*(folded.key("a") for _ in range(20)))
+
+    assert [each.state.quota for each in found] == [5] * 20
+    assert log.read_so_far == 2
+
+
+class Held(MemoryEventLog):
+    """The first read hands over what it found only when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryKeyStore())
+        self.read_by_now, self.let_go = asyncio.Event(), asyncio.Event()
+        self.hold = False
+
+    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
+        found = await super().read(stream, after)
+        if self.hold:
+            self.hold = False
+            self.read_by_now.set()
+            await self.let_go.wait()
+        return found
+
+
+async def test_who_read_earlier_and_comes_later_takes_nothing_back() -> None:
+    log = Held()
+    await _issue(log)
+    folded = Streams(log)
+    await folded.key("a")
+    log.hold = True
+    early = asyncio.create_task(folded.key("a"))
+    await log.read_by_now.wait()
+    await folded.change("key-a", grant(5))
+    await folded.key("a")
+    log.let_go.set()
+
+    assert (await early).state.quota == 0
+    assert folded._kept["key"]["key-a"].state.quota == 5
 
 
 async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(

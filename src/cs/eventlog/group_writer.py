@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Generic, Self, TypeVar
 
+from cs import failpoints
 from cs.eventlog.port import LogUnavailable
 
 Q = TypeVar("Q")
@@ -27,13 +28,18 @@ class GroupWriter(Generic[Q, A]):
     that one that fails leaves the others alone.  If it raises, all of the batch fail
     with `LogUnavailable`.  *wrote* is called on the event loop with each answer, in
     order, before its caller hears it.
+
+    At most *waiting* requests wait (`WAITING` if ``None``); one more is refused.
     """
 
     def __init__(
         self,
         write: Callable[[Sequence[Q]], Sequence[A | Exception]],
         wrote: Callable[[Q, A], None],
+        *,
+        waiting: int | None = None,
     ) -> None:
+        self._most = WAITING if waiting is None else waiting
         self._write = write
         self._wrote = wrote
         self._waiting: list[tuple[Q, asyncio.Future[A]]] = []
@@ -67,8 +73,8 @@ class GroupWriter(Generic[Q, A]):
         """
         if self._task is None:
             raise LogUnavailable("the log is not open")
-        if len(self._waiting) >= WAITING:
-            raise LogUnavailable(f"{WAITING} appends are waiting already")
+        if len(self._waiting) >= self._most:
+            raise LogUnavailable(f"{self._most} appends are waiting already")
         future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         self._some.set()
@@ -81,6 +87,7 @@ class GroupWriter(Generic[Q, A]):
             if not self._waiting:
                 self._some.clear()
             requests = [request for request, _ in batch]
+            failpoints.reach("log.before-write")
             writing = self._writing = asyncio.create_task(
                 asyncio.to_thread(self._write, requests), name="group-write"
             )
@@ -108,6 +115,7 @@ class GroupWriter(Generic[Q, A]):
                     unavailable.__cause__ = error
                     future.set_exception(unavailable)
             return
+        failpoints.reach("log.before-answer")
         for (request, future), answer in zip(batch, writing.result(), strict=True):
             if isinstance(answer, Exception):
                 if not future.done():

@@ -7,6 +7,7 @@ import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 
 from cs.domain.codec import AnyEvent, from_plain, to_plain, topic_of
+from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.port import Append, Recorded
 from cs.eventlog.sealing import (
     key_name,
@@ -24,11 +25,14 @@ class DataKeys(Protocol):
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
     async def index(self, entries: Iterable[tuple[str, str]]) -> None: ...
     def fingerprint(self, kind: str, value: str) -> str: ...
+    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]: ...
+    def forget(self) -> None: ...
 
 
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
 _SEALED = b'"sealed"'
+_ERASED = "person.erased.v1"
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -108,34 +112,28 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
         for value in personal_values(plain):
             name = key_name(lookup, value["person"])
             names.add(name)
-            entries.update((print_, name) for print_ in _fingerprints(keys, value))
-    opened = await keys.ensure(names) if names else {}
+            entries.update((print_, name) for print_ in fingerprints(keys, value))
     if entries:
-        await keys.index(entries)
+        await keys.index(entries)  # first: who is suppressed gets no key
+    opened = await keys.ensure(names) if names else {}
     mapper = EventMapper(opened)
     return [mapper.to_stored_event(envelope) for envelope in envelopes]
 
 
 async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorded]:
-    """Return the events in *rows*, what was sealed opened."""
+    """Return the events in *rows*, what was sealed opened.
+
+    The news that somebody was erased drops the keys kept open, theirs among them.
+    """
     names: set[str] = set()
     for _, _, _, _, state in rows:
         if _SEALED in state:
             plain = msgspec.json.decode(state)
             names.update(sealed_names(plain, plain.get("lookup", "")))
+    if any(topic == _ERASED for _, _, _, topic, _ in rows):
+        keys.forget()
     mapper = EventMapper(await keys.find(names) if names else {})
     return [
         Recorded(position, stream, version, mapper.event(topic, state))
         for position, stream, version, topic, state in rows
     ]
-
-
-def _fingerprints(keys: DataKeys, value: Mapping[str, Any]) -> Iterable[str]:
-    """Yield how this value's person may be asked for: address, profile, name + company."""
-    for address in (value.get("email"), value.get("address"), *value.get("addresses", ())):
-        if address:
-            yield keys.fingerprint("email", address.casefold())
-    if url := value.get("linkedin_url"):
-        yield keys.fingerprint("profile", url.casefold())
-    if (name := value.get("full_name")) and (company := value.get("company")):
-        yield keys.fingerprint("name", f"{name.casefold()}|{company.casefold()}")

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from cs.domain.person import PersonErased
 from cs.eventlog.port import Recorded
 
 #: Events kept.  A follower further behind reads the store.
@@ -23,6 +24,8 @@ class Recent:
         for event in events:
             if self._events and self._events[-1].position != event.position - 1:
                 self._events.clear()  # another process appended in between
+            if isinstance(event.event, PersonErased):
+                self._events.clear()  # they are in clear here
             self._events.append(event)
             self.head = max(self.head, event.position)
         self._tell()
@@ -43,6 +46,12 @@ class Recent:
         start = position + 1 - first
         found = [self._events[n] for n in range(start, min(start + limit, len(self._events)))]
         return found or None
+
+    def hear(self, events: Iterable[Recorded]) -> None:
+        """Take note of *events* read from the store: drop what came before an erasure."""
+        erased = [each.position for each in events if isinstance(each.event, PersonErased)]
+        while erased and self._events and self._events[0].position <= erased[-1]:
+            self._events.popleft()
 
     async def wait(self, after: int) -> None:
         while self.head <= after:

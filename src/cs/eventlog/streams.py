@@ -2,6 +2,10 @@
 
 `Streams.change` is the one way a single stream changes.  What needs several streams in
 one append (admission) uses `Streams.load` and `Streams.retrying` itself.
+
+Kept states are bounded for each category by itself, so that a crowd of brands drives no
+key out.  One that was driven out, or not there yet after a start, is folded from its
+snapshot and what came after it.
 """
 
 import asyncio
@@ -10,49 +14,79 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from cs import failpoints
 from cs.domain import brand, key, mail_domain, person, service
 from cs.domain.codec import AnyEvent
-from cs.eventlog.port import NO_STREAM, Append, EventLog, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    EventLog,
+    LogUnavailable,
+    Recorded,
+    WrongExpectedVersion,
+)
+from cs.eventlog.snapshots import EVERY, NoSnapshots, Shape, Snapshots
 from cs.turns import Turns
 
 S = TypeVar("S")
 T = TypeVar("T")
 
-#: Folded states kept; a brand's is a few kilobytes while a lookup runs, less after.
-KEPT = 10_000
 #: How long lost races are retried (docs/architecture.md): then nothing happened.
 RETRY_FOR_S = 2.0
 
 
 class Category(msgspec.Struct, frozen=True):
-    """What is known of one kind of stream: where it starts and how it goes on."""
+    """What is known of one kind of stream.
+
+    Attributes:
+        initial: Its state before the first event.
+        kept: States held in memory; beyond it the least recently used goes.
+        may_outlive: Whether a snapshot may be made of a state; ``None``: of none, its
+            streams stay short.
+    """
 
     initial: Any
     evolve: Callable[[Any, Any], Any]
+    kept: int = 10_000
+    may_outlive: Callable[[Any], bool] | None = None
 
 
+#: A key's state is at most some 25 KB (60 idempotency keys); a brand's a few KB while a
+#: lookup runs, when it holds people in clear, and less than one after.
 CATEGORIES = {
-    "key": Category(key.INITIAL, key.evolve),
-    "brand": Category(brand.INITIAL, brand.evolve),
+    "key": Category(key.INITIAL, key.evolve, may_outlive=lambda _: True),
+    "brand": Category(
+        brand.INITIAL, brand.evolve, may_outlive=lambda state: state.live is None
+    ),
     "mail-domain": Category(mail_domain.INITIAL, mail_domain.evolve),
-    "person": Category(person.INITIAL, person.evolve),
-    "service": Category(service.INITIAL, service.evolve),
+    "person": Category(person.INITIAL, person.evolve, kept=1_000),
+    "service": Category(service.INITIAL, service.evolve, kept=1),
 }
 
 
-def category_of(stream: str) -> Category:
-    """Return the category of *stream*: its name up to what identifies it.
+def category_name(stream: str) -> str:
+    """Return the name of *stream* up to what identifies it.
 
-    >>> category_of("mail-domain-acme.test") is CATEGORIES["mail-domain"]
-    True
+    >>> category_name("mail-domain-acme.test"), category_name("key-a")
+    ('mail-domain', 'key')
     """
-    if stream.startswith("mail-domain-"):
-        return CATEGORIES["mail-domain"]
-    return CATEGORIES[stream.partition("-")[0]]
+    return "mail-domain" if stream.startswith("mail-domain-") else stream.partition("-")[0]
+
+
+def category_of(stream: str) -> Category:
+    return CATEGORIES[category_name(stream)]
+
+
+@cache
+def shape_of(category: str) -> Shape:
+    """Return what snapshots of *category* look like."""
+    known = CATEGORIES[category]
+    return Shape(type(known.initial), known.evolve)
 
 
 class Folded(msgspec.Struct, Generic[S], frozen=True):
@@ -60,21 +94,30 @@ class Folded(msgspec.Struct, Generic[S], frozen=True):
 
     state: S
     version: int
+    snapshot: int = NO_STREAM  # the version of the newest snapshot known of
 
 
 class Streams:
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, snapshots: Snapshots | None = None) -> None:
         self.log = log
-        self._folded: OrderedDict[str, Folded[Any]] = OrderedDict()
+        self._snapshots = snapshots or NoSnapshots()
+        self._kept: dict[str, OrderedDict[str, Folded[Any]]] = {
+            name: OrderedDict() for name in CATEGORIES
+        }
         self._turns = Turns()
+        self._first = Turns()
 
     async def load(self, stream: str) -> Folded[Any]:
         """Return the state of *stream* as it is now: what is kept, and what came since."""
-        kept = self._folded.get(stream)
+        states = self._kept[category_name(stream)]
+        kept = states.get(stream)
         if kept is None:
-            kept = Folded(category_of(stream).initial, NO_STREAM)
+            async with self._first.of(stream):  # one folds it, the others go on from there
+                kept = states.get(stream)
+                if kept is None:
+                    return self._keep(stream, await self._folded_first(stream))
         new = await self.log.read(stream, kept.version)
-        return self._advance(stream, kept, [(r.version, r.event) for r in new])
+        return self._keep(stream, _advanced(kept, new, category_of(stream)))
 
     async def key(self, key_id: str) -> Folded[key.Key]:
         return await self.load(f"key-{key_id}")
@@ -105,7 +148,9 @@ class Streams:
             events = decide(folded.state)
             if not events:
                 return (), 0
+            failpoints.reach("change.before-append")
             position = await self.log.append([Append(stream, folded.version, events)])
+            failpoints.reach("change.after-append")
             return events, position
 
         async with self.holding(stream):
@@ -132,16 +177,50 @@ class Streams:
         """Hold *stream* against other writers of this process, so that they queue, not race."""
         return self._turns.of(stream)
 
-    def _advance(
-        self, stream: str, folded: Folded[Any], new: Sequence[tuple[int, AnyEvent]]
-    ) -> Folded[Any]:
-        evolve = category_of(stream).evolve
-        state, version = folded.state, folded.version
-        for version, event in new:  # noqa: B007
-            state = evolve(state, event)
-        folded = Folded(state, version)
-        self._folded[stream] = folded
-        self._folded.move_to_end(stream)
-        while len(self._folded) > KEPT:
-            self._folded.popitem(last=False)
+    async def _folded_first(self, stream: str) -> Folded[Any]:
+        """Fold *stream* from its snapshot, or from its first event if there is none to use."""
+        category = category_of(stream)
+        snapshot = None
+        if category.may_outlive is not None:
+            snapshot = await self._snapshots.find(stream)
+        state = shape_of(category_name(stream)).state(snapshot) if snapshot else None
+        if snapshot is not None and state is not None:
+            # The last event it is made of is read too: is it really in this log?
+            new = await self.log.read(stream, snapshot.version - 1)
+            if new and new[0].version == snapshot.version:
+                start = Folded(state, snapshot.version, snapshot.version)
+                return _advanced(start, new[1:], category)
+        whole = await self.log.read(stream)
+        return _advanced(Folded(category.initial, NO_STREAM), whole, category)
+
+    def _keep(self, stream: str, folded: Folded[Any]) -> Folded[Any]:
+        """Keep *folded*, unless somebody who read later was here first."""
+        category = category_of(stream)
+        states = self._kept[category_name(stream)]
+        newest = states.get(stream)
+        if newest is None or newest.version < folded.version:
+            folded = self._snapshotted(stream, folded, category)
+            states[stream] = folded
+        states.move_to_end(stream)
+        while len(states) > category.kept:
+            states.popitem(last=False)
         return folded
+
+    def _snapshotted(self, stream: str, folded: Folded[Any], category: Category) -> Folded[Any]:
+        """Offer a snapshot of *folded* if one is due and may be made."""
+        if folded.version - folded.snapshot < EVERY:
+            return folded
+        if category.may_outlive is None or not category.may_outlive(folded.state):
+            return folded
+        shape = shape_of(category_name(stream))
+        self._snapshots.offer(shape.snapshot(stream, folded.version, folded.state))
+        return msgspec.structs.replace(folded, snapshot=folded.version)
+
+
+def _advanced(folded: Folded[Any], new: Sequence[Recorded], category: Category) -> Folded[Any]:
+    if not new:
+        return folded
+    state = folded.state
+    for recorded in new:
+        state = category.evolve(state, recorded.event)
+    return msgspec.structs.replace(folded, state=state, version=new[-1].version)

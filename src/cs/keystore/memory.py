@@ -10,6 +10,7 @@ class MemoryKeyStore:
     def __init__(self) -> None:
         self._keys: dict[str, bytes | None] = {}
         self._index: set[tuple[str, str]] = set()
+        self._suppressed: set[str] = set()
         self._secret = os.urandom(32)
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
@@ -22,10 +23,25 @@ class MemoryKeyStore:
         return {name: key for name in names if (key := self._keys.get(name)) is not None}
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        self._index.update(entries)
+        new = set(entries)
+        self._index |= new
+        await self.destroy(name for print_, name in new if print_ in self._suppressed)
 
     def fingerprint(self, kind: str, value: str) -> str:
         return hmac.new(self._secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
 
+    async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        wanted = set(fingerprints)
+        return frozenset(name for print_, name in self._index if print_ in wanted)
+
+    async def suppress(self, fingerprints: Iterable[str]) -> None:
+        self._suppressed.update(fingerprints)
+
+    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        return frozenset(self._suppressed.intersection(fingerprints))
+
     async def destroy(self, names: Iterable[str]) -> None:
         self._keys.update(dict.fromkeys(names))
+
+    def forget(self) -> None:
+        """Do nothing: what is in memory is all there is."""

@@ -2,6 +2,10 @@
 
 One data key per person of a lookup and one per ready-made body.  Destroying a key
 erases what it sealed, wherever copies of the bytes are.
+
+An index of keyed hashes (fingerprints) finds the keys of a person.  A fingerprint that
+is suppressed is refused from then on: a name indexed under it never has a key, so that
+nothing about that person can be sealed, by whichever process and however late.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,11 +27,28 @@ class KeyStore(Protocol):
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         """Remember (fingerprint, name) pairs, so that a person's keys can be found.
 
-        Fingerprints are made with `fingerprint`; they are durable on return.
+        Fingerprints are made with `fingerprint`; they are durable on return.  The key of
+        a name that is given a suppressed fingerprint is destroyed.
         """
 
     def fingerprint(self, kind: str, value: str) -> str:
         """Return the keyed hash of a person's e-mail, profile address or name + company."""
 
+    async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        """Return the names indexed under any of *fingerprints*, destroyed ones included."""
+
+    async def suppress(self, fingerprints: Iterable[str]) -> None:
+        """Refuse *fingerprints* from now on; durable on return.
+
+        What `matching` returns afterwards is complete: a name indexed later is destroyed
+        as it is indexed.
+        """
+
+    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        """Return those of *fingerprints* that are suppressed, by any process, until now."""
+
     async def destroy(self, names: Iterable[str]) -> None:
-        """Destroy keys for good."""
+        """Destroy keys for good; no byte of them is left in the files on return."""
+
+    def forget(self) -> None:
+        """Drop every key kept open in memory: another process has destroyed some."""

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 #: Data keys kept open in memory; 32 bytes each and their names.
 CACHED = 20_000
+#: How often the write-ahead log is emptied until nobody reads it; each waits up to 10 s.
+WIPES = 3
 
 
 class WrongMasterKey(Exception):
@@ -56,6 +58,7 @@ class SqliteKeyStore:
         self._wrap = AESGCM(master)
         self._secret = hmac.digest(master, b"index", "sha256")
         self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._forgotten = 0
         self._db = sqlite3.connect(
             path, check_same_thread=False, isolation_level=None, timeout=10
         )
@@ -87,18 +90,30 @@ class SqliteKeyStore:
         return await self._get(tuple(dict.fromkeys(names)), self._find)
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        await self._run(self._write_index, tuple(entries))
+        for name in await self._run(self._write_index, tuple(entries)):
+            self._cache.pop(name, None)
 
     def fingerprint(self, kind: str, value: str) -> str:
         return hmac.new(self._secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
 
+    async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        return await self._run(self._select, _MATCHING, tuple(fingerprints))
+
+    async def suppress(self, fingerprints: Iterable[str]) -> None:
+        rows = [(fingerprint,) for fingerprint in fingerprints]
+        await self._run(self._write, "INSERT OR IGNORE INTO suppressed VALUES (?)", rows)
+
+    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        return await self._run(self._select, _SUPPRESSED, tuple(fingerprints))
+
     async def destroy(self, names: Iterable[str]) -> None:
         gone = tuple(names)
-        for name in gone:
-            self._cache.pop(name, None)
         await self._run(self._destroy, gone)
-        for name in gone:
-            self._cache.pop(name, None)
+        self.forget()
+
+    def forget(self) -> None:
+        self._cache.clear()
+        self._forgotten += 1
 
     async def _get(
         self, names: tuple[str, ...], load: Callable[[list[str]], dict[str, bytes]]
@@ -106,9 +121,11 @@ class SqliteKeyStore:
         found = {name: self._cache[name] for name in names if name in self._cache}
         missing = [name for name in names if name not in found]
         if missing:
+            before = self._forgotten
             loaded = await self._run(load, missing)
             found |= loaded
-            self._cache.update(loaded)
+            if before == self._forgotten:  # else it may have been destroyed since
+                self._cache.update(loaded)
         for name in found:
             if name in self._cache:  # another caller may have pushed it out meanwhile
                 self._cache.move_to_end(name)
@@ -144,11 +161,48 @@ class SqliteKeyStore:
         return found
 
     def _destroy(self, names: tuple[str, ...]) -> None:
-        self._write(_DESTROY, [(name,) for name in names])
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if names:
+            self._write(_DESTROY, [(name,) for name in names])
+            self._wipe()
 
-    def _write_index(self, entries: tuple[tuple[str, str], ...]) -> None:
-        self._write("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
+    def _wipe(self) -> None:
+        """Empty the write-ahead log: it holds pages as they were before.
+
+        Raises:
+            sqlite3.OperationalError: Another process kept reading it.
+        """
+        for _ in range(WIPES):
+            busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy:
+                return
+        raise sqlite3.OperationalError("the key store is in use; destroyed keys may linger")
+
+    def _write_index(self, entries: tuple[tuple[str, str], ...]) -> frozenset[str]:
+        """Write *entries*; return the names that are destroyed by them."""
+        if not entries:
+            return frozenset()
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._db.executemany("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
+            refused = self._select(_SUPPRESSED, tuple({print_ for print_, _ in entries}))
+            gone = frozenset(name for print_, name in entries if print_ in refused)
+            self._db.executemany(_DESTROY, [(name,) for name in gone])
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+        if gone:
+            self._wipe()
+        return gone
+
+    def _select(self, query: str, values: tuple[str, ...]) -> frozenset[str]:
+        """Return the first column of *query*, asked for *values* a page at a time."""
+        found: set[str] = set()
+        for start in range(0, len(values), 500):
+            page = values[start : start + 500]
+            marks = ",".join("?" * len(page))
+            found.update(row[0] for row in self._db.execute(query.format(marks=marks), page))
+        return frozenset(found)
 
     def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Run *statement* with each of *rows*, all in one durable transaction."""
@@ -176,12 +230,15 @@ class SqliteKeyStore:
 _DESTROY = (
     "INSERT INTO data_key VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET wrapped = NULL"
 )
+_MATCHING = "SELECT DISTINCT name FROM person_index WHERE fingerprint IN ({marks})"
+_SUPPRESSED = "SELECT fingerprint FROM suppressed WHERE fingerprint IN ({marks})"
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS data_key (name TEXT PRIMARY KEY, wrapped BLOB) WITHOUT ROWID",
     (
         "CREATE TABLE IF NOT EXISTS person_index (fingerprint TEXT, name TEXT, "
         "PRIMARY KEY (fingerprint, name)) WITHOUT ROWID"
     ),
+    "CREATE TABLE IF NOT EXISTS suppressed (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID",
     (
         "CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, "
         "proof BLOB NOT NULL)"

@@ -1,0 +1,142 @@
+"""The eventsourcing library's SQLite recorder, with batches of contingent appends.
+
+The library gives the tables and the reading statements.  Writing is ours: batches of
+appends in one ``BEGIN IMMEDIATE`` transaction (the library's deferred one fails at once
+with "database is locked" when another process writes), expected versions checked inside
+it, so that versions have no gaps and position order is commit order.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import msgspec
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
+
+from cs import failpoints
+from cs.domain.key import DAY
+from cs.eventlog.mapper import StoredRow
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    Ceiling,
+    CeilingReached,
+    WrongExpectedVersion,
+)
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """One append, ready to store."""
+
+    appends: Sequence[Append]
+    stored: Sequence[StoredEvent]
+    ceiling: Ceiling | None
+
+
+class BatchRecorder(SQLiteApplicationRecorder):
+    """The library's recorder, with batches of contingent appends."""
+
+    def construct_create_table_statements(self) -> list[str]:
+        return [
+            *super().construct_create_table_statements(),
+            (
+                "CREATE TABLE IF NOT EXISTS lookup_starts "
+                "(number INTEGER PRIMARY KEY, started_at REAL NOT NULL)"
+            ),
+        ]
+
+    def write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+        """Store each request or say why not; all that are stored commit together."""
+        # Not as the pool's writer: if it cannot open a connection, its lock for writers is
+        # never released.  SQLite's own lock is enough, and here there is one thread.
+        with self.datastore.get_connection(commit=False) as connection:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA synchronous=FULL")
+            cursor.execute("BEGIN IMMEDIATE")
+            try:
+                answers = [self._write_one(cursor, request) for request in requests]
+                failpoints.reach("log.before-commit")
+                self._commit(cursor)
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    cursor.execute("ROLLBACK")
+                raise
+        failpoints.reach("log.after-commit")
+        return answers
+
+    def _commit(self, cursor: SQLiteCursor) -> None:
+        cursor.execute("COMMIT")
+
+    def _write_one(self, cursor: SQLiteCursor, request: Prepared) -> int | Exception:
+        for append in request.appends:
+            found = self._version(cursor, append.stream)
+            if found != append.expected:
+                return WrongExpectedVersion(append.stream, append.expected, found)
+        if request.ceiling is not None:
+            opens_at = self._opens_at(cursor, request.ceiling)
+            if opens_at is not None:
+                return CeilingReached(opens_at)
+            cursor.execute(
+                "INSERT INTO lookup_starts (started_at) VALUES (?)",
+                (request.ceiling.at.timestamp(),),
+            )
+        positions = self._insert_events(cursor, request.stored)
+        assert positions
+        return positions[-1]
+
+    def _version(self, cursor: SQLiteCursor, stream: str) -> int:
+        cursor.execute(
+            f"SELECT MAX(originator_version) FROM {self.events_table_name} "  # noqa: S608
+            "WHERE originator_id = ?",
+            (stream,),
+        )
+        version: int | None = cursor.fetchone()[0]
+        return NO_STREAM if version is None else version
+
+    def opens_at(self, ceiling: Ceiling) -> datetime | None:
+        with self.datastore.transaction(commit=False) as cursor:
+            return self._opens_at(cursor, ceiling)
+
+    def _opens_at(self, cursor: SQLiteCursor, ceiling: Ceiling) -> datetime | None:
+        if ceiling.limit is None:
+            return None
+        if ceiling.limit == 0:
+            return ceiling.at + DAY
+        # Start number n - limit decides: everything after it is inside the window too.
+        cursor.execute(
+            "SELECT started_at FROM lookup_starts WHERE number = "
+            "(SELECT COALESCE(MAX(number), 0) FROM lookup_starts) + 1 - ?",
+            (ceiling.limit,),
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        opens_at = datetime.fromtimestamp(row[0], UTC) + DAY
+        return opens_at if opens_at > ceiling.at else None
+
+    def select_stream(self, stream: str, after: int) -> list[StoredRow]:
+        """Return what is stored of *stream* after version *after*."""
+        return self._select(
+            "WHERE originator_id = ? AND originator_version > ? ORDER BY originator_version",
+            (stream, after),
+        )
+
+    def select_page(self, after: int, limit: int) -> list[StoredRow]:
+        """Return what is stored after position *after*, at most *limit* rows.
+
+        Plain tuples: the library's rows by name and notification objects cost more than
+        reading them (bench/event_log.py).
+        """
+        return self._select("WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit))
+
+    def _select(self, where: str, parameters: tuple[str | int, ...]) -> list[StoredRow]:
+        columns = "rowid, originator_id, originator_version, topic, state"
+        with self.datastore.get_connection(commit=False) as connection:
+            cursor = connection.cursor().sqlite_cursor
+            cursor.row_factory = None
+            return cursor.execute(
+                f"SELECT {columns} FROM {self.events_table_name} {where}",  # noqa: S608
+                parameters,
+            ).fetchall()

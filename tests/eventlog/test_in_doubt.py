@@ -1,0 +1,250 @@
+"""Commits whose answer is lost: before them, or after them, when all of it is stored."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from eventsourcing.sqlite import SQLiteCursor
+
+from cs.clock import SystemClock
+from cs.domain.codec import AnyEvent
+from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
+from cs.eventlog.batch_recorder import BatchRecorder
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.sqlite import SqliteEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.operator import Operator
+from cs.projections.store import ViewStore
+from cs.wiring import memory_bus, projections, running, stages
+from loop.outside import tools
+from loop.service import Service
+
+Side = Literal["before", "after"]
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+SIDES = pytest.mark.parametrize("side", ["before", "after"])
+
+
+def grant(units: int) -> AnyEvent:
+    return QuotaGranted(units=units, at=AT)
+
+
+@dataclass
+class Losing:
+    """Which commits lose their answers, counted from 1 once armed."""
+
+    side: Side
+    which: Callable[[int], bool]
+    armed: bool = False
+    commits: int = 0
+    lost: int = 0
+
+    def recorder(self) -> type[BatchRecorder]:
+        losing = self
+
+        class Recorder(BatchRecorder):
+            def _commit(self, cursor: SQLiteCursor) -> None:
+                if losing.falls_here("before"):
+                    raise sqlite3.OperationalError("the connection went away")
+                super()._commit(cursor)
+                if losing.falls_here("after"):
+                    raise sqlite3.OperationalError("the connection went away")
+
+        return Recorder
+
+    def falls_here(self, side: Side) -> bool:
+        if side == "before" and self.armed:
+            self.commits += 1
+        falls = self.armed and self.side == side and self.which(self.commits)
+        self.lost += falls
+        return falls
+
+
+def once(side: Side) -> Losing:
+    return Losing(side, lambda commit: commit == 1)
+
+
+# The log by itself.
+
+
+@SIDES
+async def test_a_lost_answer_is_told_and_the_log_knows_what_it_holds(
+    tmp_path: Path, side: Side
+) -> None:
+    losing = once(side)
+    path, keys = tmp_path / "log.db", MemoryKeyStore()
+    async with SqliteEventLog(path, keys, recorder=losing.recorder()) as log:
+        await log.append([Append("key-a", NO_STREAM, [grant(1)])])
+        losing.armed = True
+
+        with pytest.raises(LogUnavailable, match="the connection went away"):
+            await log.append([Append("key-a", 0, [grant(2)])])
+
+        stored = 2 if side == "after" else 1
+        assert await log.head() == stored
+        assert [r.position for r in await log.tail(0)] == list(range(1, stored + 1))
+        assert len(await log.read("key-a")) == stored
+        if side == "after":
+            with pytest.raises(WrongExpectedVersion):
+                await log.append([Append("key-a", 0, [grant(2)])])
+        assert await log.append([Append("key-a", stored - 1, [grant(3)])]) == stored + 1
+        assert [r.position for r in await log.tail(0)] == list(range(1, stored + 2))
+
+
+async def test_followers_hear_of_an_append_whose_answer_was_lost(tmp_path: Path) -> None:
+    losing = once("after")
+    async with SqliteEventLog(
+        tmp_path / "log.db", MemoryKeyStore(), recorder=losing.recorder()
+    ) as log:
+        losing.armed = True
+        with pytest.raises(LogUnavailable):
+            await log.append([Append("key-a", NO_STREAM, [grant(1)])])
+
+        async with asyncio.timeout(1):
+            await log.grown(0)
+        assert [r.event for r in await log.tail(0)] == [grant(1)]
+
+
+# The service on it.
+
+
+@dataclass
+class OnSqlite(Service):
+    log: SqliteEventLog
+
+    async def events(self, kind: type[Any]) -> list[Any]:
+        await self.log.head()
+        return [r.event for r in await self.log.tail(0, 1000) if isinstance(r.event, kind)]
+
+
+@asynccontextmanager
+async def service(path: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
+    clock, keys = SystemClock(), MemoryKeyStore()
+    views = ViewStore(None, projections())
+    try:
+        async with (
+            SqliteEventLog(path, keys, recorder=losing.recorder()) as log,
+            running(
+                log,
+                keys,
+                views,
+                stages(tools()),
+                bus=memory_bus(),
+                clock=clock,
+                deadline=timedelta(seconds=60),
+            ) as started,
+        ):
+            operator = Operator(started.streams, clock)
+            await operator.choose_world("sandbox")
+            yield OnSqlite(started, operator, log)
+    finally:
+        views.close()
+
+
+async def test_an_admission_whose_answer_was_lost_is_answered_from_what_is_stored(
+    tmp_path: Path,
+) -> None:
+    losing = once("after")
+    async with service(tmp_path / "log.db", losing) as running_service:
+        key = await running_service.new_key()
+        losing.armed = True
+
+        async with running_service.client(key) as client:
+            accepted = await client.post("/contacts", json={"brand": "Acme"})
+            again = await client.post("/contacts", json={"brand": "Acme", "wait": True})
+
+        assert losing.lost == 1
+        assert accepted.status_code == 202
+        (admitted,) = await running_service.events(SearchAdmitted)
+        assert accepted.json()["id"] == admitted.search
+        assert again.json()["usage"]["used"] >= 1
+        assert [e.charged for e in await running_service.events(SearchSettled)][:1] == [True]
+
+
+async def test_an_admission_that_was_not_stored_is_a_500_that_may_be_tried_again(
+    tmp_path: Path,
+) -> None:
+    losing = once("before")
+    async with service(tmp_path / "log.db", losing) as running_service:
+        key = await running_service.new_key()
+        losing.armed = True
+
+        async with running_service.client(key) as client:
+            failed = await client.post("/contacts", json={"brand": "Acme", "wait": True})
+            assert await running_service.events(SearchAdmitted) == []
+            again = await client.post("/contacts", json={"brand": "Acme", "wait": True})
+
+        assert losing.lost == 1
+        assert failed.status_code == 500
+        assert set(failed.json()["error"]) == {"code", "message"}
+        assert again.status_code == 200
+        assert again.json()["usage"]["used"] == 1
+
+
+async def test_an_answer_from_reuse_that_was_lost_is_given_and_charged_once(
+    tmp_path: Path,
+) -> None:
+    losing = once("after")
+    async with service(tmp_path / "log.db", losing) as running_service:
+        key, other = await running_service.new_key(), await running_service.new_key()
+        await running_service.search(key, brand="Acme")
+        losing.armed = True
+
+        reused = await running_service.search(other, brand="Acme")
+
+        assert losing.lost == 1
+        assert reused.status_code == 200
+        assert (reused.json()["cached"], reused.json()["charged"]) == (True, True)
+        assert reused.json()["usage"]["used"] == 1
+
+
+async def test_a_request_with_an_idempotency_key_is_charged_once_whatever_is_lost(
+    tmp_path: Path,
+) -> None:
+    losing = Losing("after", lambda _: True)
+    async with service(tmp_path / "log.db", losing) as running_service:
+        key = await running_service.new_key()
+        losing.armed = True
+        async with running_service.client(key) as client:
+            answers = [
+                await client.post(
+                    "/contacts",
+                    json={"brand": "Acme", "wait": True},
+                    headers={"Idempotency-Key": "one"},
+                )
+                for _ in range(2)
+            ]
+
+        assert {a.status_code for a in answers} == {200}
+        assert len({a.json()["id"] for a in answers}) == 1
+        assert [a.json()["usage"]["used"] for a in answers] == [1, 1]
+        assert len(await running_service.events(SearchSettled)) == 1
+
+
+@SIDES
+@pytest.mark.parametrize("number", range(1, 10))
+async def test_whichever_commit_loses_its_answer_a_search_ends_and_is_charged_once(
+    tmp_path: Path, side: Side, number: int
+) -> None:
+    losing = Losing(side, lambda commit: commit == number)
+    async with service(tmp_path / "log.db", losing) as running_service:
+        key = await running_service.new_key()
+        losing.armed = True
+
+        answer = await running_service.search(key, brand="Acme")
+        if answer.status_code == 500:
+            assert (side, number) == ("before", 1)
+            answer = await running_service.search(key, brand="Acme")
+
+        assert losing.lost == 1
+        assert answer.status_code == 200
+        assert (answer.json()["status"], answer.json()["charged"]) == ("done", True)
+        assert answer.json()["usage"] == {"quota": 10, "used": 1, "remaining": 9}
+        assert len(await running_service.events(SearchAdmitted)) == 1
+        assert len(await running_service.events(SearchSettled)) == 1
