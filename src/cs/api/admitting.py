@@ -5,10 +5,13 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from cs import failpoints
 from cs.api.body import Asked
+from cs.api.lookups_running import LookupsRunning
 from cs.clock import Clock
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand import Brand
+from cs.domain.brand_events import LookupStarted
 from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
@@ -23,7 +26,12 @@ class Admitted(msgspec.Struct, frozen=True):
 
 
 class Admitting:
-    """Args: *ceiling*: lookups the service may start per rolling 24 h; None: no ceiling."""
+    """Decides and appends.
+
+    Args:
+        ceiling: Lookups the service may start per rolling 24 h; None: no ceiling.
+        lookups: What runs now, and whether more may.
+    """
 
     def __init__(
         self,
@@ -33,12 +41,14 @@ class Admitting:
         ceiling: int | None,
         deadline: timedelta,
         contacts: int,
+        lookups: LookupsRunning,
     ) -> None:
         self._streams = streams
         self._clock = clock
         self._ceiling = ceiling
         self._deadline = deadline
         self._contacts = contacts
+        self._lookups = lookups
 
     async def admit(self, key_id: str, asked: Asked, request_id: str) -> Admitted:
         """Admit *asked* on *key_id*, or raise why not.
@@ -91,20 +101,28 @@ class Admitting:
             by_name=by_name,
             paused=service.state.paused,
             ceiling_opens_at=opens_at,
+            lookups_full=self._lookups.full,
         )
         admission = admit(ask, situation)
         if not admission.key_events:
             return Admitted(admission, 0)
         appends = [Append(f"key-{key_id}", key.version, admission.key_events)]
+        failpoints.reach("admission.before-append")
         if not admission.brand_events:
-            return Admitted(admission, await self._streams.log.append(appends))
+            position = await self._streams.log.append(appends)
+            failpoints.reach("admission.after-append")
+            return Admitted(admission, position)
         appends.append(Append(ask.stream, brand.version, admission.brand_events))
+        started = admission.brand_events[0]
+        assert isinstance(started, LookupStarted)
         try:
-            position = await self._streams.log.append(appends, Ceiling(at, self._ceiling))
+            with self._lookups.starting(started.lookup):
+                position = await self._streams.log.append(appends, Ceiling(at, self._ceiling))
         except CeilingReached as reached:
             closed = msgspec.structs.replace(situation, ceiling_opens_at=reached.opens_at)
             admit(ask, closed)  # refuses
             raise
+        failpoints.reach("admission.after-append")
         return Admitted(admission, position)
 
     async def _opens_at(self, at: datetime) -> datetime | None:

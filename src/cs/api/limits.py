@@ -17,10 +17,16 @@ _CHECKS_POLICY = f'{_POLICY}, "checks";q={CHECKS_PER_MINUTE};w=60'
 
 
 class Checks:
-    """120 GETs a minute and key, counted in memory of this process."""
+    """120 GETs a minute and key, counted in memory of this process.
+
+    A check is counted before anything is read, so that one beyond the limit costs no
+    database work however many come.  What was last read of the key is remembered for the
+    headers of those.
+    """
 
     def __init__(self) -> None:
         self._times: OrderedDict[str, deque[datetime]] = OrderedDict()
+        self._read: OrderedDict[str, Key] = OrderedDict()
 
     def window(self, key_id: str, at: datetime) -> Window:
         times = self._times.get(key_id, ())
@@ -32,6 +38,22 @@ class Checks:
         self._times.move_to_end(key_id)
         while len(self._times) > KEYS:
             self._times.popitem(last=False)
+
+    def take_back(self, key_id: str, at: datetime) -> None:
+        """Uncount the check of *at*: it was not answered."""
+        times = self._times.get(key_id, deque())
+        if at in times:
+            times.remove(at)
+
+    def remember(self, key_id: str, key: Key) -> None:
+        self._read[key_id] = key
+        self._read.move_to_end(key_id)
+        while len(self._read) > KEYS:
+            self._read.popitem(last=False)
+
+    def remembered(self, key_id: str) -> Key | None:
+        """Return the key as it was last read: good for headers, never for a decision."""
+        return self._read.get(key_id)
 
 
 def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:

@@ -14,12 +14,19 @@ PUBLISH_TIMEOUT_S = 10.0
 
 
 class MemoryBus:
-    """Knows its *groups*, (topic, name) each, from the start, so that nothing is missed."""
+    """Knows its *groups*, (topic, name) each, from the start, so that nothing is missed.
 
-    def __init__(self, groups: Iterable[tuple[str, str]] = ()) -> None:
+    Args:
+        waiting: Records that may wait in one group of a topic; `WAITING` if ``None``.
+    """
+
+    def __init__(
+        self, groups: Iterable[tuple[str, str]] = (), *, waiting: int | None = None
+    ) -> None:
+        self._most = waiting
         self._groups: dict[str, dict[str, Group]] = {}
         for topic, name in groups:
-            self._groups.setdefault(topic, {})[name] = Group()
+            self._groups.setdefault(topic, {})[name] = Group(waiting)
         self._offsets: dict[str, int] = {}
 
     async def publish(
@@ -33,7 +40,7 @@ class MemoryBus:
 
     @asynccontextmanager
     async def subscribe(self, topic: str, *, group: str) -> AsyncIterator["MemorySubscription"]:
-        joined = self._groups.setdefault(topic, {}).setdefault(group, Group())
+        joined = self._groups.setdefault(topic, {}).setdefault(group, Group(self._most))
         subscription = MemorySubscription(joined)
         try:
             yield subscription
@@ -44,17 +51,19 @@ class MemoryBus:
 class Group:
     """The records of one topic that one group has not done yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
         self._waiting: deque[Record] = deque()
         self._changed = asyncio.Condition()
 
     async def put(self, record: Record) -> None:
+        most = WAITING if self._most is None else self._most
         async with self._changed:
             try:
                 async with asyncio.timeout(PUBLISH_TIMEOUT_S):
-                    await self._changed.wait_for(lambda: len(self._waiting) < WAITING)
+                    await self._changed.wait_for(lambda: len(self._waiting) < most)
             except TimeoutError as error:
-                raise BusUnavailable(f"{record.topic}: {WAITING} records wait") from error
+                raise BusUnavailable(f"{record.topic}: {most} records wait") from error
             self._waiting.append(record)
             self._changed.notify_all()
 

@@ -1,0 +1,1 @@
+"""Backups of a data folder: made beside a running service, checked, brought back."""

@@ -1,0 +1,116 @@
+"""Making a backup, beside a running service or without one.
+
+The log is copied first and the keys second: a key is durable before the event that needs
+it, so that the copy of the keys holds every key of the copy of the log.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from cs.backup.checking import Checked, Copies, check
+from cs.backup.copying import copy_database, copy_file, settle
+from cs.backup.manifest import BackupError, Manifest, Part, described, sync_folder, write
+from cs.data_folder import DataFolder, DataFolderError
+from cs.ids import random_id
+from cs.wiring import CLOCK_FILE
+
+#: The folders of the two parts inside a backup.
+LOG, KEYS = "log", "keys"
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where the two parts of a backup are."""
+
+    log: Path
+    keys: Path
+
+
+def places(target: Path, keys: Path | None) -> Places:
+    """Return where the parts of the backup *target* are, its keys in *keys* if given."""
+    target = target.absolute()
+    return Places(target / LOG, keys.absolute() if keys is not None else target / KEYS)
+
+
+async def make(
+    source: DataFolder, at: Places, made_at: datetime, *, with_master_key: bool
+) -> Manifest:
+    """Back up *source* and read the copies whole; return the manifest of the log.
+
+    Raises:
+        DataFolderError: The backup could not be made; nothing of it is left.
+    """
+    if at.keys == at.log:
+        raise BackupError("the keys must not lie in the folder of the log; name another")
+    for folder in (at.log, at.keys):
+        _refuse_used(folder)
+    try:
+        for folder in (at.log, at.keys):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.chmod(0o700)
+        checked = await _copy(source, at, with_master_key=with_master_key)
+        backup = random_id("backup_", 16)
+        _describe(at.keys, "keys", backup, made_at, checked)
+        return _describe(at.log, "log", backup, made_at, checked)
+    except BaseException as error:
+        for folder in (at.log, at.keys):
+            _clear(folder)
+        if isinstance(error, OSError):
+            raise BackupError(f"the backup could not be written: {error}") from error
+        raise
+
+
+async def _copy(source: DataFolder, at: Places, *, with_master_key: bool) -> Checked:
+    copies = (at.log / source.log.name, at.keys / source.data_keys.name)
+    copy_database(source.log, copies[0])
+    copy_database(source.data_keys, copies[1])
+    clock = source.path / CLOCK_FILE
+    if clock.exists():  # a sandbox whose clock was moved
+        copy_file(clock, at.log / CLOCK_FILE)
+    checked = await check(Copies(*copies, source.master_key))
+    for copy in copies:
+        settle(copy)
+    if with_master_key:
+        copy_file(source.master_key, at.keys / source.master_key.name)
+    return checked
+
+
+def _describe(
+    folder: Path, part: Part, backup: str, made_at: datetime, checked: Checked
+) -> Manifest:
+    names = sorted(path.name for path in folder.iterdir())
+    manifest = Manifest(
+        part=part,
+        backup=backup,
+        made_at=made_at,
+        version=version("contact-search"),
+        world=checked.world,
+        head=checked.head,
+        violations=checked.violations,
+        files=described(folder, names),
+    )
+    write(folder, manifest)
+    sync_folder(folder.parent)
+    return manifest
+
+
+def _refuse_used(folder: Path) -> None:
+    try:
+        used: Sequence[Path] = list(folder.iterdir())
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataFolderError(f"{folder} cannot be used: {error.strerror}") from error
+    if used:
+        raise BackupError(f"{folder} is not empty; name a new folder for each backup")
+
+
+def _clear(folder: Path) -> None:
+    """Take away what was begun in *folder*, which was empty."""
+    if folder.is_dir():
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()

@@ -1,0 +1,105 @@
+"""``cs backup`` and ``cs restore``: the log and its keys, away and back."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from cs.backup.making import make, places
+from cs.backup.manifest import Manifest
+from cs.backup.restoring import restore as bring_back
+from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.output import console, print_json, warn
+from cs.clock import SystemClock
+from cs.data_folder import DataFolder
+from cs.projections.searches import instant
+
+Backup = Annotated[Path, Parameter(help="Folder of the backup.")]
+Keys = Annotated[
+    Path | None, Parameter(help="Folder of its keys; DIR/keys if left out. Keep it apart.")
+]
+
+
+def backup(
+    directory: Backup,
+    /,
+    *,
+    keys: Keys = None,
+    with_master_key: Annotated[
+        bool, Parameter(negative="", help="Put the master key beside the keys.")
+    ] = False,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Back up the data folder, beside a running service or without one.
+
+    The log goes to DIR/log and the keys that open the people in it to DIR/keys, or where
+    --keys says: whoever has both and the master key can read everybody, so keep them in
+    three places. Both copies are read whole before it says that it is done. The views are
+    not in it: they are made anew from the log.
+
+    Example: `cs backup /backup/monday --keys /safe/monday --data-dir /var/lib/cs`
+    """
+    chosen = settings(config, data_dir=data_dir)
+    source = DataFolder(chosen.data_dir, make=False)
+    at = places(directory, keys)
+    made = asyncio.run(make(source, at, SystemClock().now(), with_master_key=with_master_key))
+    if json:
+        print_json(_shown(made) | {"log": str(at.log), "keys": str(at.keys)})
+    else:
+        console.print(
+            f"{made.head} events in {at.log}, their keys in {at.keys}: read and whole"
+        )
+    _warn(made)
+
+
+def restore(
+    directory: Backup,
+    /,
+    *,
+    keys: Keys = None,
+    master_key: Annotated[
+        Path | None, Parameter(help="File with the master key, if it is not in the backup.")
+    ] = None,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Bring a backup back into an empty data folder that no service runs on.
+
+    Every file is compared with its checksum and the log is read whole before anything is
+    put in its place; if something is wrong, nothing is changed.
+
+    Example: `cs restore /backup/monday --keys /safe/monday --master-key /vault/master.key`
+    """
+    chosen = settings(config, data_dir=data_dir)
+    target = DataFolder(chosen.data_dir)
+    restored = asyncio.run(bring_back(places(directory, keys), target, master_key))
+    made = restored.manifest
+    if json:
+        print_json(_shown(made) | {"data_dir": str(target.path)})
+    else:
+        console.print(
+            f"{made.head} events of {instant(made.made_at)} are in {target.path}; "
+            "`cs serve` makes the views anew"
+        )
+    if restored.keys_from != made.backup:
+        warn("the keys are of a later backup; whoever was erased meanwhile stays erased")
+    _warn(made)
+
+
+def _shown(made: Manifest) -> dict[str, Any]:
+    return {
+        "backup": made.backup,
+        "made_at": instant(made.made_at),
+        "world": made.world,
+        "head": made.head,
+        "violations": made.violations,
+    }
+
+
+def _warn(made: Manifest) -> None:
+    if made.violations:
+        warn(f"the log breaks {made.violations} promises; see `cs log verify`")

@@ -1,0 +1,57 @@
+"""A service on a data folder, with a small outside world in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from cs.clock import SystemClock
+from cs.data_folder import DataFolder
+from cs.domain.contact import BrandFacts
+from cs.operator import Operator
+from cs.sources.port import PeopleAnswer
+from cs.wiring import Tools, memory_bus, opened, running, stages
+from loop.outside import ACME, Directory, Mailboxes, Staff, tools
+from loop.service import Service
+
+
+@dataclass
+class SlowStaff(Staff):
+    """Finds nobody until it is let."""
+
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        self.asked.set()
+        await self.let.wait()
+        return await super().find(brand, limit=limit)
+
+
+def slow_tools(staff: SlowStaff) -> Tools:
+    verifier = Mailboxes(frozenset({"ada.kern@acme.test"}))
+    return Tools([Directory({"acme": ACME, "slow": ACME})], [staff], [verifier])
+
+
+@asynccontextmanager
+async def service_on(folder: Path, outside: Tools | None = None) -> AsyncIterator[Service]:
+    data_folder = DataFolder(folder)
+    clock = SystemClock()
+    with data_folder.held():
+        async with (
+            opened(data_folder) as data,
+            running(
+                data.log,
+                data.keys,
+                data.views,
+                stages(outside or tools()),
+                bus=memory_bus(),
+                clock=clock,
+                deadline=timedelta(seconds=60),
+            ) as service,
+        ):
+            operator = Operator(service.streams, clock)
+            await operator.choose_world("sandbox")
+            yield Service(service, operator)

@@ -1,0 +1,290 @@
+"""A backup holds everything that was answered before it, and says so only if it is whole."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from stat import S_IMODE
+
+import msgspec
+import pytest
+
+from backup.embedded_service import SlowStaff, service_on, slow_tools
+from cs.backup.making import Places, make, places
+from cs.backup.manifest import MANIFEST, BackupError, Manifest
+from cs.backup.restoring import Restored, restore
+from cs.data_folder import DataFolder, DataFolderError
+from cs.wiring import opened
+from loop.outside import ADA, BEN
+from loop.service import Service
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def backed_up(
+    folder: Path, at: Places, *, with_master_key: bool = False, made_at: datetime = NOW
+) -> Manifest:
+    source = DataFolder(folder, make=False)
+    return await make(source, at, made_at, with_master_key=with_master_key)
+
+
+async def brought_back(at: Places, folder: Path, master_key: Path | None = None) -> Restored:
+    return await restore(at, DataFolder(folder), master_key)
+
+
+async def searched(service: Service) -> dict[str, object]:
+    """Return the record of a search that ended with a verified mailbox."""
+    record: dict[str, object] = (
+        await service.search(await service.new_key(), brand="Acme")
+    ).json()
+    assert record["status"] == "done"
+    return record
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    """A data folder with one search in it."""
+    folder = tmp_path / "data"
+    async with service_on(folder) as service:
+        await searched(service)
+    return folder
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Places:
+    return places(tmp_path / "backup", None)
+
+
+async def test_what_was_answered_before_a_backup_under_load_is_served_after_it(
+    tmp_path: Path, at: Places
+) -> None:
+    """Searches run, wait and are answered while the copy is taken."""
+    folder, staff = tmp_path / "data", SlowStaff((ADA, BEN))
+    async with service_on(folder, slow_tools(staff)) as service:
+        staff.let.set()
+        keys = [await service.new_key() for _ in range(6)]
+        before = [(await service.search(key, brand="Acme")).json() for key in keys]
+        staff.let.clear()
+        staff.asked.clear()
+        async with service.client(keys[0]) as client:
+            running = (await client.post("/contacts", json={"brand": "Slow"})).json()
+        await staff.asked.wait()
+
+        async def load() -> None:
+            while True:
+                await service.search(await service.new_key(), brand="Acme")
+
+        busy = [asyncio.create_task(load()) for _ in range(4)]
+        manifest = await backed_up(folder, at)
+        assert not any(task.done() for task in busy)
+        for task in busy:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        assert await service.running.streams.log.head() > manifest.head
+
+    await brought_back(at, tmp_path / "new", folder / "master.key")
+
+    staff.let.set()
+    async with service_on(tmp_path / "new", slow_tools(staff)) as service:
+        await service.running.reading.until_settled(running["id"])
+        for key, record in zip(keys, before, strict=True):
+            async with service.client(key) as client:
+                again = (await client.get(f"/searches/{record['id']}")).json()
+                used = (await client.get("/usage")).json()["used"]
+            assert {**again, "usage": None} == {**record, "usage": None}
+            assert used == (2 if key is keys[0] else 1)
+        async with service.client(keys[0]) as client:
+            ended = (await client.get(f"/searches/{running['id']}")).json()
+        assert (ended["status"], ended["charged"]) == ("done", True)
+    assert manifest.violations == 0
+
+
+async def test_the_keys_lie_apart_and_the_master_key_only_where_it_was_asked_for(
+    folder: Path, tmp_path: Path
+) -> None:
+    apart = places(tmp_path / "one", tmp_path / "safe")
+    await backed_up(folder, apart)
+    asked = places(tmp_path / "two", None)
+    await backed_up(folder, asked, with_master_key=True)
+
+    def names(where: Path) -> set[str]:
+        return {path.name for path in where.iterdir()}
+
+    assert names(apart.log) == {"log.db", MANIFEST}
+    assert names(tmp_path / "safe") == {"keys.db", MANIFEST}
+    assert names(tmp_path / "one") == {"log"}
+    assert names(asked.keys) == {"keys.db", "master.key", MANIFEST}
+    modes = {S_IMODE((asked.keys / name).stat().st_mode) for name in ("keys.db", "master.key")}
+    assert modes == {0o600}
+
+
+async def test_the_manifest_says_what_is_in_the_backup(folder: Path, at: Places) -> None:
+    made = await backed_up(folder, at)
+
+    async with opened(DataFolder(folder)) as data:
+        assert made.head == await data.log.head()
+    assert (made.world, made.made_at, made.part) == ("sandbox", NOW, "log")
+    keys = msgspec.json.decode((at.keys / MANIFEST).read_bytes(), type=Manifest)
+    assert (keys.backup, keys.part) == (made.backup, "keys")
+
+
+async def test_files_come_back_readable_for_nobody_else(
+    folder: Path, tmp_path: Path, at: Places
+) -> None:
+    await backed_up(folder, at, with_master_key=True)
+    for path in (at.log / "log.db", at.keys / "keys.db", at.keys / "master.key"):
+        path.chmod(0o644)
+
+    await brought_back(at, tmp_path / "new")
+
+    files = sorted(path for path in (tmp_path / "new").iterdir() if path.name != "lock")
+    assert [path.name for path in files] == ["keys.db", "log.db", "master.key"]
+    assert {S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+async def test_a_folder_with_data_is_refused_and_left_as_it_was(
+    folder: Path, at: Places
+) -> None:
+    await backed_up(folder, at, with_master_key=True)
+    before = (folder / "log.db").read_bytes()
+
+    with pytest.raises(
+        BackupError, match=r"holds data \(keys.db, log.db, .*nothing was changed"
+    ):
+        await brought_back(at, folder)
+
+    assert (folder / "log.db").read_bytes() == before
+
+
+async def test_a_folder_that_is_served_is_refused(
+    folder: Path, tmp_path: Path, at: Places
+) -> None:
+    await backed_up(folder, at, with_master_key=True)
+    async with service_on(tmp_path / "served"):
+        with pytest.raises(DataFolderError, match="another service"):
+            await brought_back(at, tmp_path / "served")
+
+
+async def test_a_backup_goes_into_a_new_folder_only(folder: Path, at: Places) -> None:
+    await backed_up(folder, at)
+    kept = (at.log / MANIFEST).read_bytes()
+
+    with pytest.raises(BackupError, match="is not empty"):
+        await backed_up(folder, at)
+
+    assert (at.log / MANIFEST).read_bytes() == kept
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "file", "told"),
+    [
+        (Path.unlink, "log/manifest.json", "not finished"),
+        (Path.unlink, "keys/manifest.json", "not finished"),
+        (cut, "log/manifest.json", "is damaged"),
+        (Path.unlink, "log/log.db", "is missing from the backup"),
+        (cut, "log/log.db", "bytes, not the"),
+        (flip, "log/log.db", "is damaged"),
+        (flip, "keys/keys.db", "is damaged"),
+        (flip, "keys/master.key", "is damaged"),
+    ],
+)
+async def test_a_damaged_backup_is_refused_and_nothing_is_put_in_place(
+    folder: Path, tmp_path: Path, damage: Callable[[Path], None], file: str, told: str
+) -> None:
+    at = places(tmp_path / "backup", None)
+    await backed_up(folder, at, with_master_key=True)
+    damage(tmp_path / "backup" / file)
+
+    with pytest.raises(BackupError, match=told):
+        await brought_back(at, tmp_path / "new")
+
+    assert {path.name for path in (tmp_path / "new").iterdir()} <= {"lock"}
+
+
+async def test_the_parts_are_not_taken_for_each_other(
+    folder: Path, tmp_path: Path, at: Places
+) -> None:
+    await backed_up(folder, at)
+
+    with pytest.raises(BackupError, match="holds the keys of a backup, not its log"):
+        await brought_back(Places(at.keys, at.log), tmp_path / "new")
+
+
+async def test_keys_older_than_the_log_are_refused(folder: Path, tmp_path: Path) -> None:
+    old, new = places(tmp_path / "old", None), places(tmp_path / "later", None)
+    await backed_up(folder, old)
+    await backed_up(folder, new, made_at=NOW + timedelta(days=1))
+
+    with pytest.raises(BackupError, match="older than the log"):
+        await brought_back(Places(new.log, old.keys), tmp_path / "new", folder / "master.key")
+    later = await brought_back(
+        Places(old.log, new.keys), tmp_path / "new", folder / "master.key"
+    )
+
+    assert later.keys_from != later.manifest.backup
+
+
+async def test_a_log_whose_people_have_no_key_is_not_backed_up(
+    folder: Path, at: Places
+) -> None:
+    with closing(sqlite3.connect(folder / "keys.db")) as db, db:
+        db.execute("DELETE FROM data_key WHERE name LIKE '%#p1'")
+
+    with pytest.raises(BackupError, match=r"lacks \d+ keys of people"):
+        await backed_up(folder, at)
+
+    assert not at.log.exists()
+    assert not at.keys.exists()
+
+
+async def test_a_person_erased_before_the_backup_is_no_missing_key(
+    folder: Path, at: Places
+) -> None:
+    async with opened(DataFolder(folder)) as data:
+        with closing(sqlite3.connect(folder / "keys.db")) as db:
+            names = [name for (name,) in db.execute("SELECT name FROM data_key")]
+        await data.keys.destroy(names)
+
+    assert (await backed_up(folder, at)).violations == 0
+
+
+async def test_another_master_key_is_refused(folder: Path, tmp_path: Path, at: Places) -> None:
+    await backed_up(folder, at)
+    other = tmp_path / "other.key"
+    other.write_bytes(b"x" * 32)
+
+    with pytest.raises(BackupError, match="another master key"):
+        await brought_back(at, tmp_path / "new", other)
+    with pytest.raises(BackupError, match="--master-key"):
+        await brought_back(at, tmp_path / "new")
+
+    await brought_back(at, tmp_path / "new", folder / "master.key")
+
+
+async def test_a_restore_that_was_cut_off_can_be_made_again(
+    folder: Path, tmp_path: Path, at: Places
+) -> None:
+    await backed_up(folder, at, with_master_key=True)
+    left = tmp_path / "new" / "restoring"
+    left.mkdir(parents=True)
+    (left / "log.db").write_bytes(b"half")
+
+    await brought_back(at, tmp_path / "new")
+
+    assert not left.exists()
+    async with service_on(tmp_path / "new") as service:
+        assert (await searched(service))["cached"] is True
