@@ -34,6 +34,8 @@ from cs.domain.refusal import Refusal
 RETRY_AFTER = timedelta(seconds=5)
 #: CONTRACT.md step 4.
 PAUSE_RETRY_AFTER = timedelta(seconds=300)
+#: A lookup lasts about a minute, so that some of many end within half of one.
+LOOKUPS_RETRY_AFTER = timedelta(seconds=30)
 _LAST_UNIT = "the last unit of quota is held by a running search; try again when it has ended"
 
 
@@ -66,6 +68,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
             answers too if it matched that very domain (CONTRACT.md C1).
         ceiling_opens_at: When the service-wide ceiling lets a new lookup start; ``None``
             if it does now.
+        lookups_full: As many lookups run in the service as may run at once.
     """
 
     key: Key
@@ -73,6 +76,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     by_name: Brand | None = None
     paused: bool = False
     ceiling_opens_at: datetime | None = None
+    lookups_full: bool = False
 
 
 Kind = Literal["replayed", "repeated", "cached", "joined", "started"]
@@ -128,6 +132,13 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
             "the service has started as many new searches as it may for today; "
             "recently searched brands still answer",
             retry_after=situation.ceiling_opens_at - at,
+        )
+    if live is None and situation.lookups_full:
+        raise Refusal(
+            "at_capacity",
+            "as many new searches are running as the service may run at once; "
+            "recently searched brands still answer",
+            retry_after=LOOKUPS_RETRY_AFTER,
         )
     if len(key.running) >= IN_FLIGHT:
         raise Refusal(

@@ -22,6 +22,8 @@ from cs.domain.brand_events import (
     BrandCommand,
     BrandEvent,
     BrandForgotten,
+    ContactsErased,
+    EraseContacts,
     ForgetBrand,
     LookupFinished,
     LookupStarted,
@@ -54,6 +56,7 @@ class Brand(msgspec.Struct, frozen=True):
     live: Lookup | None = None
     reusable: Finish | None = None  # the newest one
     ended: tuple[Finish, ...] = ()  # the last few, reusable or not, for late joins
+    erased: frozenset[str] = frozenset()  # "<lookup>#<person>"
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
     def answer(self, at: datetime) -> Finish | None:
@@ -113,6 +116,8 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
             return run.begin(started)
         case ForgetBrand():
             return (BrandForgotten(at=at),) if state.reusable else ()
+        case EraseContacts():
+            return _erased(command, state, at)
         case _ if state.live is None or state.live.id != command.lookup:
             return ()  # late work for a finished lookup
         case RecordFinding():
@@ -145,12 +150,43 @@ def evolve(state: Brand, event: BrandEvent) -> Brand:
                 reusable=finish if event.reusable else state.reusable,
                 ended=(*state.ended, finish)[-ENDED:],
             )
+        case ContactsErased():
+            return _without(state, event)
         case BrandForgotten():
             return replace(state, reusable=None)
         case _ if state.live is None:
             return state
         case _:
             return replace(state, live=run.evolve(state.live, event))
+
+
+def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[ContactsErased, ...]:
+    lookup = command.lookup
+    new = tuple(p for p in command.people if f"{lookup}#{p}" not in state.erased)
+    if not new:
+        return ()
+    gone = state.erased | {f"{lookup}#{person}" for person in new}
+    left = tuple(
+        contact
+        for contact in command.contacts
+        if f"{lookup}#{contact.person}" not in gone and contact.full_name is not None
+    )
+    verified = sum(contact.email is not None for contact in left)
+    return (ContactsErased(lookup=lookup, people=new, verified=verified, contacts=left, at=at),)
+
+
+def _without(state: Brand, event: ContactsErased) -> Brand:
+    """Return *state* after people were erased.
+
+    An answer without a verified e-mail is no answer any more (CONTRACT.md C11).
+    """
+    erased = state.erased | {f"{event.lookup}#{person}" for person in event.people}
+    live, reusable = state.live, state.reusable
+    if live is not None and live.id == event.lookup:
+        live = run.evolve(live, event)
+    if reusable is not None and reusable.lookup == event.lookup and reusable.verified:
+        reusable = replace(reusable, verified=event.verified) if event.verified else None
+    return replace(state, live=live, reusable=reusable, erased=erased)
 
 
 def fold(events: Iterable[BrandEvent], state: Brand = INITIAL) -> Brand:

@@ -108,6 +108,17 @@ class LookupFinished(LookupEvent, frozen=True, kw_only=True):
     contacts: tuple[Contact, ...] = ()
 
 
+class ContactsErased(LookupEvent, frozen=True, kw_only=True):
+    """People of this lookup were erased; ``contacts`` are all that its result has left.
+
+    A lookup that runs has no contacts yet; its ``people`` are no longer looked for.
+    """
+
+    people: tuple[str, ...]  # "p1"
+    verified: int = 0
+    contacts: tuple[Contact, ...] = ()
+
+
 class BrandForgotten(Event, frozen=True, kw_only=True):
     """The operator wants the next search to be live."""
 
@@ -124,6 +135,7 @@ BrandEvent = (
     | MailboxNotVerified
     | MailDomainChecked
     | LookupFinished
+    | ContactsErased
     | BrandForgotten
 )
 
@@ -179,10 +191,18 @@ class PassDeadline(Command, frozen=True, kw_only=True):
     lookup: str
 
 
+class EraseContacts(Command, frozen=True, kw_only=True):
+    """Leave *people* out of a lookup; ``contacts`` is what it had found, if it has ended."""
+
+    lookup: str
+    people: tuple[str, ...]
+    contacts: tuple[Contact, ...] = ()
+
+
 class ForgetBrand(Command, frozen=True, kw_only=True):
     pass
 
 
 #: Commands about one live run.
 LookupCommand = RecordFinding | RetryDue | ReissueSilent | Restart | PassDeadline
-BrandCommand = StartLookup | ForgetBrand | LookupCommand
+BrandCommand = StartLookup | ForgetBrand | EraseContacts | LookupCommand

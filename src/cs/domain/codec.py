@@ -39,6 +39,7 @@ TOPICS: Mapping[str, type[AnyEvent]] = {
     "brand.mailbox-not-verified.v1": brand_events.MailboxNotVerified,
     "brand.mail-domain-checked.v1": brand_events.MailDomainChecked,
     "brand.lookup-finished.v1": brand_events.LookupFinished,
+    "brand.contacts-erased.v1": brand_events.ContactsErased,
     "brand.forgotten.v1": brand_events.BrandForgotten,
     "service.world-chosen.v1": service.WorldChosen,
     "service.paused.v1": service.Paused,

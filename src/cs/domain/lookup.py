@@ -18,6 +18,7 @@ from cs.domain.brand_events import (
     BrandForgotten,
     BrandResolved,
     ContactsDiscovered,
+    ContactsErased,
     ContactsRanked,
     LookupFinished,
     LookupStarted,
@@ -284,7 +285,7 @@ def _ranked(
 
 def _each_once(state: Lookup, ranked: Iterable[Ranked]) -> tuple[Ranked, ...]:
     """Return those of *ranked* who are people of this run, each in their first place."""
-    left = {person.person for person in state.people}
+    left = {person.person for person in state.people if person.full_name}  # not erased
     kept: list[Ranked] = []
     for each in ranked:
         if each.person in left:
@@ -596,10 +597,24 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             )
         case MailDomainChecked(mail_domain=mail_domain):
             return _without_open(state, "verification", mail_domain)
+        case ContactsErased(people=people_erased):
+            return _without_people(state, frozenset(people_erased))
         case LookupStarted() | LookupFinished() | BrandForgotten():
             return state
         case _:
             assert_never(event)
+
+
+def _without_people(state: Lookup, erased: frozenset[str]) -> Lookup:
+    """Return *state* without anybody in *erased*; their numbers are not given again."""
+    people = (
+        Person(person=p.person, full_name="") if p.person in erased else p for p in state.people
+    )
+    ranked = state.ranked
+    if ranked is not None:
+        ranked = tuple(each for each in ranked if each.person not in erased)
+    checked = tuple(each for each in state.checked if each.person not in erased)
+    return replace(state, people=tuple(people), ranked=ranked, checked=checked)
 
 
 def _with_open(state: Lookup, work: Open) -> Lookup:

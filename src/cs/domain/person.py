@@ -25,7 +25,13 @@ class PersonErased(Event, frozen=True, kw_only=True):
 
 
 class PersonSuppressed(Event, frozen=True, kw_only=True):
-    """No later search may bring this person back."""
+    """No later search may bring this person back.
+
+    Attributes:
+        prints: Keyed hashes of what this person is known by, those not said before.
+    """
+
+    prints: tuple[str, ...] = ()
 
 
 PersonEvent = PersonErased | PersonSuppressed
@@ -35,15 +41,20 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
+class SuppressPerson(Command, frozen=True, kw_only=True):
+    prints: tuple[str, ...] = ()
+
+
 class ErasePerson(Command, frozen=True, kw_only=True):
     found_in: tuple[str, ...]
 
 
-PersonCommand = ErasePerson
+PersonCommand = SuppressPerson | ErasePerson
 
 
 class Person(msgspec.Struct, frozen=True):
     suppressed: bool = False
+    prints: frozenset[str] = frozenset()
     erased_from: frozenset[str] = frozenset()
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
@@ -54,10 +65,19 @@ INITIAL = Person()
 def decide(command: PersonCommand, state: Person) -> tuple[PersonEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say."""
     at = max(command.at, state.last_at)
-    new = tuple(sorted(set(command.found_in) - state.erased_from))
-    erased = (PersonErased(found_in=new, at=at),) if new else ()
-    suppressed = () if state.suppressed else (PersonSuppressed(at=at),)
-    return (*erased, *suppressed)
+    match command:
+        case SuppressPerson(prints=prints):
+            unsaid = tuple(sorted(set(prints) - state.prints))
+            if state.suppressed and not unsaid:
+                return ()
+            return (PersonSuppressed(prints=unsaid, at=at),)
+        case ErasePerson(found_in=found_in):
+            new = tuple(sorted(set(found_in) - state.erased_from))
+            erased = (PersonErased(found_in=new, at=at),) if new else ()
+            suppressed = () if state.suppressed else (PersonSuppressed(at=at),)
+            return (*erased, *suppressed)
+        case _:
+            assert_never(command)
 
 
 def evolve(state: Person, event: PersonEvent) -> Person:
@@ -66,8 +86,8 @@ def evolve(state: Person, event: PersonEvent) -> Person:
     match event:
         case PersonErased(found_in=found_in):
             return replace(state, erased_from=state.erased_from | set(found_in))
-        case PersonSuppressed():
-            return replace(state, suppressed=True)
+        case PersonSuppressed(prints=prints):
+            return replace(state, suppressed=True, prints=state.prints | set(prints))
         case _:
             assert_never(event)
 

@@ -6,7 +6,12 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.brand import REUSED_FOR
-from cs.domain.brand_events import BrandForgotten, LookupFinished, LookupStarted
+from cs.domain.brand_events import (
+    BrandForgotten,
+    ContactsErased,
+    LookupFinished,
+    LookupStarted,
+)
 from cs.domain.contact import Query
 from cs.eventlog.port import Recorded
 from cs.projections.projection import SealBody
@@ -20,6 +25,7 @@ class BrandRow(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: datetime | None = None
     verified: int = 0
     reused_until: datetime | None = None
+    reused: str | None = None  # the lookup that is
 
 
 BRANDS = Table("brands", BrandRow, lambda row: "live" if row.live else None)
@@ -27,7 +33,7 @@ BRANDS = Table("brands", BrandRow, lambda row: "live" if row.live else None)
 
 class Brands:
     name = "brands"
-    version = 1
+    version = 2
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         del seal
@@ -48,7 +54,16 @@ class Brands:
                     finished_at=finished.at,
                     verified=finished.verified,
                     reused_until=reused,
+                    reused=finished.lookup if finished.reusable else before.reused,
                 )
+                rows.put(BRANDS, stream, row)
+            case ContactsErased(lookup=lookup, verified=verified):
+                before = rows.get(BRANDS, stream)
+                if before is None or before.reused != lookup or not before.verified:
+                    return
+                row = replace(before, verified=verified)
+                if not verified:  # CONTRACT.md C11
+                    row = replace(row, reused_until=None)
                 rows.put(BRANDS, stream, row)
             case BrandForgotten():
                 before = rows.get(BRANDS, stream)

@@ -18,7 +18,7 @@ from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner, sealer
-from cs.projections.searches import RESULTS, SEARCHES, SearchRow, result_key
+from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.store import ViewStore
 from cs.projections.usage import USAGE, UsageRow
 
@@ -121,13 +121,18 @@ class Reading:
         return await asyncio.to_thread(self._store.ahead, newer, seal, table, row_id)
 
     async def _body(self, lookup: str, newer: Sequence[Recorded]) -> bytes:
-        result = await self._get(RESULTS, lookup, newer)
+        result: ResultRow | None = await self._get(RESULTS, lookup, newer)
         assert result is not None, "a settled search's lookup has finished"
-        name = result_key(lookup)
-        key = (await self._keys.find([name])).get(name)
+        contacts = await self._contacts(result)
+        if contacts is None:  # perhaps sealed anew between the two reads
+            result = await self._get(RESULTS, lookup, newer) or result
+            contacts = await self._contacts(result)
         # Without its key everybody in it is erased.
-        contacts = b"[]" if key is None else open_bytes(key, name, result.sealed)
-        return bytes(result.head[:-1] + b',"contacts":' + contacts + b"}")
+        return result.head[:-1] + b',"contacts":' + (contacts or b"[]") + b"}"
+
+    async def _contacts(self, result: ResultRow) -> bytes | None:
+        key = (await self._keys.find([result.key])).get(result.key)
+        return open_bytes(key, result.key, result.sealed) if key and result.sealed else None
 
     def _wake(self, page: Sequence[Recorded]) -> None:
         for recorded in page:

@@ -2,15 +2,16 @@
 
 A result is stored once for all searches it answers, ready to send but for what differs
 (id, brand as searched, cached, charged, usage).  Its contacts are sealed whole under a key
-of their own.
+of their own.  When one of its people is erased the rest is sealed anew, under another key.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from cs.domain.brand_events import LookupFinished
+from cs.domain.brand_events import ContactsErased, LookupFinished
 from cs.domain.contact import Contact
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import Recorded
@@ -31,6 +32,7 @@ class SearchRow(msgspec.Struct, frozen=True, kw_only=True):
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     head: bytes  # a JSON object: what was found about the brand, and when
     sealed: bytes  # a JSON array: the contacts
+    key: str  # the name of the data key that opens them
 
 
 SEARCHES = Table(
@@ -40,13 +42,24 @@ RESULTS = Table("results", ResultRow)
 
 
 def result_key(lookup: str) -> str:
-    """Return the name of the data key of the contacts of *lookup*."""
+    """Return the name of the data key of the contacts of *lookup*, nobody erased."""
     return f"result:{lookup}"
+
+
+def key_of(recorded: Recorded) -> str | None:
+    """Return the name of the data key of the contacts that *recorded* holds, if it does."""
+    match recorded.event:
+        case LookupFinished(lookup=lookup):
+            return result_key(lookup)
+        case ContactsErased(lookup=lookup):
+            return f"{result_key(lookup)}@{recorded.version}"
+        case _:
+            return None
 
 
 class Searches:
     name = "searches"
-    version = 1
+    version = 2
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         match recorded.event:
@@ -67,18 +80,27 @@ class Searches:
                 )
                 rows.put(SEARCHES, search, settled)
             case LookupFinished(lookup=lookup) as finished:
-                contacts = [
-                    contact_fields(contact)
-                    for contact in finished.contacts
-                    if contact.full_name is not None  # erased since: the log stays readable
-                ]
-                row = ResultRow(
-                    head=msgspec.json.encode(brand_fields(finished)),
-                    sealed=seal(result_key(lookup), msgspec.json.encode(contacts)),
-                )
-                rows.put(RESULTS, lookup, row)
+                head = msgspec.json.encode(brand_fields(finished))
+                rows.put(RESULTS, lookup, _result(head, recorded, finished.contacts, seal))
+            case ContactsErased(lookup=lookup, contacts=contacts):
+                result = rows.get(RESULTS, lookup)
+                if result is not None:  # else it runs still
+                    rows.put(RESULTS, lookup, _result(result.head, recorded, contacts, seal))
             case _:
                 pass
+
+
+def _result(
+    head: bytes, recorded: Recorded, contacts: Iterable[Contact], seal: SealBody
+) -> ResultRow:
+    shown = [
+        contact_fields(contact)
+        for contact in contacts
+        if contact.full_name is not None  # erased since: the log stays readable
+    ]
+    key = key_of(recorded)
+    assert key is not None, "it holds contacts"
+    return ResultRow(head=head, sealed=seal(key, msgspec.json.encode(shown)), key=key)
 
 
 def brand_fields(finished: LookupFinished) -> dict[str, Any]:

@@ -1,18 +1,29 @@
-"""Views in a SQLite file: rows and checkpoint in one transaction, a page at a time."""
+"""Views in a SQLite file: rows and checkpoint in one transaction, a page at a time.
+
+The file can be lost without loss: when it turns out to be damaged it is made anew, the
+checkpoint says 0, and whoever applies pages begins again with the log's first.
+"""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
 import msgspec
+from structlog import get_logger
 
-from cs.eventlog.port import Recorded
+from cs.domain.codec import topic_of
+from cs.eventlog.port import LogUnavailable, Recorded
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 
+log = get_logger()
+
 R = TypeVar("R", bound=msgspec.Struct)
+
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class ViewStore:
@@ -20,19 +31,29 @@ class ViewStore:
 
     A changed set of versions is another set of tables: views are rebuilt from the log,
     never migrated, and the old tables are dropped once the new ones are there.
+
+    Raises:
+        LogUnavailable: From every method: the file cannot be read or written now, or was
+            damaged and is empty until the next page is applied.
     """
 
     def __init__(self, path: Path | None, projections: Sequence[Projection]) -> None:
         self._projections = projections
         self._lock = Lock()
-        self._db = sqlite3.connect(
-            path or ":memory:", check_same_thread=False, isolation_level=None, timeout=10
-        )
-        self._db.execute("PRAGMA journal_mode=WAL")
-        # A lost view is rebuilt from the log, so its own commits need not be durable.
-        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._path = path
+        self._emptied = False
+        self._db = self._connect()
         self.generation = "_".join(f"{p.name}{p.version}" for p in projections)
         self._make()
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(
+            self._path or ":memory:", check_same_thread=False, isolation_level=None, timeout=10
+        )
+        database.execute("PRAGMA journal_mode=WAL")
+        # A lost view is rebuilt from the log, so its own commits need not be durable.
+        database.execute("PRAGMA synchronous=NORMAL")
+        return database
 
     def close(self) -> None:
         with self._lock:
@@ -40,8 +61,14 @@ class ViewStore:
 
     def position(self) -> int:
         """Return the checkpoint: the position of the last event these views reflect."""
-        with self._lock:
+        with self._held():
             return self._position()
+
+    def last_event(self) -> str:
+        """Return which event the checkpoint is at, as `named` names it; empty at 0."""
+        with self._held():
+            name: str = self._db.execute("SELECT last_event FROM checkpoint").fetchone()[0]
+        return name
 
     def apply(self, page: Sequence[Recorded], seal: SealBody) -> int:
         """Apply what is new in *page* and return the checkpoint after it.
@@ -50,50 +77,56 @@ class ViewStore:
         rebuilt them, and the checkpoint says from where to read.
         """
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
+            self._emptied = False
             try:
-                checkpoint = self._position()
-                new = [recorded for recorded in page if recorded.position > checkpoint]
-                if new and new[0].position != checkpoint + 1:
-                    new = []
-                rows = self._applied(new, seal)
-                for table, row_id, tag, data in rows.changes():
-                    self._db.execute(_UPSERT.format(table=table), (row_id, tag, data))
-                if new:
-                    checkpoint = new[-1].position
-                    self._db.execute("UPDATE checkpoint SET position = ?", (checkpoint,))
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+                with self._transaction():
+                    return self._apply(page, seal)
+            except sqlite3.Error as error:
+                failed = self._failed(error)
+                if not self._emptied:
+                    raise failed from error
+                self._emptied = False  # the checkpoint tells it
+                return 0
+
+    def _apply(self, page: Sequence[Recorded], seal: SealBody) -> int:
+        checkpoint = self._position()
+        new = [recorded for recorded in page if recorded.position > checkpoint]
+        if not new or new[0].position != checkpoint + 1:
             return checkpoint
+        for table, row_id, tag, data in self._applied(new, seal).changes():
+            self._db.execute(_UPSERT.format(table=table), (row_id, tag, data))
+        checkpoint = new[-1].position
+        self._db.execute(
+            "UPDATE checkpoint SET position = ?, last_event = ?", (checkpoint, named(new[-1]))
+        )
+        return checkpoint
 
     def ahead(
         self, newer: Sequence[Recorded], seal: SealBody, table: Table[R], row_id: str
     ) -> R | None:
         """Return the row as it will be once *newer* is applied; nothing is written."""
-        with self._lock:
+        with self._held():
             checkpoint = self._position()
             rows = self._applied([r for r in newer if r.position > checkpoint], seal)
             return rows.get(table, row_id)
 
     def get(self, table: Table[R], row_id: str) -> R | None:
-        with self._lock:
+        with self._held():
             data = self.row(table.name, row_id)
-        return table.decode(data) if data is not None else None
+            return table.decode(data) if data is not None else None
 
     def tagged(self, table: Table[R], tag: str) -> list[tuple[str, R]]:
         """Return (id, row) of the rows tagged *tag*."""
-        with self._lock:
+        with self._held():
             found = self._db.execute(_TAGGED.format(table=table.name), (tag,)).fetchall()
-        return [(row_id, table.decode(data)) for row_id, data in found]
+            return [(row_id, table.decode(data)) for row_id, data in found]
 
     def all(self, table: Table[R]) -> Iterator[tuple[str, R]]:
         """Yield (id, row) of every row."""
-        with self._lock:
+        with self._held():
             found = self._db.execute(_ALL.format(table=table.name)).fetchall()
-        for row_id, data in found:
-            yield row_id, table.decode(data)
+            rows = [(row_id, table.decode(data)) for row_id, data in found]
+        yield from rows
 
     def row(self, table: str, row_id: str) -> bytes | None:
         found = self._db.execute(_ROW.format(table=table), (row_id,)).fetchone()
@@ -101,13 +134,49 @@ class ViewStore:
 
     def reset(self) -> None:
         """Forget everything; the next page to apply is the log's first."""
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            for table in TABLES:
-                self._db.execute(f"DROP TABLE IF EXISTS {table}")
-            self._db.execute("DROP TABLE IF EXISTS checkpoint")
-            self._db.execute("COMMIT")
+        with self._held():
+            with self._transaction():
+                for table in TABLES:
+                    self._db.execute(f"DROP TABLE IF EXISTS {table}")
+                self._db.execute("DROP TABLE IF EXISTS checkpoint")
             self._make()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Hold the file; what is wrong with it becomes `LogUnavailable`."""
+        with self._lock:
+            if self._emptied:
+                raise LogUnavailable(_EMPTIED)
+            try:
+                yield
+            except (sqlite3.Error, msgspec.MsgspecError) as error:
+                raise self._failed(error) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
+            raise
+
+    def _failed(self, error: sqlite3.Error | msgspec.MsgspecError) -> LogUnavailable:
+        """Return what to raise for *error*; the file is made anew if it is damaged."""
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code not in _DAMAGE and not isinstance(error, msgspec.MsgspecError):
+            return LogUnavailable(f"the views cannot be used: {error}")
+        log.warning("views_damaged", error=str(error))
+        self._db.close()
+        if self._path is not None:
+            for suffix in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        self._db = self._connect()
+        self._make()
+        self._emptied = True
+        return LogUnavailable(_EMPTIED)
 
     def _applied(self, new: Sequence[Recorded], seal: SealBody) -> Rows:
         rows = Rows(self)
@@ -121,28 +190,41 @@ class ViewStore:
         return position
 
     def _make(self) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.execute(
-            "CREATE TABLE IF NOT EXISTS checkpoint (generation TEXT NOT NULL, "
-            "position INTEGER NOT NULL)"
-        )
-        found = self._db.execute("SELECT generation FROM checkpoint").fetchone()
-        if found is None or found[0] != self.generation:
+        with self._transaction():
+            columns = self._db.execute("SELECT name FROM pragma_table_info('checkpoint')")
+            if ("last_event",) not in columns.fetchall():
+                self._db.execute("DROP TABLE IF EXISTS checkpoint")  # of an older version
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS checkpoint (generation TEXT NOT NULL, "
+                "position INTEGER NOT NULL, last_event TEXT NOT NULL)"
+            )
+            found = self._db.execute("SELECT generation FROM checkpoint").fetchone()
+            if found is None or found[0] != self.generation:
+                for table in TABLES:
+                    self._db.execute(f"DROP TABLE IF EXISTS {table}")
+                self._db.execute("DELETE FROM checkpoint")
+                self._db.execute("INSERT INTO checkpoint VALUES (?, 0, '')", (self.generation,))
             for table in TABLES:
-                self._db.execute(f"DROP TABLE IF EXISTS {table}")
-            self._db.execute("DELETE FROM checkpoint")
-            self._db.execute("INSERT INTO checkpoint VALUES (?, 0)", (self.generation,))
-        for table in TABLES:
-            self._db.execute(
-                f"CREATE TABLE IF NOT EXISTS {table} "
-                "(id TEXT PRIMARY KEY, tag TEXT, row BLOB NOT NULL) WITHOUT ROWID"
-            )
-            self._db.execute(
-                f"CREATE INDEX IF NOT EXISTS {table}_tag ON {table} (tag) WHERE tag IS NOT NULL"
-            )
-        self._db.execute("COMMIT")
+                self._db.execute(
+                    f"CREATE TABLE IF NOT EXISTS {table} "
+                    "(id TEXT PRIMARY KEY, tag TEXT, row BLOB NOT NULL) WITHOUT ROWID"
+                )
+                self._db.execute(
+                    f"CREATE INDEX IF NOT EXISTS {table}_tag ON {table} (tag) "
+                    "WHERE tag IS NOT NULL"
+                )
 
 
+def named(recorded: Recorded) -> str:
+    """Return what tells *recorded* from an event of another history at its position.
+
+    Nothing in it is personal, so that it stays the same when somebody is erased.
+    """
+    event = recorded.event
+    return f"{recorded.stream} {recorded.version} {topic_of(event)} {event.at.isoformat()}"
+
+
+_EMPTIED = "the views were damaged; they are made anew from the log"
 #: The tables of all projections; names are ours, never a caller's.
 TABLES = ("searches", "results", "usage", "brands")
 

@@ -1,0 +1,252 @@
+"""Erasing a person: everything known of them, now and from now on.
+
+In this order, so that whatever is interrupted is finished by doing it again:
+
+1. The person's stream says by which fingerprints they are suppressed; the key store
+   refuses them.  From here on nobody can store anything new about them.
+2. The data keys of their values are destroyed: the log no longer tells of them.
+3. Each lookup they were in goes on, or answers, without them (*contacts erased*).
+4. When the views have sealed those results anew, the keys of the old ones are destroyed.
+5. *Person erased* tells every running service to drop what it holds in memory.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from cs.clock import Clock
+from cs.domain import brand, person
+from cs.domain.brand import stream_of
+from cs.domain.brand_events import (
+    BrandEvent,
+    ContactsErased,
+    EraseContacts,
+    LookupFinished,
+    LookupStarted,
+)
+from cs.domain.codec import to_plain
+from cs.domain.contact import Contact
+from cs.domain.person import ErasePerson, PersonCommand, PersonEvent, SuppressPerson
+from cs.eventlog.fingerprints import email_print, name_print, profile_print
+from cs.eventlog.port import Append, Recorded
+from cs.eventlog.sealing import personal_values
+from cs.eventlog.streams import Streams
+from cs.keystore.port import KeyStore
+from cs.projections.searches import key_of
+
+
+class Erased(msgspec.Struct, frozen=True):
+    """What an erasure came to.
+
+    Attributes:
+        lookups: How many lookups had found them, those erased before included.
+        keys: Data keys destroyed for good, this time or before.
+        new: Whether anything was known or open that was not before.
+    """
+
+    lookups: int
+    keys: int
+    new: bool
+
+
+class Erasure:
+    """Works beside a running service or without one.
+
+    Args:
+        reflected: Returns when the views reflect all that is in the log.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        keys: KeyStore,
+        clock: Clock,
+        reflected: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._streams = streams
+        self._keys = keys
+        self._clock = clock
+        self._reflected = reflected
+
+    async def erase_mailbox(self, address: str) -> Erased:
+        """Erase whoever has the e-mail *address*, and keep them from being found again."""
+        return await self.erase(email_print(self._keys, address))
+
+    async def erase_profile(self, url: str) -> Erased:
+        """Erase whoever has the profile *url*, in the form the people sources give it."""
+        return await self.erase(profile_print(self._keys, url))
+
+    async def erase_all_again(self) -> int:
+        """Erase everybody who ever was, and return how many there are.
+
+        For a key store that came back from a backup: it has keys that were destroyed, and
+        does not know who was suppressed since.
+        """
+        streams: dict[str, None] = {}
+        position = 0
+        while page := await self._streams.log.tail(position):
+            position = page[-1].position
+            people = (each.stream for each in page if isinstance(each.event, PersonEvent))
+            streams.update(dict.fromkeys(people))
+        for stream in streams:
+            await self.erase(stream.removeprefix("person-"))
+        return len(streams)
+
+    async def erase(
+        self, given: str, prints: Iterable[str] = (), names: Iterable[str] = ()
+    ) -> Erased:
+        """Erase the person with the fingerprint *given*.
+
+        Args:
+            given: Names the person's stream.
+            prints: By what else this person is known.
+            names: Of data keys that are this person's, wherever they are indexed.
+
+        Raises:
+            LogUnavailable: Do it again; it goes on from where it was.
+        """
+        stream = f"person-{given}"
+        before: person.Person = (await self._streams.load(stream)).state
+        told = {given, *prints, *before.prints}
+        all_prints = await self._known_by(given, told, frozenset(names))
+        said = await self._say(stream, SuppressPerson(prints=all_prints, at=self._clock.now()))
+        await self._keys.suppress(all_prints)
+        found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
+        await self._keys.destroy(found)
+        old = [
+            key for group in _by_stream(found).items() for key in await self._leave_out(*group)
+        ]
+        if old:
+            await self._reflected()
+            await self._keys.destroy(old)
+        erase = ErasePerson(found_in=tuple(sorted(found)), at=self._clock.now())
+        done = await self._say(stream, erase)
+        return Erased(len({_lookup_of(name) for name in found}), len(found), bool(said or done))
+
+    async def _say(self, stream: str, command: PersonCommand) -> bool:
+        events, _ = await self._streams.change(stream, lambda s: person.decide(command, s))
+        return bool(events)
+
+    # Who it is.
+
+    async def _known_by(
+        self, given: str, prints: Iterable[str], names: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Return all fingerprints of the person, with what their records tell of them.
+
+        A record of another profile that shares only an address or a name is a
+        namesake's: nothing is learned from it.
+        """
+        known = set(prints)
+        theirs = names | await self._keys.matching([given])
+        left, seen = names | await self._keys.matching(known), set[str]()
+        while left:
+            for name, values in (await self._values(left)).items():
+                told = list(self._identities(values))
+                profiles = {print_ for kind, print_ in told if kind == "profile"}
+                if name in theirs or profiles <= known:
+                    known.update(print_ for _, print_ in told)
+            seen |= left
+            left = await self._keys.matching(known) - seen
+        return tuple(sorted(known))
+
+    async def _values(self, names: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
+        """Return the personal values sealed under each of *names*, opened."""
+        values: dict[str, list[Mapping[str, Any]]] = {name: [] for name in names}
+        for stream in _by_stream(values):
+            for recorded in await self._streams.log.read(stream):
+                plain = to_plain(recorded.event)
+                for value in personal_values(plain):
+                    name = f"{plain.get('lookup')}#{value['person']}"
+                    if name in values:
+                        values[name].append(value)
+        return values
+
+    def _identities(self, values: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+        """Yield (kind, fingerprint): profile, verified mailbox, and name with company.
+
+        An address that a source only named proves nothing; a team may share it.
+        """
+        for value in values:
+            if url := value.get("linkedin_url"):
+                yield "profile", profile_print(self._keys, url)
+            if address := value.get("email") or value.get("address"):
+                yield "email", email_print(self._keys, address)
+            if (name := value.get("full_name")) and (company := value.get("company")):
+                yield "name", name_print(self._keys, name, company)
+
+    # Where they were.
+
+    async def _leave_out(self, stream: str, people: Mapping[str, tuple[str, ...]]) -> list[str]:
+        """Leave *people* of each lookup out; return the keys of results that hold them."""
+
+        async def attempt() -> None:
+            recorded = await self._streams.log.read(stream)
+            events = self._decided(recorded, people)
+            if events:
+                await self._streams.log.append([Append(stream, recorded[-1].version, events)])
+
+        async with self._streams.holding(stream):
+            await self._streams.retrying(attempt)
+        recorded = await self._streams.log.read(stream)
+        old = [result for lookup in people for result in _results(recorded, lookup)[:-1]]
+        return [key for result in old if (key := key_of(result)) is not None]
+
+    def _decided(
+        self, recorded: Sequence[Recorded], people: Mapping[str, tuple[str, ...]]
+    ) -> list[BrandEvent]:
+        events: list[BrandEvent] = []
+        state = brand.fold(_brand_events(recorded))
+        there = {e.event.lookup for e in recorded if isinstance(e.event, LookupStarted)}
+        for lookup in sorted(there & people.keys()):
+            results = _results(recorded, lookup)
+            command = EraseContacts(
+                lookup=lookup,
+                people=people[lookup],
+                contacts=_contacts(results[-1]) if results else (),
+                at=self._clock.now(),
+            )
+            new = brand.decide(command, state)
+            state = brand.fold(new, state)
+            events += new
+        return events
+
+
+def _lookup_of(name: str) -> str:
+    return name.rpartition("#")[0]
+
+
+def _by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the people that *names* stand for: by brand stream, by lookup."""
+    streams: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name in sorted(names):
+        lookup, _, ref = name.rpartition("#")
+        lookups = streams.setdefault(stream_of(lookup), {})
+        lookups[lookup] = (*lookups.get(lookup, ()), ref)
+    return streams
+
+
+def _brand_events(recorded: Iterable[Recorded]) -> Iterator[BrandEvent]:
+    for each in recorded:
+        assert isinstance(each.event, BrandEvent), "a brand's stream"
+        yield each.event
+
+
+def _results(recorded: Iterable[Recorded], lookup: str) -> list[Recorded]:
+    """Return the events that hold the result of *lookup*, oldest first; none while it runs."""
+    results: list[Recorded] = []
+    for each in recorded:
+        match each.event:
+            case LookupFinished(lookup=of) if of == lookup:
+                results.append(each)
+            case ContactsErased(lookup=of) if of == lookup and results:
+                results.append(each)
+            case _:
+                pass
+    return results
+
+
+def _contacts(result: Recorded) -> tuple[Contact, ...]:
+    assert isinstance(result.event, LookupFinished | ContactsErased)
+    return result.event.contacts
