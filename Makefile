@@ -3,9 +3,12 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 WORKERS ?= auto
+# Of `make faults`.
+KILLS ?= 200
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format bench lock clean
+.PHONY: help setup demo test test-fast check format bench faults lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +39,10 @@ format: setup ## put code into the one style
 
 bench: setup ## every benchmark
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+faults: setup ## kill the service at every point and in a storm: ten minutes
+	$(BIN)/pytest -n $(WORKERS) tests/faults
+	PYTHONPATH=tests $(BIN)/python -m faults.storm --kills $(KILLS) --seed $(SEED)
 
 lock: setup ## pin the dependencies anew, with hashes
 	@$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv

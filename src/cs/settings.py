@@ -40,6 +40,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lookups_per_day: Annotated[int, Meta(ge=0)] | None = None  # service-wide ceiling
     contacts: Annotated[int, Meta(ge=1, le=100)] = 25  # of one search
 
+    # How much it takes on at once (docs/operations.md, "Overload").
+    holds: Annotated[int, Meta(ge=0)] = 5_000  # calls held; beyond: 202 at once
+    lookups_at_once: Annotated[int, Meta(ge=1)] = 1_000  # beyond: at_capacity
+    calls_per_key: Annotated[int, Meta(ge=1)] = 4  # worked on; the others of a key queue
+    appends_waiting: Annotated[int, Meta(ge=1)] = 10_000  # beyond: server_error
+    messages_waiting: Annotated[int, Meta(ge=1)] = 10_000  # in one topic
+
     # Whom it asks; None: everything that is installed.
     brand_sources: tuple[str, ...] | None = None
     people_sources: tuple[str, ...] | None = None
@@ -67,7 +74,7 @@ class BadSettings(Exception):
 #: Settings that are never printed.
 SECRET: frozenset[str] = frozenset()
 #: Variables of the commands that talk to a service and of tests, not settings of one.
-NOT_SETTINGS = ("api_key", "url", "test_")
+NOT_SETTINGS = ("api_key", "url", "test_", "failpoints")
 
 _TYPES = get_type_hints(Settings, include_extras=True)
 _LISTS = {name for name, kind in _TYPES.items() if "tuple" in str(kind)}

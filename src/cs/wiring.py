@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -15,11 +16,17 @@ from eventsourcing.persistence import PersistenceError
 from starlette.types import ASGIApp
 from structlog import get_logger
 
+from cs.admin.advancing import Advancing
 from cs.admin.app import Health
+from cs.admin.sandbox_clock import BadOffset, SandboxClock
 from cs.api.admitting import Admitting
 from cs.api.app import build
+from cs.api.holds import HOLDS, Holds
 from cs.api.key_ring import KeyRing
-from cs.api.routes import HOLD, Api
+from cs.api.limits import CHECKS_PER_MINUTE
+from cs.api.lines import PLACES, Lines
+from cs.api.lookups_running import LOOKUPS, LookupsRunning
+from cs.api.routes import HOLD, SEARCHES_IN_LINE, Api
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
@@ -27,10 +34,14 @@ from cs.clock import Clock, SystemClock
 from cs.data_folder import DataFolder, DataFolderError
 from cs.domain.ranking import CONTACTS
 from cs.domain.service import World
-from cs.eventlog.mapper import DataKeys
+from cs.erasure import Erasure
+from cs.eventlog.follow import patiently
 from cs.eventlog.port import EventLog, LogUnavailable
+from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.sqlite_snapshots import SqliteSnapshots
 from cs.eventlog.streams import Streams
+from cs.keystore.port import KeyStore
 from cs.keystore.sqlite import SqliteKeyStore, WrongMasterKey, master_key
 from cs.operator import Operator
 from cs.outside.guard import Guard
@@ -44,6 +55,7 @@ from cs.pipeline.relay import relay
 from cs.pipeline.resolving import Resolving
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Stage
+from cs.pipeline.suppressing import Met, Suppressing
 from cs.pipeline.verification import Verification
 from cs.projections.brands import Brands
 from cs.projections.projection import Projection
@@ -66,6 +78,8 @@ S = TypeVar("S", BrandSource, PeopleSource)
 
 log = get_logger()
 
+#: Beside the data of a sandbox whose clock was moved: by how many seconds.
+CLOCK_FILE = "clock"
 #: Of one DNS question, retries included.
 DNS_TIMEOUT_S = 5.0
 
@@ -88,6 +102,18 @@ class Data(msgspec.Struct, frozen=True):
     log: SqliteEventLog
     keys: SqliteKeyStore
     views: ViewStore
+    snapshots: SqliteSnapshots
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the API takes on at once (docs/operations.md, "Overload")."""
+
+    holds: int = HOLDS
+    lookups: int = LOOKUPS
+    calls_per_key: int = PLACES
+
+
+BOUNDS = Bounds()
 
 
 class RunningService(msgspec.Struct, frozen=True):
@@ -98,6 +124,7 @@ class RunningService(msgspec.Struct, frozen=True):
     streams: Streams
     reading: Reading
     health: Health
+    manager: ProcessManager
 
 
 def stages(tools: Tools) -> Sequence[Stage]:
@@ -109,17 +136,25 @@ def stages(tools: Tools) -> Sequence[Stage]:
     )
 
 
-def memory_bus() -> MemoryBus:
+def _suppressing(erasure: Erasure, keys: KeyStore) -> Suppressing:
+    async def erase(met: Met) -> None:
+        await patiently(lambda: erasure.erase(met.print_, met.prints, [met.name]))
+
+    return Suppressing(keys, erase)
+
+
+def memory_bus(*, waiting: int | None = None) -> MemoryBus:
     """Return a bus that knows every group of this service."""
     return MemoryBus(
-        [(OUTCOMES, GROUP), *((topic, name) for name, topic in STAGE_TOPICS.items())]
+        [(OUTCOMES, GROUP), *((topic, name) for name, topic in STAGE_TOPICS.items())],
+        waiting=waiting,
     )
 
 
 @asynccontextmanager
 async def running(
     log: EventLog,
-    keys: DataKeys,
+    keys: KeyStore,
     views: ViewStore,
     work: Sequence[Stage],
     *,
@@ -129,9 +164,11 @@ async def running(
     ceiling: int | None = None,
     contacts: int = CONTACTS,
     hold: timedelta = HOLD,
+    bounds: Bounds = BOUNDS,
+    snapshots: Snapshots | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left."""
-    streams = Streams(log)
+    streams = Streams(log, snapshots)
     runner = ViewRunner(log, views, keys)
     reading = Reading(log, views, runner, keys)
 
@@ -142,9 +179,32 @@ async def running(
     await runner.catch_up()
     ring.load(await reading.keys())
     runner.listen(ring.hear)
-    admitting = Admitting(streams, clock, ceiling=ceiling, deadline=deadline, contacts=contacts)
-    api = Api(streams, admitting, reading, ring, clock, hold=hold)
-    manager = ProcessManager(streams, bus, reading, clock, restart_work=True)
+    lookups = LookupsRunning(bounds.lookups)
+    lookups.load((await reading.unfinished()).lookups)
+    runner.listen(lookups.hear)
+    admitting = Admitting(
+        streams, clock, ceiling=ceiling, deadline=deadline, contacts=contacts, lookups=lookups
+    )
+    api = Api(
+        streams,
+        admitting,
+        reading,
+        ring,
+        clock,
+        hold=hold,
+        holds=Holds(bounds.holds),
+        searches=Lines(bounds.calls_per_key, SEARCHES_IN_LINE),
+        reads=Lines(bounds.calls_per_key, CHECKS_PER_MINUTE),
+    )
+    manager = ProcessManager(
+        streams,
+        bus,
+        reading,
+        clock,
+        restart_work=True,
+        monotonic=time.monotonic,
+        suppressing=_suppressing(Erasure(streams, keys, clock, caught_up), keys),
+    )
     health = Health(log, runner)
     async with asyncio.TaskGroup() as tasks:
         roles = [
@@ -154,19 +214,19 @@ async def running(
             *(tasks.create_task(Runner(s, bus, clock).run(), name=s.name) for s in work),
             tasks.create_task(manager.run(), name="process-manager"),
         ]
-        yield RunningService(build(api), api, streams, reading, health)
+        yield RunningService(build(api), api, streams, reading, health, manager)
         for role in roles:
             role.cancel()
 
 
 @asynccontextmanager
-async def outside(settings: Settings) -> AsyncIterator[Tools]:
+async def outside(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Tools]:
     """Open the clients to the outside world and what asks with them.
 
     Raises:
         BadSettings: A source or verifier that is named is not there, or cannot be used.
     """
-    clock = SystemClock()
+    clock = clock or SystemClock()
     resolver = DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S)
     networks = [ip_network(network) for network in settings.allow_networks]
     guard = Guard(networks, frozenset(settings.web_ports))
@@ -175,7 +235,12 @@ async def outside(settings: Settings) -> AsyncIterator[Tools]:
     async with (
         TrustedClient(user_agent=agent, ca_file=ca_file) as trusted,
         GuardedClient(
-            guard, resolver, user_agent=agent, web_ports=settings.web_ports, ca_file=ca_file
+            guard,
+            resolver,
+            user_agent=agent,
+            web_ports=settings.web_ports,
+            ca_file=ca_file,
+            monotonic=clock.monotonic,
         ) as guarded,
     ):
         urls = {"wikidata_url": settings.wikidata_url, "searxng_url": settings.searxng_url}
@@ -212,7 +277,9 @@ async def outside(settings: Settings) -> AsyncIterator[Tools]:
 
 
 @asynccontextmanager
-async def opened(folder: DataFolder) -> AsyncIterator[Data]:
+async def opened(
+    folder: DataFolder, *, appends_waiting: int | None = None
+) -> AsyncIterator[Data]:
     """Open what is in *folder*, beside a running service or without one.
 
     Raises:
@@ -221,10 +288,13 @@ async def opened(folder: DataFolder) -> AsyncIterator[Data]:
     try:
         async with AsyncExitStack() as stack:
             keys = await stack.enter_async_context(_data_keys(folder))
-            events = await stack.enter_async_context(SqliteEventLog(folder.log, keys))
+            events = await stack.enter_async_context(
+                SqliteEventLog(folder.log, keys, waiting=appends_waiting)
+            )
+            snapshots = await stack.enter_async_context(SqliteSnapshots(folder.log))
             views = _views(folder)
             stack.callback(views.close)
-            yield Data(events, keys, views)
+            yield Data(events, keys, views, snapshots)
     except (WrongMasterKey, LogUnavailable, PersistenceError, DatabaseError) as error:
         raise DataFolderError(
             f"the data in {folder.path} cannot be used: {error}; bring it back from a backup, "
@@ -256,39 +326,48 @@ def _views(folder: DataFolder) -> ViewStore:
 
 @asynccontextmanager
 async def embedded(
-    settings: Settings, tools: Tools, world: World
+    settings: Settings, tools: Tools, world: World, clock: Clock | None = None
 ) -> AsyncIterator[RunningService]:
     """Run the whole service in this process on the settings' data folder.
 
     Raises:
-        DataFolderError: The folder cannot be used.
+        DataFolderError: The folder cannot be used, or holds a moved clock and *world* is live.
         Refusal: ``other-world``: the data belongs to the other world.
     """
     folder = DataFolder(settings.data_dir)
     with folder.held():
-        async with opened(folder) as data:
-            clock = SystemClock()
-            await Operator(Streams(data.log), clock).choose_world(world)
+        async with opened(folder, appends_waiting=settings.appends_waiting) as data:
+            clock = clock or SystemClock()
+            await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
+            _check_time(folder.path, world)
             async with running(
                 data.log,
                 data.keys,
                 data.views,
                 stages(tools),
-                bus=memory_bus(),
+                bus=memory_bus(waiting=settings.messages_waiting),
                 clock=clock,
                 deadline=timedelta(seconds=settings.lookup_deadline_s),
                 ceiling=settings.lookups_per_day,
                 contacts=settings.contacts,
+                snapshots=data.snapshots,
+                bounds=Bounds(
+                    holds=settings.holds,
+                    lookups=settings.lookups_at_once,
+                    calls_per_key=settings.calls_per_key,
+                ),
             ) as service:
                 yield service
 
 
 @asynccontextmanager
 async def sandboxed(
-    settings: Settings, world: SandboxWorld, folder: Path
+    settings: Settings, world: SandboxWorld, folder: Path, clock: SandboxClock
 ) -> AsyncIterator[Settings]:
     """Run *world* until left; yield *settings* pointed at it."""
-    async with open_sandbox(world, folder=folder) as addresses:
+    async with open_sandbox(
+        world, folder=folder, clock=clock.monotonic, sleep=clock.sleep
+    ) as addresses:
         yield msgspec.structs.replace(
             settings,
             # The bundled directory tells of the real world; here it would mislead.
@@ -303,6 +382,44 @@ async def sandboxed(
             web_ports=addresses.web_ports,
             ca_file=addresses.ca_file,
             allow_networks=addresses.allow_networks,
+        )
+
+
+def sandbox_clock(data_dir: Path) -> SandboxClock:
+    """Return the clock of the sandbox service on *data_dir*, which may not exist yet.
+
+    Raises:
+        DataFolderError: What is kept of the clock is damaged.
+    """
+    try:
+        return SandboxClock(data_dir / CLOCK_FILE)
+    except BadOffset as error:
+        raise DataFolderError(str(error)) from error
+
+
+async def clock_beside(streams: Streams, data_dir: Path) -> Clock:
+    """Return the clock that the service on *data_dir* goes by, for a command beside it.
+
+    Raises:
+        DataFolderError: The clock was moved and the data is not a sandbox's.
+    """
+    if not (data_dir / CLOCK_FILE).exists():
+        return SystemClock()
+    _check_time(data_dir, (await streams.service()).state.world)
+    return sandbox_clock(data_dir)
+
+
+def advancing(service: RunningService, clock: SandboxClock) -> Advancing:
+    """Return what moves the *clock* of *service*."""
+    return Advancing(clock, service.health.events, service.health.views, service.manager)
+
+
+def _check_time(folder: Path, world: World | None) -> None:
+    file = folder / CLOCK_FILE
+    if world != "sandbox" and file.exists():
+        raise DataFolderError(
+            f"{file} moves the clock, which only a sandbox may; delete it, or name another "
+            "folder with --data-dir"
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 from cli.command import Here, ran
 from cs.cli.app import COMMANDS, build
 
-GROUPS = {"keys", "brands", "sandbox", "config", "log"}
+GROUPS = {"keys", "brands", "people", "sandbox", "config", "log"}
 
 
 def every_command() -> list[list[str]]:

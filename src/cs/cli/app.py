@@ -21,12 +21,16 @@ COMMANDS = (
     ("get", "cs.cli.client:get", "Read a search again."),
     ("usage", "cs.cli.client:usage", "Show a key's quota and use."),
     ("brands", "cs.cli.brands:app", "See which brands are reused; forget one."),
+    ("people", "cs.cli.people:app", "Erase a person who asks to be forgotten."),
     ("pause", "cs.cli.switch:pause", "Refuse new searches."),
     ("resume", "cs.cli.switch:resume", "Take new searches again."),
     ("sandbox", "cs.cli.sandbox:app", "List, check and prove sandbox worlds."),
     ("resolve", "cs.cli.stages:resolve", "Brand resolution by itself."),
     ("classify", "cs.cli.stages:classify", "Headline to role, by itself."),
     ("verify", "cs.cli.stages:verify", "Mailbox verification by itself."),
+    ("log", "cs.cli.log:app", "Check the event log."),
+    ("backup", "cs.cli.backup:backup", "Copy the data away, beside a running service."),
+    ("restore", "cs.cli.backup:restore", "Bring a backup back into an empty folder."),
     ("config", "cs.cli.config:app", "See and check the settings."),
 )
 

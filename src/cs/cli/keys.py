@@ -10,7 +10,6 @@ from cyclopts import App, Parameter
 
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop, styled
-from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.eventlog.streams import Streams
 from cs.operator import DEFAULT_QUOTA, NewSecret, Operator
@@ -19,7 +18,7 @@ from cs.projections.runner import ViewRunner
 from cs.projections.searches import instant
 from cs.projections.usage import UsageRow
 from cs.settings import Settings
-from cs.wiring import opened
+from cs.wiring import clock_beside, opened
 
 app = App(
     name="keys",
@@ -51,7 +50,9 @@ async def desk(chosen: Settings, *, new: bool = False) -> AsyncIterator[Desk]:
         runner = ViewRunner(data.log, data.views, data.keys)
         await runner.catch_up()
         reading = Reading(data.log, data.views, runner, data.keys)
-        yield Desk(Operator(Streams(data.log), SystemClock()), reading)
+        streams = Streams(data.log, data.snapshots)
+        clock = await clock_beside(streams, chosen.data_dir)
+        yield Desk(Operator(streams, clock), reading)
 
 
 @app.command

@@ -2,30 +2,43 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
 from cs import settings
-from cs.clock import SystemClock
+from cs.admin.advancing import Advancing
+from cs.admin.sandbox_clock import SandboxClock
 from cs.operator import Operator
 from cs.sandbox.shapes import World
 from cs.serving import CannotListen, address, listen, on_signal, serving
 from cs.settings import Settings
-from cs.wiring import RunningService, embedded, outside, sandboxed
+from cs.wiring import (
+    RunningService,
+    Tools,
+    advancing,
+    embedded,
+    outside,
+    sandbox_clock,
+    sandboxed,
+)
 
 
 class SandboxService(msgspec.Struct, frozen=True):
     base_url: str  # with /v1
     service: RunningService
     operator: Operator
+    clock: SandboxClock
+    advancing: Advancing
 
 
 @asynccontextmanager
-async def sandbox_service(world: World, *, port: int = 0) -> AsyncIterator[SandboxService]:
-    """Serve *world* from a folder that is gone afterwards.
+async def sandbox_service(
+    world: World, *, port: int = 0, around: Callable[[Tools], Tools] = lambda tools: tools
+) -> AsyncIterator[SandboxService]:
+    """Serve *world* from a folder that is gone afterwards; *around* may watch its tools.
 
     SIGTERM and SIGINT cancel the calling task.
 
@@ -38,19 +51,26 @@ async def sandbox_service(world: World, *, port: int = 0) -> AsyncIterator[Sandb
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cs-")))
         chosen = settings.load(environment={}, given={"data_dir": folder / "data"})
         api_socket = stack.enter_context(listen(chosen.host, port))
-        chosen = await enter_world(stack, chosen, world, folder / "certificates")
-        tools = await stack.enter_async_context(outside(chosen))
-        service = await stack.enter_async_context(embedded(chosen, tools, "sandbox"))
+        clock = sandbox_clock(chosen.data_dir)
+        chosen = await enter_world(stack, chosen, world, folder / "certificates", clock)
+        tools = await stack.enter_async_context(outside(chosen, clock))
+        service = await stack.enter_async_context(
+            embedded(chosen, around(tools), "sandbox", clock)
+        )
         await stack.enter_async_context(
             serving([(service.app, api_socket)], service.api.draining)
         )
         yield SandboxService(
-            f"{address(api_socket)}/v1", service, Operator(service.streams, SystemClock())
+            f"{address(api_socket)}/v1",
+            service,
+            Operator(service.streams, clock),
+            clock,
+            advancing(service, clock),
         )
 
 
 async def enter_world(
-    stack: AsyncExitStack, chosen: Settings, world: World, folder: Path
+    stack: AsyncExitStack, chosen: Settings, world: World, folder: Path, clock: SandboxClock
 ) -> Settings:
     """Start *world* for as long as *stack* lasts; return *chosen* pointed at it.
 
@@ -58,7 +78,7 @@ async def enter_world(
         CannotListen: This machine lacks the loopback addresses that it needs.
     """
     try:
-        return await stack.enter_async_context(sandboxed(chosen, world, folder))
+        return await stack.enter_async_context(sandboxed(chosen, world, folder, clock))
     except OSError as error:
         raise CannotListen(
             f"the sandbox world cannot start: {error}; "

@@ -1,6 +1,7 @@
 """``cs serve``: the whole service in one process."""
 
 import asyncio
+import os
 import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from structlog import get_logger
 
-from cs import logs
+from cs import failpoints, logs
 from cs.admin.app import build as admin_app
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings
@@ -18,8 +19,8 @@ from cs.cli.sandbox_service import enter_world
 from cs.eventlog.port import LogUnavailable
 from cs.sandbox.world import load
 from cs.serving import address, listen, on_signal, serving
-from cs.settings import Settings
-from cs.wiring import embedded, outside
+from cs.settings import BadSettings, Settings
+from cs.wiring import advancing, embedded, outside, sandbox_clock
 
 log = get_logger()
 
@@ -54,6 +55,7 @@ def serve(
         stop("a world file goes with --sandbox; without it the service asks the real world", 2)
     chosen = settings(config, host=host, port=port, admin_port=admin_port, data_dir=data_dir)
     logs.configure(chosen.log_level, chosen.log_format)
+    _arm(sandbox=sandbox)
     try:
         asyncio.run(run(chosen, sandbox=sandbox, world=world))
     except Exception as error:
@@ -77,18 +79,21 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
         admin_socket = stack.enter_context(
             listen(chosen.admin_host, chosen.admin_port, what="admin_port")
         )
+        clock = None
         if sandbox:
             certificates = stack.enter_context(
                 tempfile.TemporaryDirectory(prefix="cs-sandbox-")
             )
-            chosen = await enter_world(stack, chosen, load(world), Path(certificates))
-        tools = await stack.enter_async_context(outside(chosen))
+            clock = sandbox_clock(chosen.data_dir)
+            chosen = await enter_world(stack, chosen, load(world), Path(certificates), clock)
+        tools = await stack.enter_async_context(outside(chosen, clock))
         service = await stack.enter_async_context(
-            embedded(chosen, tools, "sandbox" if sandbox else "live")
+            embedded(chosen, tools, "sandbox" if sandbox else "live", clock)
         )
+        admin = admin_app(service.health, advancing(service, clock) if clock else None)
         await stack.enter_async_context(
             serving(
-                [(service.app, api_socket), (admin_app(service.health), admin_socket)],
+                [(service.app, api_socket), (admin, admin_socket)],
                 service.api.draining,
             )
         )
@@ -102,3 +107,19 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
         errors.print(
             "leaving: held calls are answered, running searches go on at the next start"
         )
+
+
+def _arm(*, sandbox: bool) -> None:
+    """Arm the fail points of the environment, which are for the sandbox only."""
+    text = os.environ.get(failpoints.VARIABLE)
+    if not text:
+        return
+    if not sandbox:
+        raise BadSettings(
+            f"environment variable {failpoints.VARIABLE}: it kills the service on purpose; "
+            "unset it, or serve with --sandbox"
+        )
+    try:
+        failpoints.arm(text)
+    except failpoints.BadFailPoint as error:
+        raise BadSettings(f"environment variable {failpoints.VARIABLE}: {error}") from error

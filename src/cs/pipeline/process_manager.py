@@ -8,13 +8,15 @@ the domain's answer to anything said twice is silence.
 
 import asyncio
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
 from structlog import get_logger
 
+from cs import failpoints
 from cs.bus.dead_letters import dead_letter
 from cs.bus.port import Bus, Record, Subscription
 from cs.bus.topics import OUTCOMES, UNREADABLE, decode_outcome
@@ -25,6 +27,7 @@ from cs.domain.brand_events import (
     AttemptFailed,
     BrandResolved,
     ContactsDiscovered,
+    ContactsErased,
     ContactsRanked,
     LookupCommand,
     LookupFinished,
@@ -44,7 +47,8 @@ from cs.eventlog.follow import follow, patiently
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.port import LogUnavailable, Recorded
 from cs.eventlog.streams import Streams
-from cs.pipeline.hands import Hands
+from cs.pipeline.hands import Hands, Held
+from cs.pipeline.suppressing import Suppressing
 
 log = get_logger()
 
@@ -62,6 +66,9 @@ class ProcessManager:
     Args:
         restart_work: Issue all open work again at the start: true where the bus forgets
             everything with the process.
+        monotonic: Measures a stage's silence, if not the clock does: seconds of real
+            time where the clock may be moved, since no work gets done by that.
+        suppressing: Keeps out who asked to be forgotten; without it nobody did.
     """
 
     def __init__(
@@ -72,17 +79,22 @@ class ProcessManager:
         clock: Clock,
         *,
         restart_work: bool,
+        monotonic: Callable[[], float] | None = None,
+        suppressing: Suppressing | None = None,
     ) -> None:
         self._streams = streams
         self._bus = bus
         self._open_work = open_work
         self._clock = clock
         self._restart_work = restart_work
+        self._suppressing = suppressing
         self._open: set[str] = set()
         self._waiting: dict[str, dict[str, str]] = {}  # lookup -> search -> key
         self._due: list[tuple[datetime, str]] = []
         self._due_changed = asyncio.Event()
-        self._hands = Hands(clock.monotonic)
+        self._firing = False
+        self._position: int | None = None  # noted up to here, settlements done
+        self._hands = Hands(monotonic or clock.monotonic)
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
@@ -93,6 +105,16 @@ class ProcessManager:
                 tasks.create_task(self._follow_outcomes(outcomes), name="pm-outcomes")
                 tasks.create_task(self._follow_timers(), name="pm-timers")
                 tasks.create_task(self._watch_silence(), name="pm-silence")
+
+    def in_hand(self) -> frozenset[Held]:
+        """Return the work that stages have in hand."""
+        return self._hands.all()
+
+    def at_rest(self, head: int) -> bool:
+        """Return whether all up to *head* is noted and no timer is due."""
+        if self._position is None or self._position < head or self._firing:
+            return False
+        return not self._due or self._due[0][0] > self._clock.now()
 
     # The start.
 
@@ -115,18 +137,23 @@ class ProcessManager:
             if self._restart_work:
                 known = await self._known(lookup)
                 at = self._clock.now()
+                failpoints.reach("sweep.before-restart")
                 await self._change(Restart(lookup=lookup, known=known, at=at))
+                failpoints.reach("sweep.after-restart")
         for lookup in [each for each in self._waiting if each not in self._open]:
+            failpoints.reach("sweep.before-settlement")
             await self._settle_all(lookup)
         return unfinished.position
 
     # The tail of the log.
 
     async def _follow_log(self, position: int) -> None:
+        self._position = position
         async for page in follow(self._streams.log, position):
             for recorded in page:
                 await self._note(recorded)
             await self._settle_late(page)
+            self._position = page[-1].position
 
     async def _note(self, recorded: Recorded) -> None:
         match recorded.event:
@@ -153,6 +180,8 @@ class ProcessManager:
                 self._hands.gave_all(lookup)
                 log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
                 await self._settle_all(lookup)
+            case ContactsErased():
+                await self._brand(recorded.stream)  # its kept state has them in clear
             case SearchAdmitted(search=search, lookup=lookup):
                 key_id = recorded.stream.removeprefix("key-")
                 self._waiting.setdefault(lookup, {})[search] = key_id
@@ -191,7 +220,9 @@ class ProcessManager:
             )
             return key.decide(command, state)
 
+        failpoints.reach("settlement.before-append")
         await patiently(lambda: self._streams.change(f"key-{key_id}", decide))
+        failpoints.reach("settlement.after-append")
         self._no_longer_waits(search, finish.lookup)
 
     async def _finish_of(self, lookup: str) -> Finish | None:
@@ -215,12 +246,14 @@ class ProcessManager:
 
     async def _learn(self, domain: str, learned: DomainFacts) -> None:
         command = mail_domain.LearnDomain(facts=learned, at=self._clock.now())
+        failpoints.reach("learning.before-append")
         try:
             await self._streams.change(
                 f"mail-domain-{domain}", lambda state: mail_domain.decide(command, state)
             )
         except LogUnavailable as error:
             log.warning("mail_domain_not_learned", why=str(error))  # only costs a probe
+        failpoints.reach("learning.after-append")
 
     # Outcomes.
 
@@ -240,8 +273,25 @@ class ProcessManager:
         else:
             self._hands.heard(outcome.lookup, outcome.stage, outcome.item, outcome.attempt)
             if not isinstance(outcome.finding, Alive):
-                await self._change(await self._command(outcome))
+                failpoints.reach("outcome.before-append")
+                await self._take(outcome)
+                failpoints.reach("outcome.after-append")
         await outcomes.commit(record)
+        failpoints.reach("outcome.after-commit")
+
+    async def _take(self, outcome: Outcome) -> None:
+        """Decide on what a stage found, without people who are suppressed."""
+        if self._suppressing is not None:
+            screened = await self._suppressing.screened(outcome.finding)
+            live = (await self._brand(stream_of(outcome.lookup))).live if screened.met else None
+            for person in live.people if live and live.id == outcome.lookup else ():
+                if person.person in screened.met:
+                    print_ = screened.met[person.person]
+                    await self._suppressing.erase(outcome.lookup, person, print_)
+            if screened.finding is None:
+                return
+            outcome = replace(outcome, finding=screened.finding)
+        await self._change(await self._command(outcome))
 
     async def _command(self, outcome: Outcome) -> RecordFinding:
         known: dict[str, DomainFacts] = {}
@@ -286,7 +336,9 @@ class ProcessManager:
                 continue
             when, lookup = heapq.heappop(self._due)
             if lookup in self._open:
+                self._firing = True
                 await self._fire(when, lookup)
+                self._firing = False
 
     async def _due_now(self, when: datetime) -> bool:
         """Wait until *when*; return false if an earlier timer came in meanwhile."""
@@ -305,8 +357,11 @@ class ProcessManager:
     async def _fire(self, when: datetime, lookup: str) -> None:
         at = max(when, self._clock.now())
         retry = RetryDue(lookup=lookup, known=await self._known(lookup), at=at)
+        failpoints.reach("timer.before-deadline")
         await self._change(PassDeadline(lookup=lookup, at=at))
+        failpoints.reach("timer.before-retry")
         await self._change(retry)
+        failpoints.reach("timer.after-retry")
 
     async def _watch_silence(self) -> None:
         while True:

@@ -6,6 +6,7 @@ stored; a record that was published and lost is issued again by the process mana
 
 from structlog import get_logger
 
+from cs import failpoints
 from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand_events import StageIssued
@@ -21,7 +22,9 @@ async def relay(events: EventLog, bus: Bus, *, after: int) -> None:
     async for page in follow(events, after):
         for recorded in page:
             if isinstance(recorded.event, StageIssued):
+                failpoints.reach("relay.before-publish")
                 await _publish(recorded.event, bus)
+                failpoints.reach("relay.after-publish")
 
 
 async def _publish(event: StageIssued, bus: Bus) -> None:

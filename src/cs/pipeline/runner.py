@@ -4,6 +4,7 @@ import asyncio
 
 from structlog import get_logger
 
+from cs import failpoints
 from cs.bus.dead_letters import dead_letter
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, UNREADABLE, decode_work, encode
@@ -61,19 +62,25 @@ class Runner:
                 finally:
                     del self._in_hand[hand]
         await records.commit(record)
+        failpoints.reach("stage.after-commit")
 
     async def _work(self, work: Work) -> None:
+        failpoints.reach("stage.before-work")
         async with asyncio.TaskGroup() as tasks:
             alive = tasks.create_task(self._say_alive(work))
             finding = await self._handled(work)
             alive.cancel()
+        failpoints.reach("stage.before-result")
         await self._report(work, finding)
+        failpoints.reach("stage.after-result")
 
     async def _handled(self, work: Work) -> AnyFinding:
         left = (work.deadline_at - self._clock.now()).total_seconds()
 
         async def report(finding: AnyFinding) -> None:
+            failpoints.reach("stage.before-progress")
             await self._report(work, finding)
+            failpoints.reach("stage.after-progress")
 
         try:
             # One mail domain is asked by one at a time, whoever wants it.

@@ -1,0 +1,129 @@
+"""``cs log``: is the event log one that the rules could have written?"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import msgspec
+from cyclopts import App, Parameter
+
+from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.output import console, errors, print_json, styled
+from cs.data_folder import DataFolder
+from cs.eventlog.audit import Audit, Violation
+from cs.eventlog.port import EventLog, Recorded
+from cs.settings import Settings
+from cs.wiring import opened
+
+app = App(
+    name="log",
+    help="The event log: everything that ever happened.\n\n"
+    "Works on the data folder, beside a running service or without one.",
+)
+
+#: How often progress is told, seconds.
+TELL_EVERY_S = 1.0
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What was read, and what is wrong with it."""
+
+    events: int
+    unfinished: int
+    views_at: int
+    violations: int
+
+
+@app.command
+def verify(
+    *,
+    at_rest: Annotated[
+        bool,
+        Parameter(
+            negative="", help="Nothing runs: every search of an ended lookup is settled."
+        ),
+    ] = False,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Read the whole log and hold it to every promise: no charge twice, no limit exceeded.
+
+    Also checks that the views are not ahead of the log. Prints each violation, then counts.
+    Exit code 1 if there is any. What is appended meanwhile is left for the next time.
+
+    Example: `cs log verify --json`, one line a violation and one of counts
+    """
+    verified = asyncio.run(_verify(settings(config, data_dir=data_dir), at_rest, json=json))
+    if json:
+        print_json(verified)
+    else:
+        console.print(
+            f"{verified.events} events, {verified.unfinished} searches not settled, "
+            f"views at {verified.views_at}: {verified.violations or 'no'} violations"
+        )
+    if verified.violations:
+        raise SystemExit(1)
+
+
+async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
+    audit = Audit()
+    violations = 0
+
+    def broken(found: Violation) -> None:
+        nonlocal violations
+        violations += 1
+        if json:
+            print_json(found)
+        else:
+            console.print(
+                styled(
+                    "[red]{}[/] {} {} at {}",
+                    found.kind,
+                    found.stream,
+                    found.what,
+                    found.position,
+                )
+            )
+
+    async with opened(DataFolder(chosen.data_dir, make=False)) as data:
+        # The views first: the log only grows, so what they show must be in it by then.
+        views_at = await asyncio.to_thread(data.views.position)
+        head = await data.log.head()
+        if views_at > head:
+            what = f"they show position {views_at}, the log ends at {head}"
+            broken(Violation("position", views_at, "views", what))
+        async for recorded in _told(_events(data.log, head), head):
+            for found in audit.check(recorded):
+                broken(found)
+        if audit.events != head:
+            what = f"{audit.events} events up to position {head}"
+            broken(Violation("position", head, "log", what))
+    if at_rest:
+        for found in audit.end():
+            broken(found)
+    return Verified(audit.events, audit.unfinished, views_at, violations)
+
+
+async def _events(log: EventLog, head: int) -> AsyncIterator[Recorded]:
+    """Yield the events up to position *head*."""
+    position = 0
+    while position < head:
+        page = await log.tail(position)
+        if not page:
+            return
+        for recorded in page:
+            if recorded.position <= head:
+                yield recorded
+        position = page[-1].position
+
+
+async def _told(events: AsyncIterator[Recorded], head: int) -> AsyncIterator[Recorded]:
+    """Yield *events*, telling now and then how far it is."""
+    told_at = time.monotonic()
+    async for recorded in events:
+        yield recorded
+        if time.monotonic() - told_at >= TELL_EVERY_S:
+            told_at = time.monotonic()
+            errors.print(styled("[dim]{} of {} events[/]", recorded.position, head))

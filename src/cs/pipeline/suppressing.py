@@ -1,0 +1,102 @@
+"""Keeps people who asked to be forgotten out of what stages found.
+
+Most are left out when they are sighted, by their profile or an address that a source
+named.  Who is known by e-mail alone is met only when that very mailbox is verified; then
+they are erased from everything, by what has become known of them since.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.contact import Checked, Person, Sighting
+from cs.domain.stage_work import (
+    AnyFinding,
+    Discovered,
+    DomainVerified,
+    Failed,
+    MailboxChecked,
+    PeopleSeen,
+)
+from cs.eventlog.fingerprints import email_print, fingerprints
+from cs.eventlog.sealing import key_name
+
+
+class Suppressions(Protocol):
+    """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
+
+    def fingerprint(self, kind: str, value: str) -> str: ...
+    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]: ...
+
+
+class Met(msgspec.Struct, frozen=True):
+    """Somebody of a lookup who turned out to be suppressed.
+
+    Attributes:
+        print_: The fingerprint of their mailbox.
+        prints: Of all else they can be found by.
+        name: Of their data key in this lookup.
+    """
+
+    print_: str
+    prints: frozenset[str]
+    name: str
+
+
+class Screened(msgspec.Struct, frozen=True):
+    """What is left of a finding; ``None``: nothing."""
+
+    finding: AnyFinding | None
+    met: Mapping[str, str] = {}  # person of the lookup -> fingerprint of their mailbox
+
+
+class Suppressing:
+    """Args: *erase*: erases whom a suppressed mailbox has led to, from everything."""
+
+    def __init__(self, keys: Suppressions, erase: Callable[[Met], Awaitable[None]]) -> None:
+        self._keys = keys
+        self._erase = erase
+
+    async def screened(self, finding: AnyFinding) -> Screened:
+        """Return *finding* without anybody who is suppressed now."""
+        match finding:
+            case PeopleSeen(people=people):
+                left = await self._unsuppressed(people)
+                return Screened(replace(finding, people=left) if left else None)
+            case Discovered(people=people):
+                return Screened(replace(finding, people=await self._unsuppressed(people)))
+            case MailboxChecked(checked=checked):
+                met = await self._met([checked])
+                return Screened(None if met else finding, met)
+            case DomainVerified(checked=all_checked) | Failed(checked=all_checked):
+                met = await self._met(all_checked)
+                others = tuple(each for each in all_checked if each.person not in met)
+                return Screened(replace(finding, checked=others), met)
+            case _:
+                return Screened(finding)
+
+    async def erase(self, lookup: str, person: Person, print_: str) -> None:
+        """Erase *person* of *lookup*, whose mailbox has the suppressed fingerprint."""
+        prints = frozenset(fingerprints(self._keys, msgspec.to_builtins(person)))
+        await self._erase(Met(print_, prints, key_name(lookup, person.person)))
+
+    async def _unsuppressed(self, people: Sequence[Sighting]) -> tuple[Sighting, ...]:
+        prints = [frozenset(self._prints(sighting)) for sighting in people]
+        gone = await self._keys.suppressed(frozenset[str]().union(*prints))
+        return tuple(
+            sighting for sighting, of in zip(people, prints, strict=True) if not of & gone
+        )
+
+    def _prints(self, sighting: Sighting) -> Iterator[str]:
+        return fingerprints(self._keys, msgspec.to_builtins(sighting))
+
+    async def _met(self, checked: Iterable[Checked]) -> dict[str, str]:
+        prints = {
+            each.person: email_print(self._keys, each.address)
+            for each in checked
+            if each.address is not None
+        }
+        gone = await self._keys.suppressed(prints.values())
+        return {person: print_ for person, print_ in prints.items() if print_ in gone}
