@@ -2,7 +2,8 @@
 
 ``CS_FAILPOINTS="relay.after-publish=kill@3"`` kills the process with SIGKILL the third
 time it comes to that point, after the line ``failpoint relay.after-publish hit`` on
-standard error.  Several are separated by commas; ``@1`` may be left out.
+standard error.  ``=fail@3`` raises `Failed` there instead, as a bug would.  Several are
+separated by commas; ``@1`` may be left out.
 
 Only `cs serve --sandbox` arms them, and a live service refuses to start with the
 variable set.  Everywhere else `reach` is an empty function.
@@ -13,6 +14,7 @@ import re
 import signal
 from collections.abc import Callable
 from itertools import count
+from typing import NamedTuple
 
 VARIABLE = "CS_FAILPOINTS"
 
@@ -54,7 +56,18 @@ POINTS = {
 
 Reach = Callable[[str], None]
 
-_FORM = re.compile(r"(?P<point>[a-z.-]+)=kill(@(?P<time>[1-9][0-9]{0,5}))?")
+_FORM = re.compile(r"(?P<point>[a-z.-]+)=(?P<act>kill|fail)(@(?P<time>[1-9][0-9]{0,5}))?")
+
+
+class Failed(Exception):
+    """What an armed point raises where it is told to fail."""
+
+
+class Visit(NamedTuple):
+    """At which visit to a point what is done."""
+
+    number: int
+    act: str  # kill | fail
 
 
 class BadFailPoint(Exception):
@@ -79,16 +92,16 @@ def arm(text: str) -> None:
     reach = deadly(parse(text))
 
 
-def parse(text: str) -> dict[str, int]:
-    """Return at which visit to which point the process dies.
+def parse(text: str) -> dict[str, Visit]:
+    """Return at which visit to which point the process dies or fails.
 
-    >>> parse("relay.after-publish=kill@3, log.after-commit=kill")
-    {'relay.after-publish': 3, 'log.after-commit': 1}
+    >>> parse("relay.after-publish=kill@3")
+    {'relay.after-publish': Visit(number=3, act='kill')}
 
     Raises:
         BadFailPoint: Naming what is wrong and what is allowed.
     """
-    visits: dict[str, int] = {}
+    visits: dict[str, Visit] = {}
     for part in text.split(","):
         found = _FORM.fullmatch(part.strip())
         if found is None:
@@ -96,18 +109,20 @@ def parse(text: str) -> dict[str, int]:
         if found["point"] not in POINTS:
             known = ", ".join(POINTS)
             raise BadFailPoint(f"there is no point {found['point']!r}; there are {known}")
-        visits[found["point"]] = int(found["time"] or 1)
+        visits[found["point"]] = Visit(int(found["time"] or 1), found["act"])
     return visits
 
 
-def deadly(visits: dict[str, int]) -> Reach:
-    """Return what kills this process at the visits of *visits*; any thread may call it."""
+def deadly(visits: dict[str, Visit]) -> Reach:
+    """Return what kills or fails at the visits of *visits*; any thread may call it."""
     counters = {point: count(1) for point in visits}
 
     def reached(point: str) -> None:
         counter = counters.get(point)
-        if counter is not None and next(counter) == visits[point]:
+        if counter is not None and next(counter) == visits[point].number:
             os.write(2, f"failpoint {point} hit\n".encode())
+            if visits[point].act == "fail":
+                raise Failed(point)
             os.kill(os.getpid(), signal.SIGKILL)
 
     return reached

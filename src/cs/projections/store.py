@@ -23,7 +23,9 @@ log = get_logger()
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+#: What means that the file is not ours any more.  Our statements are constants, so one
+#: that SQLite does not understand (SQLITE_ERROR) speaks of tables that are gone.
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 
 class ViewStore:
