@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from cli.command import ran
 from cli.served import served
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_served_folder_is_backed_up_and_brought_back(tmp_path: Path) -> None:

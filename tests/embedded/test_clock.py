@@ -16,6 +16,8 @@ from cs.wiring import Tools
 from embedded.served import Served, cs, served, stored_topics
 from loop.service import in_memory
 
+pytestmark = pytest.mark.slow
+
 SECOND = timedelta(seconds=1)
 DAY = timedelta(days=1)
 #: Far less than the waits that are moved past, and far more than a slow machine needs.

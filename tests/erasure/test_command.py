@@ -6,6 +6,8 @@ import pytest
 
 from cli.command import ran
 
+pytestmark = pytest.mark.slow
+
 WHO = "jane.doe@example.com"
 
 

@@ -38,6 +38,8 @@ from cs.projections.usage import USAGE
 from cs.wiring import projections
 from domain.golden_files import golden_event
 
+pytestmark = pytest.mark.slow
+
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 PAGE = 4096
 

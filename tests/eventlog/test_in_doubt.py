@@ -25,6 +25,8 @@ from cs.wiring import memory_bus, projections, running, stages
 from loop.outside import tools
 from loop.service import Service
 
+pytestmark = pytest.mark.slow
+
 Side = Literal["before", "after"]
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -54,6 +54,7 @@ async def test_what_is_offered_is_found_at_once(path: Path) -> None:
         assert await snapshots.find("key-b") is None
 
 
+@pytest.mark.slow
 async def test_a_locked_file_costs_the_snapshots_of_that_moment_and_no_more(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ from cs.domain.api_key import make_key
 from cs.wiring import Bounds
 from overload.http_service import CountingLog, over_http
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from cli.served import served
+
+pytestmark = pytest.mark.slow
 
 
 def test_bounds_from_the_environment_are_kept(tmp_path: Path) -> None:
