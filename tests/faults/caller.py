@@ -17,6 +17,9 @@ from faults.world import Wish
 
 #: How long a call may take before it is given up and made again.
 _CALL_S = 100
+# The waits of a caller over real HTTP, to a process that is dead half of the time: between
+# polls, before dialling again, and as long as Retry-After asks.  Nothing is timed by them.
+_RECONNECT_S = 0.05
 _POLL_S = 0.25
 #: Most that is waited before the next try: a limit may be freed sooner than told.
 _PATIENCE_S = 10.0
@@ -93,7 +96,7 @@ class Caller:
                 answer = await self.http.request(method, url, headers=headers, json=body)
             except httpx.TransportError:
                 self.notes.cut += 1
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(_RECONNECT_S)
                 continue
             if answer.status_code in {200, 202}:
                 return answer, sent
