@@ -1,0 +1,1 @@
+"""PostgreSQL: connections, the schema and what several processes share through it."""

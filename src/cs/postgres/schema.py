@@ -1,0 +1,139 @@
+"""The schema: numbered steps, forward only, each applied once under a lock.
+
+Steps are files ``migrations/<store>/NNNN_name.sql``.  Each must be safe while the version
+before it still runs: it adds, and a later release removes what nobody uses any more.  A
+step that was applied never changes; its digest is kept and compared.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+from cs.postgres.pool import Connection, PooledConnection, away_is_told
+
+Store = Literal["service", "keys", "stages"]
+#: Every store: what the service keeps, the key store, and the stages' own.
+STORES: tuple[Store, ...] = ("service", "keys", "stages")
+
+#: Of ``pg_advisory_lock``: one migration at a time in a database.
+LOCK = 0x63735F64
+
+
+class Migration(msgspec.Struct, frozen=True):
+    number: int  # from 1, without gaps
+    name: str
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        return sha256(self.sql.encode()).hexdigest()
+
+
+class WrongSchema(Exception):
+    """The database is not of this version; the message says what to do."""
+
+
+def migrations(store: Store) -> Sequence[Migration]:
+    """Return the steps of *store* in order."""
+    folder = files("cs.postgres") / "migrations" / store
+    found = sorted(
+        (entry for entry in folder.iterdir() if entry.name.endswith(".sql")),
+        key=lambda entry: entry.name,
+    )
+    return [
+        Migration(int(entry.name[:4]), entry.name[5:-4], entry.read_text()) for entry in found
+    ]
+
+
+async def migrate(
+    connection: Connection | PooledConnection,
+    store: Store,
+    steps: Sequence[Migration] | None = None,
+) -> Sequence[Migration]:
+    """Bring the database up to this version; return the steps that were applied.
+
+    Several may run this at once: the others wait, then find nothing to do.
+
+    Raises:
+        WrongSchema: A step that was applied is not the one of this version.
+        DatabaseAway: PostgreSQL cannot be reached.
+    """
+    steps = migrations(store) if steps is None else steps
+    with away_is_told():
+        await connection.execute("SET lock_timeout = 0")
+        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
+        try:
+            await connection.execute(_TABLE)
+            applied = await _applied(connection, store)
+            _compare(store, steps, applied)
+            missing = [step for step in steps if step.number not in applied]
+            for step in missing:
+                async with connection.transaction():
+                    await connection.execute(step.sql)
+                    await connection.execute(
+                        "INSERT INTO schema_steps (store, number, name, digest) "
+                        "VALUES ($1, $2, $3, $4)",
+                        store,
+                        step.number,
+                        step.name,
+                        step.digest,
+                    )
+            return missing
+        finally:
+            await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
+            await connection.execute("RESET lock_timeout")
+
+
+async def check(
+    connection: Connection | PooledConnection,
+    store: Store,
+    steps: Sequence[Migration] | None = None,
+) -> None:
+    """Check that the database has every step of this version; newer ones are no harm.
+
+    Raises:
+        WrongSchema: A step is missing, or is not the one of this version.
+        DatabaseAway: PostgreSQL cannot be reached.
+    """
+    steps = migrations(store) if steps is None else steps
+    with away_is_told():
+        there = await connection.fetchval("SELECT to_regclass('schema_steps') IS NOT NULL")
+        applied = await _applied(connection, store) if there else {}
+    _compare(store, steps, applied)
+    missing = [step for step in steps if step.number not in applied]
+    if missing:
+        raise WrongSchema(
+            f"the {store} database lacks step {missing[0].number} ({missing[0].name}) of its "
+            "schema; run `cs db migrate`"
+        )
+
+
+async def _applied(connection: Connection | PooledConnection, store: Store) -> dict[int, str]:
+    rows = await connection.fetch(
+        "SELECT number, digest FROM schema_steps WHERE store = $1", store
+    )
+    return {row["number"]: row["digest"] for row in rows}
+
+
+def _compare(store: Store, steps: Sequence[Migration], applied: dict[int, str]) -> None:
+    for step in steps:
+        if applied.get(step.number, step.digest) != step.digest:
+            raise WrongSchema(
+                f"step {step.number} ({step.name}) of the {store} database is not the one of "
+                "this version: the database belongs to another build; name another database"
+            )
+
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS schema_steps (
+    store TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    applied_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (store, number)
+)
+"""
