@@ -12,8 +12,15 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 
+class KeysUnavailable(Exception):
+    """The key store cannot be read or written now; what was written is not known."""
+
+
 class KeyStore(Protocol):
-    """Data keys (32 bytes, AES-256) by name."""
+    """Data keys (32 bytes, AES-256) by name.
+
+    Every method may raise `KeysUnavailable`.
+    """
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return a key for each of *names*, making those that are missing.

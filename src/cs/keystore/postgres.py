@@ -1,0 +1,173 @@
+"""Data keys in a PostgreSQL database of their own, wrapped by a master key.
+
+The database is reached by a DSN that only the roles that open personal values have.  What
+it stores is useless without the master key, which is in no database.
+"""
+
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Self
+
+import asyncpg
+
+from cs.keystore.open_keys import OpenKeys
+from cs.keystore.port import KeysUnavailable
+from cs.keystore.wrapping import Wrapping, WrongMasterKey
+from cs.postgres.pool import DatabaseAway, Pool, PooledConnection, away_is_told, transaction
+
+
+class PostgresKeyStore:
+    """Use as ``async with``.
+
+    Args:
+        pool: To the key store's own database.
+        master: 32 bytes.
+
+    Raises:
+        KeysUnavailable: On entering: the database is away.
+        WrongMasterKey: On entering: the store was made with another master key.
+    """
+
+    def __init__(self, pool: Pool, master: bytes) -> None:
+        self._pool = pool
+        self._wrapping = Wrapping(master)
+        self._open = OpenKeys()
+
+    async def __aenter__(self) -> Self:
+        proof = self._wrapping.proof
+        async with self._writing() as connection:
+            await connection.execute(
+                "INSERT INTO master (proof) VALUES ($1) ON CONFLICT DO NOTHING", proof
+            )
+            if await connection.fetchval("SELECT proof FROM master") != proof:
+                raise WrongMasterKey(
+                    "the key store's database was made with another master key; "
+                    "give this process the one that belongs to it"
+                )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.forget()
+
+    async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        return await self._open.get(names, self._ensure)
+
+    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        return await self._open.get(names, self._find)
+
+    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
+        rows = sorted(set(entries))  # in one order everywhere, or two callers may deadlock
+        if not rows:
+            return
+        prints, names = [row[0] for row in rows], [row[1] for row in rows]
+        async with self._writing() as connection:
+            await connection.execute(_SUPPRESSING)
+            await connection.execute(_INDEX, prints, names)
+            gone = await connection.fetch(_DESTROY_SUPPRESSED, prints, names)
+        if gone:
+            self._open.drop(row["name"] for row in gone)
+            await self._vacuum()
+
+    def fingerprint(self, kind: str, value: str) -> str:
+        return self._wrapping.fingerprint(kind, value)
+
+    async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        return await self._column(_MATCHING, fingerprints)
+
+    async def suppress(self, fingerprints: Iterable[str]) -> None:
+        async with self._writing() as connection:
+            # Waits for every index under way, so that `matching` is complete afterwards.
+            await connection.execute("LOCK TABLE suppressed IN EXCLUSIVE MODE")
+            await connection.execute(
+                "INSERT INTO suppressed SELECT DISTINCT unnest($1::text[]) "
+                "ON CONFLICT DO NOTHING",
+                list(fingerprints),
+            )
+
+    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        return await self._column(_SUPPRESSED, fingerprints)
+
+    async def destroy(self, names: Iterable[str]) -> None:
+        gone = sorted(set(names))
+        if gone:
+            async with self._writing() as connection:
+                await connection.execute(_DESTROY, gone)
+            await self._vacuum()
+        self.forget()
+
+    def forget(self) -> None:
+        self._open.forget()
+
+    async def _ensure(self, names: Sequence[str]) -> dict[str, bytes]:
+        found = await self._find(names)
+        missing = sorted(set(names) - set(found))
+        if missing:
+            made = [self._wrapping.wrapped(name, os.urandom(32)) for name in missing]
+            async with self._writing() as connection:
+                await connection.execute(_MAKE, missing, made)
+            found |= await self._find(missing)
+        return found
+
+    async def _find(self, names: Sequence[str]) -> dict[str, bytes]:
+        rows = await self._read(_FIND, names)
+        return {
+            row["name"]: self._wrapping.unwrapped(row["name"], row["wrapped"]) for row in rows
+        }
+
+    async def _column(self, query: str, values: Iterable[str]) -> frozenset[str]:
+        return frozenset(row[0] for row in await self._read(query, values))
+
+    async def _read(self, query: str, values: Iterable[str]) -> Sequence[asyncpg.Record]:
+        try:
+            with away_is_told():
+                return await self._pool.fetch(query, list(values))
+        except DatabaseAway as error:
+            raise KeysUnavailable(f"the key store: {error}") from error
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[PooledConnection]:
+        try:
+            async with transaction(self._pool) as connection:
+                yield connection
+        except DatabaseAway as error:
+            raise KeysUnavailable(f"the key store: {error}") from error
+
+    async def _vacuum(self) -> None:
+        """Take destroyed keys out of the table's pages.
+
+        The server's own write-ahead log holds them, wrapped, until it is recycled, and so
+        does a backup until it is thrown away (docs/operations.md).
+        """
+        try:
+            with away_is_told():
+                await self._pool.execute("VACUUM (INDEX_CLEANUP ON) data_key")
+        except DatabaseAway as error:
+            raise KeysUnavailable(
+                f"destroyed keys may linger in the key store: {error}; erase again"
+            ) from error
+
+
+#: Nobody suppresses while an index is written; several indexes run beside each other.
+_SUPPRESSING = "LOCK TABLE suppressed IN ROW SHARE MODE"
+_INDEX = """
+INSERT INTO person_index SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING
+"""
+_MAKE = """
+INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING
+"""
+_FIND = "SELECT name, wrapped FROM data_key WHERE name = ANY($1) AND wrapped IS NOT NULL"
+_DESTROY = """
+INSERT INTO data_key SELECT DISTINCT unnest($1::text[]), NULL::bytea
+ON CONFLICT (name) DO UPDATE SET wrapped = NULL
+"""
+_DESTROY_SUPPRESSED = """
+INSERT INTO data_key
+SELECT DISTINCT entry.name, NULL::bytea
+FROM unnest($1::text[], $2::text[]) AS entry (fingerprint, name)
+JOIN suppressed USING (fingerprint)
+ON CONFLICT (name) DO UPDATE SET wrapped = NULL
+RETURNING name
+"""
+_MATCHING = "SELECT DISTINCT name FROM person_index WHERE fingerprint = ANY($1)"
+_SUPPRESSED = "SELECT fingerprint FROM suppressed WHERE fingerprint = ANY($1)"

@@ -1,0 +1,141 @@
+"""Leading: one process at a time does a piece of work, and another takes over in seconds.
+
+A lease is a row with a time by the database's clock.  A process that was only stopped
+finds its lease gone when it goes on; what it still writes is fenced by the lease's epoch
+(a session's advisory lock would stay with the stopped process).
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+from structlog import get_logger
+
+from cs.postgres.pool import CONNECT_TIMEOUT_S, DatabaseAway, Pool, away_is_told
+
+log = get_logger()
+
+#: How long a lease lasts after its last renewal.
+LASTS_S = 4.0
+#: How often it is renewed, and asked for by those who wait.
+EVERY_S = 0.5
+
+
+class Fenced(Exception):
+    """Another process leads by now: nothing was written."""
+
+
+class Leader:
+    """Does *work* whenever this process leads *name*.
+
+    Args:
+        holder: Tells this process from others, for people.
+        work: Called with the epoch; cancelled when the lease is lost.  When it ends by
+            itself, or with `Fenced` or `DatabaseAway`, the lease is asked for again.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        name: str,
+        holder: str,
+        work: Callable[[int], Awaitable[None]],
+        *,
+        lasts_s: float = LASTS_S,
+        every_s: float = EVERY_S,
+    ) -> None:
+        self._pool = pool
+        self._name = name
+        self._holder = holder
+        self._work = work
+        self._lasts_s = lasts_s
+        self._every_s = every_s
+        self.epoch: int | None = None  # None: another leads
+
+    async def run(self) -> None:
+        """Lead or wait to lead, until cancelled.
+
+        Raises:
+            Exception: What the work raised.
+        """
+        while True:
+            epoch = await self._take()
+            if epoch is None:
+                await asyncio.sleep(self._every_s)
+            else:
+                log.info("leads", what=self._name, epoch=epoch)
+                await self._lead(epoch)
+
+    async def _take(self) -> int | None:
+        try:
+            return await self._ask(_TAKE, self._name, self._holder, self._lasts_s)
+        except DatabaseAway as error:
+            log.warning("lease_not_taken", what=self._name, why=str(error))
+            return None
+
+    async def _lead(self, epoch: int) -> None:
+        self.epoch = epoch
+        work = asyncio.ensure_future(self._work(epoch))
+        kept = asyncio.create_task(self._keep(epoch), name=f"lease-{self._name}")
+        try:
+            await asyncio.wait([work, kept], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.epoch = None
+            for task in (work, kept):
+                task.cancel()
+            await asyncio.gather(work, kept, return_exceptions=True)
+            await self._give_back(epoch)
+        if not work.cancelled() and (error := work.exception()) is not None:
+            if not isinstance(error, Fenced | DatabaseAway):
+                raise error
+            log.warning("stopped_leading", what=self._name, why=str(error))
+
+    async def _keep(self, epoch: int) -> None:
+        """Renew the lease; return when it is lost."""
+        renewed = time.monotonic()
+        while True:
+            await asyncio.sleep(self._every_s)
+            asked = time.monotonic()
+            left = self._lasts_s - (asked - renewed)
+            try:
+                async with asyncio.timeout(left):
+                    if await self._ask(_RENEW, self._name, epoch, self._lasts_s) is None:
+                        log.warning("lease_lost", what=self._name, epoch=epoch)
+                        return
+            except TimeoutError:
+                log.warning("lease_ran_out", what=self._name, epoch=epoch)
+                return
+            except DatabaseAway as error:
+                log.warning("lease_not_renewed", what=self._name, why=str(error))
+            else:
+                renewed = asked
+
+    async def _give_back(self, epoch: int) -> None:
+        try:
+            async with asyncio.timeout(1):
+                await self._ask(_GIVE_BACK, self._name, epoch)
+        except (DatabaseAway, TimeoutError):
+            pass  # it runs out by itself
+
+    async def _ask(self, statement: str, *values: object) -> int | None:
+        with away_is_told():
+            found: int | None = await self._pool.fetchval(
+                statement, *values, timeout=CONNECT_TIMEOUT_S
+            )
+        return found
+
+
+_TAKE = """
+INSERT INTO leases (name, holder, epoch, until)
+VALUES ($1, $2, 1, clock_timestamp() + $3 * interval '1 second')
+ON CONFLICT (name) DO UPDATE
+SET holder = excluded.holder, epoch = leases.epoch + 1, until = excluded.until
+WHERE leases.until < clock_timestamp()
+RETURNING epoch
+"""
+_RENEW = """
+UPDATE leases SET until = clock_timestamp() + $3 * interval '1 second'
+WHERE name = $1 AND epoch = $2
+RETURNING epoch
+"""
+_GIVE_BACK = "UPDATE leases SET until = '-infinity' WHERE name = $1 AND epoch = $2 RETURNING 1"

@@ -1,0 +1,146 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from contracts.key_store import KeyStoreContract
+from cs.keystore.port import KeysUnavailable
+from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.wrapping import WrongMasterKey
+from cs.postgres.pool import Pool, open_pool
+from cs.postgres.schema import migrate
+
+MASTER = b"m" * 32
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with open_pool(database, role="test") as pool:
+        async with pool.acquire() as connection:
+            await migrate(connection, "keys")
+        yield pool
+
+
+@pytest.fixture
+async def keys(pool: Pool) -> AsyncIterator[PostgresKeyStore]:
+    async with PostgresKeyStore(pool, MASTER) as keys:
+        yield keys
+
+
+class TestPostgresKeyStore(KeyStoreContract):
+    pass
+
+
+async def test_another_master_key_is_refused(keys: PostgresKeyStore, pool: Pool) -> None:
+    await keys.ensure(["a"])
+
+    with pytest.raises(WrongMasterKey, match="another master key"):
+        async with PostgresKeyStore(pool, b"n" * 32):
+            pass
+
+
+async def test_what_is_stored_opens_nothing_without_the_master_key(
+    keys: PostgresKeyStore, pool: Pool
+) -> None:
+    made = await keys.ensure(["a"])
+    wrapped = await pool.fetchval("SELECT wrapped FROM data_key")
+    proof = await pool.fetchval("SELECT proof FROM master")
+
+    assert made["a"] not in wrapped
+    assert MASTER not in proof
+
+
+async def test_two_processes_make_one_key(keys: PostgresKeyStore, pool: Pool) -> None:
+    async with PostgresKeyStore(pool, MASTER) as other:
+        answers = await asyncio.gather(
+            *(
+                store.ensure([f"k{n}", f"k{9 - n}"])
+                for n in range(10)
+                for store in (keys, other)
+            )
+        )
+
+    made: dict[str, set[bytes]] = {}
+    for answer in answers:
+        for name, key in answer.items():
+            made.setdefault(name, set()).add(key)
+    assert {name: len(found) for name, found in made.items()} == {f"k{n}": 1 for n in range(10)}
+
+
+async def test_a_key_destroyed_by_another_process_is_gone_once_forgotten(
+    keys: PostgresKeyStore, pool: Pool
+) -> None:
+    await keys.ensure(["a"])
+    async with PostgresKeyStore(pool, MASTER) as other:
+        await other.destroy(["a"])
+
+    keys.forget()
+
+    assert await keys.ensure(["a"]) == {}
+
+
+async def test_a_person_suppressed_beside_many_indexings_never_keeps_a_key(
+    keys: PostgresKeyStore, pool: Pool
+) -> None:
+    print_ = keys.fingerprint("email", "jo@acme.example")
+    names = [f"brand-a.{n}#p" for n in range(40)]
+    async with PostgresKeyStore(pool, MASTER) as other:
+
+        async def index(name: str, store: PostgresKeyStore) -> None:
+            await store.index([(print_, name), (keys.fingerprint("x", name), name)])
+            await store.ensure([name])
+
+        async def erase() -> None:
+            await other.suppress([print_])
+            await other.destroy(await other.matching([print_]))
+
+        halves = [(name, keys if n % 2 else other) for n, name in enumerate(names)]
+        await asyncio.gather(*(index(*each) for each in halves), erase())
+
+    keys.forget()
+    assert await keys.find(names) == {}
+
+
+async def test_a_destroyed_key_is_in_no_page_of_the_table(
+    keys: PostgresKeyStore, pool: Pool
+) -> None:
+    await keys.ensure(["a", "b"])
+    wrapped = await pool.fetchval("SELECT wrapped FROM data_key WHERE name = 'a'")
+
+    await keys.destroy(["a"])
+
+    await pool.execute("CREATE EXTENSION pageinspect")
+    kept = await pool.fetch(
+        "SELECT t_data FROM heap_page_items(get_raw_page('data_key', 0)) "
+        "WHERE t_data IS NOT NULL"
+    )
+    assert kept
+    assert not any(wrapped in row["t_data"] for row in kept)
+
+
+async def test_a_store_that_is_away_says_so(keys: PostgresKeyStore, pool: Pool) -> None:
+    pool.terminate()
+
+    with pytest.raises(KeysUnavailable):
+        await keys.find(["new"])
+    with pytest.raises(KeysUnavailable):
+        await keys.suppress(["print"])
+
+
+async def test_a_role_without_rights_on_the_key_store_reads_nothing(
+    keys: PostgresKeyStore, pool: Pool, database: str
+) -> None:
+    await keys.ensure(["a"])
+    await pool.execute("CREATE ROLE stage_worker LOGIN")
+    try:
+        host = database.replace("//cs@", "//stage_worker@")
+        assert host != database
+        connection = await asyncpg.connect(host)
+        try:
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.fetch("SELECT * FROM data_key")
+        finally:
+            await connection.close()
+    finally:
+        await pool.execute("DROP ROLE stage_worker")

@@ -1,0 +1,39 @@
+"""A process that leads and says so, for the tests of leases."""
+
+import asyncio
+import sys
+
+from cs import logs
+from cs.postgres.checkpoints import Checkpoint
+from cs.postgres.lease import Fenced, Leader
+from cs.postgres.pool import open_pool
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+async def main(dsn: str) -> None:
+    async with open_pool(dsn, role="test") as pool:
+
+        async def work(epoch: int) -> None:
+            checkpoint = Checkpoint(pool, "work", epoch)
+            position = await checkpoint.load()
+            _say(f"leads {epoch}")
+            try:
+                while True:
+                    position += 1
+                    await checkpoint.keep(position)
+                    await asyncio.sleep(0.01)
+            except Fenced:
+                _say(f"fenced {epoch}")
+                raise
+            finally:
+                _say(f"stopped {epoch}")
+
+        await Leader(pool, "work", "test", work).run()
+
+
+logs.configure("error", "json")
+asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,178 @@
+import asyncio
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from cs.postgres.checkpoints import Checkpoint
+from cs.postgres.lease import Fenced, Leader
+from cs.postgres.pool import Pool, open_pool
+from cs.postgres.schema import migrate
+
+LEADING = Path(__file__).parent / "leading.py"
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with open_pool(database, role="test") as pool:
+        async with pool.acquire() as connection:
+            await migrate(connection, "service")
+        yield pool
+
+
+@asynccontextmanager
+async def _process(dsn: str) -> AsyncIterator[Process]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(LEADING), dsn, stdout=PIPE
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _said(process: Process) -> str:
+    assert process.stdout is not None
+    async with asyncio.timeout(20):
+        return (await process.stdout.readline()).decode().strip()
+
+
+class Worker:
+    """Work that notes the epochs it was called with and lasts until cancelled."""
+
+    def __init__(self) -> None:
+        self.epochs: list[int] = []
+        self.began = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    async def __call__(self, epoch: int) -> None:
+        self.epochs.append(epoch)
+        self.began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.set()
+
+
+async def test_one_leads_at_a_time_and_the_next_begins_when_it_leaves(pool: Pool) -> None:
+    first, second = Worker(), Worker()
+    one = asyncio.create_task(Leader(pool, "x", "one", first).run())
+    await first.began.wait()
+    two = asyncio.create_task(Leader(pool, "x", "two", second, every_s=0.02).run())
+
+    one.cancel()
+    await asyncio.gather(one, return_exceptions=True)
+    assert not second.began.is_set()
+    async with asyncio.timeout(2):  # given back: not the 4 s it would have lasted
+        await second.began.wait()
+    two.cancel()
+    await asyncio.gather(two, return_exceptions=True)
+
+    assert (first.epochs, second.epochs) == ([1], [2])
+
+
+async def test_two_names_have_two_leaders(pool: Pool) -> None:
+    first, second = Worker(), Worker()
+    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+        running = [
+            tasks.create_task(Leader(pool, name, "me", worker).run())
+            for name, worker in (("x", first), ("y", second))
+        ]
+        await first.began.wait()
+        await second.began.wait()
+        for task in running:
+            task.cancel()
+
+
+async def test_a_lease_that_was_taken_away_stops_the_work(pool: Pool) -> None:
+    worker = Worker()
+    leader = asyncio.create_task(Leader(pool, "x", "one", worker, every_s=0.02).run())
+    await worker.began.wait()
+
+    await pool.execute("UPDATE leases SET epoch = epoch + 1, until = 'infinity'")
+
+    async with asyncio.timeout(5):
+        await worker.ended.wait()
+    leader.cancel()
+    await asyncio.gather(leader, return_exceptions=True)
+
+
+async def test_work_that_fails_ends_the_leader_and_frees_the_lease(pool: Pool) -> None:
+    async def broken(_: int) -> None:
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        await Leader(pool, "x", "one", broken).run()
+
+    worker = Worker()
+    leader = asyncio.create_task(Leader(pool, "x", "two", worker).run())
+    async with asyncio.timeout(2):
+        await worker.began.wait()
+    leader.cancel()
+    await asyncio.gather(leader, return_exceptions=True)
+
+
+async def test_work_that_is_fenced_asks_for_the_lease_again(pool: Pool) -> None:
+    epochs: list[int] = []
+    done = asyncio.Event()
+
+    async def fenced_once(epoch: int) -> None:
+        epochs.append(epoch)
+        if len(epochs) == 1:
+            raise Fenced("later leader")
+        done.set()
+        await asyncio.Event().wait()
+
+    leader = asyncio.create_task(Leader(pool, "x", "one", fenced_once).run())
+    async with asyncio.timeout(5):
+        await done.wait()
+    leader.cancel()
+    await asyncio.gather(leader, return_exceptions=True)
+
+    assert epochs == [1, 2]
+
+
+async def test_a_checkpoint_passes_from_leader_to_leader_and_fences_the_earlier(
+    pool: Pool,
+) -> None:
+    first, second = Checkpoint(pool, "x", 1), Checkpoint(pool, "x", 2)
+    assert await first.load() == 0
+    await first.keep(10)
+    await first.keep(7)
+
+    assert await second.load() == 10
+    with pytest.raises(Fenced):
+        await first.keep(11)
+    with pytest.raises(Fenced):
+        await first.load()
+    await second.keep(12)
+
+    assert await second.load() == 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+async def test_another_process_leads_within_five_seconds_of_a(
+    pool: Pool, database: str, how: signal.Signals
+) -> None:
+    async with _process(database) as old:
+        assert await _said(old) == "leads 1"
+        async with _process(database) as new:
+            kept = await pool.fetchval("SELECT position FROM checkpoints")
+            at = time.monotonic()
+            old.send_signal(how)
+            assert await _said(new) == "leads 2"
+
+            assert time.monotonic() - at < 5.0
+            if how == signal.SIGSTOP:
+                old.send_signal(signal.SIGCONT)
+                assert await _said(old) in {"fenced 1", "stopped 1"}
+            assert await pool.fetchval("SELECT position FROM checkpoints") >= kept
+            assert await pool.fetchval("SELECT epoch FROM checkpoints") == 2
