@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
 
 async def test_it_jumps_and_goes_on_ticking(file: Path) -> None:
     real = HandClock(AT)
-    clock = SandboxClock(file, real)
+    clock = SandboxClock.on_file(file, real)
     await clock.move_to(AT + HOUR)
     real.set(AT + timedelta(seconds=3))
 
@@ -29,7 +29,7 @@ async def test_it_jumps_and_goes_on_ticking(file: Path) -> None:
 
 
 async def test_it_never_jumps_back(file: Path) -> None:
-    clock = SandboxClock(file, HandClock(AT))
+    clock = SandboxClock.on_file(file, HandClock(AT))
     await clock.move_to(AT + HOUR)
     await clock.move_to(AT)
 
@@ -37,21 +37,21 @@ async def test_it_never_jumps_back(file: Path) -> None:
 
 
 async def test_a_new_one_on_the_same_file_is_as_far_ahead(file: Path) -> None:
-    await SandboxClock(file, HandClock(AT)).move_to(AT + timedelta(seconds=1.5))
+    await SandboxClock.on_file(file, HandClock(AT)).move_to(AT + timedelta(seconds=1.5))
 
-    assert SandboxClock(file, HandClock(AT)).now() == AT + timedelta(seconds=1.5)
+    assert SandboxClock.on_file(file, HandClock(AT)).now() == AT + timedelta(seconds=1.5)
     assert [each.name for each in file.parent.iterdir()] == ["clock"]
 
 
 def test_a_clock_that_was_not_moved_makes_no_file(file: Path) -> None:
-    clock = SandboxClock(file, HandClock(AT))
+    clock = SandboxClock.on_file(file, HandClock(AT))
 
     assert clock.now() == AT
     assert not file.exists()
 
 
 async def test_nothing_moves_if_it_cannot_be_kept(tmp_path: Path) -> None:
-    clock = SandboxClock(tmp_path / "missing" / "clock", HandClock(AT))
+    clock = SandboxClock.on_file(tmp_path / "missing" / "clock", HandClock(AT))
     with pytest.raises(OSError, match="clock"):
         await clock.move_to(AT + HOUR)
 
@@ -59,7 +59,7 @@ async def test_nothing_moves_if_it_cannot_be_kept(tmp_path: Path) -> None:
 
 
 async def test_it_moves_ten_years_at_most(file: Path) -> None:
-    clock = SandboxClock(file, HandClock(AT))
+    clock = SandboxClock.on_file(file, HandClock(AT))
     with pytest.raises(ValueError, match="3660 days"):
         await clock.move_to(AT + MOST + HOUR)
     await clock.move_to(clock.furthest())
@@ -74,11 +74,11 @@ def test_a_damaged_file_is_refused(file: Path, text: str) -> None:
     file.write_text(text)
 
     with pytest.raises(BadOffset, match="delete it"):
-        SandboxClock(file)
+        SandboxClock.on_file(file)
 
 
 async def test_who_sleeps_until_then_wakes_and_others_sleep_on(file: Path) -> None:
-    clock = SandboxClock(file, SystemClock())
+    clock = SandboxClock.on_file(file, SystemClock())
     early = asyncio.create_task(clock.sleep(3600))
     late = asyncio.create_task(clock.sleep(7200))
     await asyncio.wait([early], timeout=0.01)
@@ -95,7 +95,7 @@ async def test_who_sleeps_until_then_wakes_and_others_sleep_on(file: Path) -> No
 
 
 async def test_who_sleeps_wakes_by_itself_too(file: Path) -> None:
-    clock = SandboxClock(file, SystemClock())
+    clock = SandboxClock.on_file(file, SystemClock())
     async with asyncio.timeout(10):
         await clock.sleep(0.01)
 

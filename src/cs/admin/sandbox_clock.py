@@ -1,19 +1,25 @@
-"""The clock of a sandbox service: the machine's time, moved ahead by an offset it keeps.
+"""The clock of a sandbox service: the real time, moved ahead by an offset it keeps.
 
-The offset is one number in a file beside the data, so that a restart, and an operator's
-command beside the service, go by the same time.
+The offset is one number in a file beside the data, or in a row that all roles follow, so
+that a restart, and an operator's command beside the service, go by the same time.
 """
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Self, TypeAlias
 
 from cs.clock import Clock, SystemClock
 
 #: How far ahead of the machine's time it may be moved, all together.
 MOST = timedelta(days=3660)
+
+
+#: Keeps an offset where a restart and others find it.
+Keep: TypeAlias = Callable[[timedelta], Awaitable[None]]
 
 
 class BadOffset(Exception):
@@ -27,20 +33,31 @@ class SandboxClock:
     a stage) does not ask this clock.
 
     Args:
-        file: Where the offset is kept; not made before the first move.
+        ahead: How far it was moved before.
+        keep: Keeps an offset, before anybody goes by it.
         real: The clock that ticks.
-
-    Raises:
-        BadOffset: *file* holds something else.
     """
 
-    def __init__(self, file: Path, real: Clock | None = None) -> None:
-        self._file = file
-        self._real = real or SystemClock()
-        self._ahead = kept(file)
+    def __init__(self, ahead: timedelta, keep: Keep, real: Clock) -> None:
+        self._real = real
+        self._ahead = ahead
+        self._keep = keep
         self._moved = asyncio.Event()
         self._sleeping: dict[object, datetime] = {}
         self.delays = 0  # of the world, under way now
+
+    @classmethod
+    def on_file(cls, file: Path, real: Clock | None = None) -> Self:
+        """Return a clock whose offset is kept in *file*, made by the first move.
+
+        Raises:
+            BadOffset: *file* holds something else.
+        """
+
+        async def keep(ahead: timedelta) -> None:
+            await asyncio.to_thread(_keep, file, ahead)
+
+        return cls(kept(file), keep, real or SystemClock())
 
     def now(self) -> datetime:
         return self._real.now() + self._ahead
@@ -87,10 +104,15 @@ class SandboxClock:
             return
         if ahead > MOST:
             raise ValueError(f"{when} is more than {MOST.days} days ahead")
-        await asyncio.to_thread(_keep, self._file, ahead)
-        self._ahead = ahead
-        self._moved.set()
-        self._moved = asyncio.Event()
+        await self._keep(ahead)
+        self.moved(ahead)
+
+    def moved(self, ahead: timedelta) -> None:
+        """Go by the offset *ahead*, kept by somebody; never by less than before."""
+        if ahead > self._ahead:
+            self._ahead = ahead
+            self._moved.set()
+            self._moved = asyncio.Event()
 
 
 def kept(file: Path) -> timedelta:

@@ -1,0 +1,125 @@
+"""The database's time, which every role goes by, and the row a sandbox's clock follows."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from structlog import get_logger
+
+from cs.postgres.listening import hints
+from cs.postgres.pool import DatabaseAway, Pool, away_is_told
+
+log = get_logger()
+
+#: How often the database's time is asked for.
+EVERY_S = 5.0
+#: Of so many questions the quickest counts: half of its way is the error.
+QUESTIONS = 3
+#: A machine whose clock is further off is not ready (its time-outs and logs mislead).
+MOST_SKEW_S = 1.0
+CHANNEL = "cs_clock"
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class DatabaseTime:
+    """The time of the database as told here, between two questions by `time.monotonic`.
+
+    Right to within half of the quickest way there and back.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        wall: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self._pool = pool
+        self._monotonic = monotonic
+        self._wall = wall
+        self._told = wall()
+        self._told_at = monotonic()
+        self.skew_s = 0.0  # this machine's clock ahead of the database's
+
+    def now(self) -> datetime:
+        return self._told + timedelta(seconds=self._monotonic() - self._told_at)
+
+    @property
+    def ready(self) -> bool:
+        """Whether this machine's clock is near enough to the database's."""
+        return abs(self.skew_s) <= MOST_SKEW_S
+
+    async def ask(self) -> None:
+        """Ask the database.
+
+        Raises:
+            DatabaseAway: It is away; the time goes on from what it said last.
+        """
+        best: tuple[float, datetime, float] | None = None
+        with away_is_told():
+            async with self._pool.acquire() as connection:
+                for _ in range(QUESTIONS):
+                    before = self._monotonic()
+                    told = await connection.fetchval("SELECT clock_timestamp()")
+                    way = self._monotonic() - before
+                    if best is None or way < best[0]:
+                        best = way, told, before + way / 2
+        assert best is not None
+        _, self._told, self._told_at = best
+        self.skew_s = (self._wall() - self.now()).total_seconds()
+
+    async def run(self) -> None:
+        """Ask from time to time, for ever."""
+        while True:
+            await asyncio.sleep(EVERY_S)
+            try:
+                await self.ask()
+            except DatabaseAway as error:
+                log.warning("database_time_not_asked", why=str(error))
+            else:
+                if not self.ready:
+                    log.error("clock_off", seconds=round(self.skew_s, 3))
+
+
+class SharedOffset:
+    """By how far a sandbox's clock was moved: one row for all its roles."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def load(self) -> timedelta:
+        """Raises `DatabaseAway`."""
+        with away_is_told():
+            seconds = await self._pool.fetchval("SELECT max(ahead_s) FROM sandbox_clock")
+        return timedelta(seconds=seconds or 0.0)
+
+    async def keep(self, ahead: timedelta) -> None:
+        """Move the row ahead and tell everybody; it never goes back.
+
+        Raises:
+            DatabaseAway: It may not be kept.
+        """
+        with away_is_told():
+            await self._pool.execute(_KEEP, ahead.total_seconds())
+
+    async def follow(self, moved: Callable[[timedelta], None]) -> None:
+        """Call *moved* with every new offset, for ever."""
+        async for _ in hints(self._pool, CHANNEL):
+            try:
+                moved(await self.load())
+            except DatabaseAway as error:
+                log.warning("sandbox_clock_not_followed", why=str(error))
+
+
+_KEEP = """
+WITH kept AS (
+    INSERT INTO sandbox_clock (ahead_s) VALUES ($1)
+    ON CONFLICT (one) DO UPDATE SET ahead_s = GREATEST(sandbox_clock.ahead_s, excluded.ahead_s)
+    RETURNING ahead_s
+)
+SELECT pg_notify('cs_clock', ahead_s::text) FROM kept
+"""

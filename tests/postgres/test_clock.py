@@ -1,0 +1,120 @@
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from cs.admin.sandbox_clock import SandboxClock
+from cs.clock import SystemClock
+from cs.postgres.clock import DatabaseTime, SharedOffset
+from cs.postgres.listening import hints
+from cs.postgres.pool import DatabaseAway, Pool, open_pool
+from cs.postgres.schema import migrate
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with open_pool(database, role="test") as pool:
+        async with pool.acquire() as connection:
+            await migrate(connection, "stages")
+        yield pool
+
+
+async def test_a_machine_whose_clock_is_off_goes_by_the_database_and_is_not_ready(
+    pool: Pool,
+) -> None:
+    off = timedelta(seconds=90)
+    times = DatabaseTime(pool, wall=lambda: datetime.now(UTC) + off)
+    assert times.ready, "nobody was asked yet"
+
+    await times.ask()
+
+    assert abs(times.now() - datetime.now(UTC)) < timedelta(seconds=0.5)
+    assert times.skew_s == pytest.approx(90, abs=0.5)
+    assert not times.ready
+
+
+async def test_a_machine_half_a_second_off_is_ready(pool: Pool) -> None:
+    times = DatabaseTime(pool, wall=lambda: datetime.now(UTC) - timedelta(seconds=0.5))
+
+    await times.ask()
+
+    assert times.skew_s == pytest.approx(-0.5, abs=0.3)
+    assert times.ready
+
+
+async def test_the_time_goes_on_while_the_database_is_away(pool: Pool) -> None:
+    monotonic = 100.0
+    times = DatabaseTime(pool, monotonic=lambda: monotonic)
+    await times.ask()
+    before = times.now()
+    pool.terminate()
+
+    with pytest.raises(DatabaseAway):
+        await times.ask()
+    monotonic += 7
+
+    assert times.now() - before == timedelta(seconds=7)
+
+
+async def test_a_role_follows_the_clock_that_another_moved(pool: Pool) -> None:
+    real = SystemClock()
+    offset = SharedOffset(pool)
+    mine = SandboxClock(await offset.load(), offset.keep, real)
+    theirs = SandboxClock(await offset.load(), offset.keep, real)
+    following = asyncio.create_task(offset.follow(theirs.moved))
+
+    due = real.now() + timedelta(days=31)
+    waiting = asyncio.create_task(theirs.sleep_until(due))
+    await mine.move_to(due)
+    async with asyncio.timeout(5):
+        await waiting
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+
+    assert theirs.now() >= due
+    assert (await offset.load()).days >= 30
+
+
+async def test_the_offset_never_goes_back(pool: Pool) -> None:
+    offset = SharedOffset(pool)
+    await offset.keep(timedelta(seconds=60))
+    await offset.keep(timedelta(seconds=10))
+
+    assert await offset.load() == timedelta(seconds=60)
+
+
+async def test_hints_come_first_then_with_every_notice_then_after_the_poll(pool: Pool) -> None:
+    told = hints(pool, "x", poll_s=30)
+    await anext(told)
+    notice = asyncio.ensure_future(anext(told))
+    await pool.execute("NOTIFY x")
+    async with asyncio.timeout(5):
+        await notice
+    await told.aclose()  # type: ignore[attr-defined]  # it is a generator
+
+    polled = hints(pool, "y", poll_s=0.02)
+    async with asyncio.timeout(5):
+        for _ in range(3):
+            await anext(polled)
+    await polled.aclose()  # type: ignore[attr-defined]
+
+
+async def test_hints_go_on_over_a_connection_that_was_lost(pool: Pool) -> None:
+    told = hints(pool, "x", poll_s=0.2)
+    await anext(told)
+
+    await pool.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+    )
+    async with asyncio.timeout(5):
+        for _ in range(3):
+            await anext(told)
+    listening = await pool.fetchval(
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' "
+        "AND datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    await told.aclose()  # type: ignore[attr-defined]
+
+    assert listening == 1
