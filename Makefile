@@ -38,7 +38,7 @@ format: setup ## put code into the one style
 	$(BIN)/ruff check --fix-only .
 
 bench: setup ## every benchmark
-	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in bench/*.py; do echo "== $$file"; PYTHONPATH=tests $(BIN)/python $$file || exit 1; done
 
 faults: setup ## kill the service at every point and in a storm: ten minutes
 	$(BIN)/pytest -n $(WORKERS) tests/faults

@@ -105,8 +105,8 @@ def fill(path: Path, events: int) -> NewSecret:
 async def build_views(path: Path) -> int:
     """Bring the views up to date; return the log's head."""
     async with opened(DataFolder(path)) as data:
-        while page := await data.log.tail(data.views.position(), 5_000):
-            await asyncio.to_thread(data.views.apply, page, lambda _, body: body)
+        while page := await data.log.tail(await data.views.position(), 5_000):
+            await data.views.apply(page, lambda _, body: body)
         return await data.log.head()
 
 

@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
+from cs.answering import Terms
 from cs.api.body import Asked
 from cs.clock import HandClock
 from cs.domain.brand_events import LookupFinished, LookupStarted
@@ -31,7 +32,7 @@ from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import Operator
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.wiring import RunningService, memory_bus, projections, running
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -76,7 +77,7 @@ class Bench:
 
 @asynccontextmanager
 async def service(ceiling: int | None = None) -> AsyncIterator[Bench]:
-    keys, clock, views = MemoryKeyStore(), HandClock(AT), ViewStore(None, projections())
+    keys, clock, views = MemoryKeyStore(), HandClock(AT), SqliteViews(None, projections())
     with tempfile.TemporaryDirectory() as folder:
         async with (
             SqliteEventLog(Path(folder, "log.db"), keys) as log,
@@ -87,13 +88,12 @@ async def service(ceiling: int | None = None) -> AsyncIterator[Bench]:
                 [],
                 bus=memory_bus(),
                 clock=clock,
-                deadline=timedelta(hours=1),
-                ceiling=ceiling,
+                allowed=Terms(deadline=timedelta(hours=1), ceiling=ceiling),
             ) as parts,
         ):
             await Operator(Streams(log), clock).choose_world("sandbox")
             yield Bench(log, parts, clock)
-    views.close()
+    await views.close()
 
 
 def searches(number: int, lookup: str) -> Iterator[KeyEvent]:

@@ -14,7 +14,12 @@ import time
 from pathlib import Path
 
 import httpx
-import msgspec
+
+from cs.clock import SystemClock
+from cs.data_folder import DataFolder
+from cs.eventlog.streams import Streams
+from cs.operator import Operator
+from cs.wiring import opened
 
 BRANDS = ("Miruvane", "Corvelune")
 
@@ -26,8 +31,11 @@ def status(process: int, name: str) -> int:
     return int(found[1])
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "cs", *arguments]
+async def new_keys(folder: Path, count: int) -> list[str]:
+    """Return *count* new keys, made beside the service as `cs keys create` makes one."""
+    async with opened(DataFolder(folder, make=False)) as data:
+        operator = Operator(Streams(data.log, data.snapshots), SystemClock())
+        return [(await operator.create_key(f"hold-{n}", 10)).key for n in range(count)]
 
 
 async def measure(base_url: str, keys: list[str], process: int) -> tuple[float, int, int]:
@@ -39,6 +47,10 @@ async def measure(base_url: str, keys: list[str], process: int) -> tuple[float, 
             body = {"brand": brand, "wait": True}
             answer = await client.post("/contacts", json=body, headers=headers)
             assert answer.json()["status"] == "done", answer.text
+
+        # The service hears of the newest key, and so of all: only few unknown ones are read up.
+        newest = {"Authorization": f"Bearer {keys[-1]}"}
+        (await client.get("/usage", headers=newest)).raise_for_status()
 
         began = time.perf_counter()
         calls = [asyncio.create_task(search(k, b)) for k in keys for b in BRANDS]
@@ -54,17 +66,15 @@ async def measure(base_url: str, keys: list[str], process: int) -> tuple[float, 
 
 def main(keys: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        serve = command(
-            "serve", "--sandbox", "--port=0", "--admin-port=0", f"--data-dir={folder}"
-        )
+        serve = [
+            *(sys.executable, "-m", "cs", "serve", "--sandbox"),
+            *("--port=0", "--admin-port=0", f"--data-dir={folder}"),
+        ]
         process = subprocess.Popen(serve, stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None
             base_url = process.stderr.readline().split()[1].rstrip(",")
-            create = command("keys", "create", "--json", f"--data-dir={folder}")
-            made = [
-                msgspec.json.decode(subprocess.check_output(create))["key"] for _ in range(keys)
-            ]
+            made = asyncio.run(new_keys(Path(folder), keys))
             idle = status(process.pid, "VmRSS")
             took, memory, threads = asyncio.run(measure(base_url, made, process.pid))
         finally:

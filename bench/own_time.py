@@ -23,7 +23,7 @@ from cs.cli.sandbox_service import sandbox_service
 from cs.domain.contact import Query
 from cs.domain.mailbox import DomainFacts, Evidence
 from cs.sandbox.world import load
-from cs.wiring import Tools
+from cs.tools import Tools
 
 BRAND = "Veltrana"
 

@@ -1,6 +1,8 @@
 """Settings: a TOML file, then ``CS_…`` environment variables, read once and typed.
 
-Whatever is unknown or wrong is refused with its place and what is allowed.
+Whatever is unknown or wrong is refused with its place and what is allowed.  Settings of
+plug-ins stand in tables of their own: ``[sources.NAME]`` and ``[verifiers.NAME]``, or
+``CS_SOURCES__NAME__KEY``.
 """
 
 import difflib
@@ -8,14 +10,20 @@ import os
 import re
 import ssl
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Meta, inspect
+from msgspec import Meta
+
+from cs.bus.kafka_settings import SaslMechanism
+from cs.plugins.checking import GROUPS, BadPluginSetting, Checking
+from cs.plugins.given import GivenAll
+from cs.setting_kind import from_text, said
 
 ENV_PREFIX = "CS_"
 
@@ -34,6 +42,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     admin_port: Port = 8081
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+
+    # What the roles of one service share, when it runs as several processes
+    # (docs/operations.md, "Many machines"); a service in one process needs none of it.
+    postgres: str | None = None  # events, views, leases
+    keys_postgres: str | None = None  # data keys: a database of its own
+    stages_postgres: str | None = None  # what stages remember: a database of its own
+    postgres_connections: Annotated[int, Meta(ge=2, le=100)] = 10  # of one process to each
+    master_key_file: Path | None = None  # 32 bytes that wrap the data keys
+    stages_key_file: Path | None = None  # 32 bytes that seal what stages remember
+    kafka: tuple[str, ...] = ()  # host:port of some brokers
+    kafka_prefix: str = ""  # before every topic and group
+    kafka_tls: bool = False
+    kafka_ca_file: Path | None = None
+    kafka_certificate_file: Path | None = None
+    kafka_key_file: Path | None = None
+    kafka_sasl: SaslMechanism | None = None
+    kafka_username: str | None = None
+    kafka_password: str | None = None
+    kafka_session_timeout_s: Seconds = 10.0  # brokers insist on 6 or more
+    events_feed: bool = False  # publish every event, personal data sealed, for other teams
 
     # What it allows.
     lookup_deadline_s: Seconds = 120.0
@@ -66,18 +94,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     smtp_helo: str | None = None  # our host name there; None: this machine's own
     smtp_mail_from: str = ""  # empty: the null sender <>
 
+    # What plug-ins were given; what they take, they say themselves.
+    plugins: GivenAll = GivenAll()
+
 
 class BadSettings(Exception):
     """Settings that cannot be used; the message names the place and what is allowed."""
 
 
 #: Settings that are never printed.
-SECRET: frozenset[str] = frozenset()
+SECRET = frozenset({"kafka_password"})
+#: Settings that hold an address with a password in it.
+WITH_PASSWORD = frozenset({"postgres", "keys_postgres", "stages_postgres"})
+MASK = "********"
+
 #: Variables of the commands that talk to a service and of tests, not settings of one.
 NOT_SETTINGS = ("api_key", "url", "test_", "failpoints")
 
 _TYPES = get_type_hints(Settings, include_extras=True)
-_LISTS = {name for name, kind in _TYPES.items() if "tuple" in str(kind)}
+del _TYPES["plugins"]
 
 
 def load(
@@ -99,28 +134,37 @@ def load(
     env = {k: v for k, v in (os.environ if environment is None else environment).items() if v}
     named = env.pop("CS_CONFIG", None)
     checked: dict[str, Any] = {}
+    plugins = {section: Checking(section) for section in GROUPS}
     if file is not None or named is not None:
         file = file or Path(named or "")
-        for name, value in _from_file(file).items():
-            checked[name] = _checked(f"settings file {file}", name, value)
+        place = f"settings file {file}"
+        content = _from_file(file)
+        enabled = _take_tables(place, content, plugins)
+        for name, value in (content | enabled).items():
+            checked[name] = _checked(place, name, value)
     for variable, text in env.items():
         name = variable.removeprefix(ENV_PREFIX).lower()
         if variable.startswith(ENV_PREFIX) and not name.startswith(NOT_SETTINGS):
             place = f"environment variable {variable}"
-            checked[name] = _checked(place, name, _from_text(name, text))
+            match name.split("__", 2):
+                case [section, plugin, own] if section in plugins:
+                    with _placed(place):
+                        plugins[section].take_text(plugin, own, text)
+                case _:
+                    value = from_text(_TYPES.get(name, str), text)
+                    checked[name] = _checked(place, name, value)
     for name, value in (given or {}).items():
         if value is not None:
             checked[name] = _checked(f"option --{name.replace('_', '-')}", name, value)
-    return Settings(**checked)
+    taken = {section: checking.taken() for section, checking in plugins.items()}
+    return Settings(**checked, plugins=GivenAll(**taken))
 
 
 def shown(settings: Settings) -> dict[str, Any]:
-    """Return *settings* for people, secrets masked."""
-    plain = msgspec.to_builtins(settings, enc_hook=str)
-    return {
-        name: "********" if name in SECRET and value is not None else value
-        for name, value in plain.items()
-    }
+    """Return *settings* for people: those of plug-ins under full names, secrets masked."""
+    plain = {name: _masked(name, getattr(settings, name)) for name in _TYPES}
+    values = {**plain, **settings.plugins.shown()}
+    return dict(msgspec.to_builtins(values, enc_hook=str))
 
 
 def allowed(name: str) -> str:
@@ -129,7 +173,7 @@ def allowed(name: str) -> str:
     >>> allowed("port"), allowed("log_format")
     ('a whole number from 0 to 65535', 'one of console, json')
     """
-    return _FORMS[name] if name in _FORMS else _kind(inspect.type_info(_TYPES[name]))
+    return _FORMS[name] if name in _FORMS else said(_TYPES[name])
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -138,13 +182,42 @@ def _from_file(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise BadSettings(f"settings file {file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadSettings(f"settings file {file} is not TOML: {error}") from error
+        twice = "verifiers" in str(error)  # as a list and as tables
+        hint = "; beside [verifiers.NAME] the list is verifiers.enabled" if twice else ""
+        raise BadSettings(f"settings file {file} is not TOML: {error}{hint}") from error
 
 
-def _from_text(name: str, text: str) -> Any:
-    if name in _LISTS:
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return text
+def _take_tables(
+    place: str, content: dict[str, Any], plugins: Mapping[str, Checking]
+) -> dict[str, Any]:
+    """Take the tables of plug-ins out of *content*; return the settings among them.
+
+    In TOML ``verifiers`` cannot be a list and hold tables.  Beside tables the list of those
+    that are used is ``verifiers.enabled``.
+    """
+    settings = {}
+    for section, checking in plugins.items():
+        if not isinstance(content.get(section), dict):
+            continue
+        for plugin, table in content.pop(section).items():
+            if (section, plugin) == ("verifiers", "enabled") and not isinstance(table, dict):
+                settings[section] = table
+            elif not isinstance(table, dict):
+                name = f"{section}.{plugin}"
+                raise BadSettings(f"{place}: {name}: a table of settings, [{name}]")
+            else:
+                with _placed(place):
+                    for name, value in table.items():
+                        checking.take(plugin, name, value)
+    return settings
+
+
+@contextmanager
+def _placed(place: str) -> Iterator[None]:
+    try:
+        yield
+    except BadPluginSetting as error:
+        raise BadSettings(f"{place}: {error}") from error
 
 
 def _checked(place: str, name: str, value: Any) -> Any:
@@ -157,9 +230,23 @@ def _checked(place: str, name: str, value: Any) -> Any:
         found = msgspec.convert(value, _TYPES[name], strict=False, dec_hook=_path)
         _check_form(name, found)
     except (ValueError, OSError) as error:  # msgspec's own errors are ValueErrors
-        told = f"{place}: {name}: {allowed(name)}, not {value!r}"
-        raise BadSettings(told) from error
+        told = f"{place}: {name}: {allowed(name)}, not {_masked(name, value)!r}"
+        raise BadSettings(told) from (None if name in SECRET | WITH_PASSWORD else error)
     return found
+
+
+def _masked(name: str, value: Any) -> Any:
+    """Return *value* as it may be shown.
+
+    >>> _masked("postgres", "postgresql://cs:secret@db/cs")
+    'postgresql://cs:********@db/cs'
+    """
+    if name in SECRET and value is not None:
+        return MASK
+    if name in WITH_PASSWORD and isinstance(value, str):
+        hidden = re.sub(r"(?<=:)[^:@/]*(?=@[^@]*$)", MASK, value)
+        return re.sub(r"(?i)(password=)[^&]*", rf"\g<1>{MASK}", hidden)
+    return value
 
 
 def _path(_: type, value: Any) -> Path:
@@ -167,6 +254,8 @@ def _path(_: type, value: Any) -> Path:
         raise ValueError
     return Path(value).expanduser()
 
+
+_DSN = "an address like postgresql://user@db.internal/cs"
 
 #: What is allowed where the type does not say it all.
 _FORMS = {
@@ -179,6 +268,11 @@ _FORMS = {
     "ca_file": "a readable file of certificates in PEM form",
     "dns": "IP address and port of a name server, like 127.0.0.1:53",
     "smtp_mail_from": "an e-mail address, or nothing for the null sender",
+    "postgres": _DSN,
+    "keys_postgres": _DSN,
+    "stages_postgres": _DSN,
+    "kafka": "a list of brokers as host:port, like kafka-1:9092",
+    "kafka_prefix": "at most 100 letters, digits, dots, underscores and dashes",
 }
 
 
@@ -199,6 +293,13 @@ def _check_form(name: str, value: Any) -> None:
             host, _, port = value.rpartition(":")
             ip_address(host.strip("[]"))
             good = port.isdecimal() and 0 < int(port) <= 65535
+        case "postgres" | "keys_postgres" | "stages_postgres" if value is not None:
+            parts = urlsplit(value)
+            good = parts.scheme in {"postgresql", "postgres"} and bool(parts.path.strip("/"))
+        case "kafka":
+            good = all(re.fullmatch(r"[^\s,/:]+:[0-9]{1,5}", broker) for broker in value)
+        case "kafka_prefix":
+            good = re.fullmatch(r"[A-Za-z0-9._-]{0,100}", value) is not None
         case "smtp_mail_from":
             good = re.fullmatch(r"([^@\s]+@[^@\s]+)?", value) is not None
         case "host" | "admin_host" | "smtp_helo" if value is not None:
@@ -207,25 +308,3 @@ def _check_form(name: str, value: Any) -> None:
             pass
     if not good:
         raise ValueError
-
-
-def _kind(kind: inspect.Type) -> str:
-    match kind:
-        case inspect.IntType(ge=low, le=None):
-            return f"a whole number, {low} or more"
-        case inspect.IntType(ge=low, le=high):
-            return f"a whole number from {low} to {high}"
-        case inspect.FloatType(gt=low, le=high):
-            return f"a number above {low}, at most {high}"
-        case inspect.LiteralType(values=values):
-            return f"one of {', '.join(map(str, values))}"
-        case inspect.TupleType(item_types=items):
-            return f"a list of {len(items)}, each {_kind(items[0])}"
-        case inspect.VarTupleType():
-            return "a list of names"
-        case inspect.UnionType(types=types):
-            return _kind(types[0])
-        case inspect.CustomType():
-            return "a path"
-        case _:
-            return "a text"

@@ -12,8 +12,8 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
 from cs.keystore.memory import MemoryKeyStore
 from cs.sources.port import BrandAnswer, Ended
+from cs.tools import Tools
 from cs.verifiers.port import DomainCheck
-from cs.wiring import Tools
 from loop.outside import ACME, BEN, Directory, Mailboxes, MailboxesOf, Staff
 
 
@@ -55,8 +55,10 @@ class Unwritable(MemoryEventLog):
         del appends, ceiling
         raise self._error
 
-    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
-        return await self._log.read(stream, after)
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        return await self._log.read(stream, after, limit)
 
 
 NEVER = Tools([SilentDirectory()], [], [])

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from api.failing import CUT_OFF, NEVER, NO_SOURCE
 from api.openapi_document import DOCUMENT, faults
-from cs.wiring import Tools
+from cs.tools import Tools
 from loop.outside import CID, person, tools
 from loop.service import in_memory
 

@@ -28,10 +28,15 @@ LIMIT_HEADERS = {
         ({}, b"nonsense"),
         ({}, b'{"brand":"\xff"}'),
         ({}, b'{"brand":"a"}'),
+        ({}, b'{"brand":1}'),
+        ({}, b'{"brand":"Acme","wait":"true"}'),
+        ({}, b"[]"),
         ({}, b'{"domain":"127.0.0.1"}'),
         ({}, b"[" * 10_000),
         ({}, b" " * 20_000),
         ({"Content-Type": "text/plain"}, b'{"brand":"Acme"}'),
+        ({"Content-Type": "application/json; charset=utf-16"}, b'{"brand":"Acme"}'),
+        ({"Content-Encoding": "gzip"}, b'{"brand":"Acme"}'),
         ({"Idempotency-Key": "two words"}, b'{"brand":"Acme"}'),
     ],
 )
@@ -49,6 +54,7 @@ async def test_a_request_that_is_wrong_is_refused_as_described(
 
     assert code(answer) == (400, "invalid_request")
     assert faults("post", "/contacts", answer) == []
+    assert told_in_our_style(answer.json()["error"]["message"])
 
 
 @pytest.mark.parametrize("authorization", [None, "Bearer cs_live_wrong", "Basic x", "Bearer"])
@@ -181,6 +187,26 @@ async def test_a_failure_on_our_side_is_told_as_described(error: Exception) -> N
     assert code(answer) == (500, "server_error")
     assert faults("post", "/contacts", answer) == []
     assert str(error) not in answer.text
+
+
+def test_every_described_message_is_in_our_style() -> None:
+    examples = [
+        example["value"]["error"]["message"]
+        for response in DOCUMENT["components"]["responses"].values()
+        for example in response["content"]["application/json"]["examples"].values()
+    ]
+
+    assert len(examples) > 10
+    assert [message for message in examples if not told_in_our_style(message)] == []
+
+
+def told_in_our_style(message: str) -> bool:
+    """One clause or more, ``;`` between them: no capital to begin with and no full stop.
+
+    Names keep their capitals.
+    """
+    begins = message.startswith("Idempotency-Key") or not message[0].isupper()
+    return begins and message[-1] != "." and ". " not in message
 
 
 def tolerant(service: Service, key: str) -> httpx.AsyncClient:

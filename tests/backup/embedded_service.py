@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.contact import BrandFacts
 from cs.operator import Operator
 from cs.sources.port import PeopleAnswer
-from cs.wiring import Tools, memory_bus, opened, running, stages
+from cs.tools import Tools
+from cs.wiring import memory_bus, opened, running, stages
 from loop.outside import ACME, Directory, Mailboxes, Staff, tools
 from loop.service import Service
 
@@ -49,7 +51,7 @@ async def service_on(folder: Path, outside: Tools | None = None) -> AsyncIterato
                 stages(outside or tools()),
                 bus=memory_bus(),
                 clock=clock,
-                deadline=timedelta(seconds=60),
+                allowed=Terms(deadline=timedelta(seconds=60)),
             ) as service,
         ):
             operator = Operator(service.streams, clock)

@@ -3,8 +3,12 @@ from datetime import UTC, datetime
 import pytest
 
 from cs.bus.topics import (
+    DEAD_LETTERS,
+    OUTCOMES,
     STAGE_TOPICS,
+    TOPICS,
     UNREADABLE,
+    TopicPlan,
     decode_outcome,
     decode_work,
     encode,
@@ -51,6 +55,21 @@ def test_a_field_of_a_newer_version_is_skipped() -> None:
 def test_every_stage_has_a_topic_of_its_own_that_names_its_version() -> None:
     assert len(set(STAGE_TOPICS.values())) == 4
     assert all(topic == f"cs.{stage}.v1" for stage, topic in STAGE_TOPICS.items())
+
+
+def test_every_topic_that_is_spoken_is_planned_and_forgets_within_the_hour() -> None:
+    spoken = {*STAGE_TOPICS.values(), OUTCOMES, DEAD_LETTERS}
+
+    assert {plan.name for plan in TOPICS} == spoken
+    for plan in TOPICS:
+        assert plan.configs(3)["cleanup.policy"] == "delete"
+        assert plan.configs(3)["retention.ms"] == "3600000"
+        assert int(plan.configs(3)["segment.ms"]) <= 3_600_000
+
+
+@pytest.mark.parametrize(("replicas", "in_sync"), [(1, "1"), (2, "1"), (3, "2"), (4, "2")])
+def test_one_replica_may_be_away_where_there_are_three(replicas: int, in_sync: str) -> None:
+    assert TopicPlan("t").configs(replicas)["min.insync.replicas"] == in_sync
 
 
 def test_verification_is_keyed_by_mail_domain_and_the_rest_by_lookup() -> None:

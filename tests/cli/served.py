@@ -56,8 +56,6 @@ class Served:
 def served(folder: Path, *options: str, **environment: str) -> Iterator[Served]:
     """Serve the bundled world on free ports until left; the process is gone afterwards."""
     where = ("--port=0", "--admin-port=0", f"--data-dir={folder}")
-    # Killed, it leaves its certificates behind: where the test's own files go.
-    environment = {"TMPDIR": str(folder.parent), **environment}
     process = started("serve", "--sandbox", *where, *options, **environment)
     try:
         service = Served(process, folder)

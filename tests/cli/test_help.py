@@ -9,7 +9,7 @@ import pytest
 from cli.command import Here, ran
 from cs.cli.app import COMMANDS, build
 
-GROUPS = {"keys", "brands", "people", "sandbox", "config", "log"}
+GROUPS = {"keys", "brands", "people", "sandbox", "config", "log", "db", "topics"}
 
 
 def every_command() -> list[list[str]]:
@@ -48,7 +48,7 @@ def test_the_version_is_told() -> None:
 def test_the_command_starts_without_loading_the_service() -> None:
     code = (
         "import sys, cs.cli.app as cli; cli.build([]); "
-        "print(*sorted({'cs.wiring', 'httpx', 'dns', 'cryptography'} & set(sys.modules)))"
+        "print(*sorted({'cs.wiring', 'httpx', 'dns', 'cryptography', 'asyncpg', 'aiokafka'} & set(sys.modules)))"
     )
 
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -67,6 +67,18 @@ class EventLogContract:
         assert said(await log.read("key-a", 2)) == []
         assert said(await log.read("key-never")) == []
 
+    async def test_a_stream_is_read_in_pages(self, log: EventLog) -> None:
+        await log.append([Append("key-a", NO_STREAM, units(*range(4)))])
+        await log.append([Append("key-b", NO_STREAM, units(9))])
+        await log.append([Append("key-a", 3, units(*range(4, 7)))])
+
+        assert said(await log.read("key-a", limit=3)) == [0, 1, 2]
+        assert said(await log.read("key-a", 2, 3)) == [3, 4, 5]
+        assert said(await log.read("key-a", 5, 3)) == [6]
+        assert said(await log.read("key-a", 6, 3)) == []
+        assert said(await log.read("key-a", limit=0)) == []
+        assert said(await log.read("key-a", limit=None)) == list(range(7))
+
     async def test_what_is_read_is_what_was_appended(self, log: EventLog) -> None:
         events = golden_events("brand")
         await log.append([Append("brand-5f0c", NO_STREAM, events)])

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from contracts.event_log import AT, units
+from cs.domain.brand_events import LookupStarted
+from cs.domain.contact import Query
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -20,7 +22,10 @@ DAY = timedelta(days=1)
 
 async def start(log: EventLog, n: int, at: datetime, limit: int | None) -> int:
     """Start lookup *n* under a ceiling of *limit* a day."""
-    return await log.append([Append(f"brand-{n}", NO_STREAM, units(n))], Ceiling(at, limit))
+    started = LookupStarted(
+        lookup=f"brand-{n}.1", number=1, query=Query(f"Brand {n}"), deadline_at=at, at=at
+    )
+    return await log.append([Append(f"brand-{n}", NO_STREAM, [started])], Ceiling(at, limit))
 
 
 class CeilingContract:

@@ -18,7 +18,8 @@ from cs.domain.brand_events import (
 )
 from cs.domain.contact import BrandFacts
 from cs.domain.key import Outcome
-from cs.domain.lookup import BUDGET, PEOPLE
+from cs.domain.lookup_issuing import BUDGET
+from cs.domain.lookup_people import PEOPLE
 from cs.domain.mailbox import DomainFacts, Verdict
 from cs.domain.stage_work import (
     Alive,

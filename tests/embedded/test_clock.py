@@ -12,7 +12,7 @@ import pytest
 
 from cli.command import ran
 from cs.admin.app import build
-from cs.wiring import Tools
+from cs.tools import Tools
 from embedded.served import Served, cs, served, stored_topics
 from loop.service import in_memory
 

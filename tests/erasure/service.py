@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mailbox import DomainFacts
@@ -19,9 +20,10 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operator import NewSecret, Operator
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
+from cs.tools import Tools
 from cs.verifiers.port import DomainCheck
-from cs.wiring import Tools, memory_bus, projections, running, stages
+from cs.wiring import memory_bus, projections, running, stages
 from loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 from loop.service import Service
 
@@ -82,7 +84,7 @@ def outside(
 class Erasable(Service):
     keys: MemoryKeyStore
     log: MemoryEventLog
-    views: ViewStore
+    views: SqliteViews
     erasure: Erasure
 
     def names(self, answer: Mapping[str, Any]) -> list[str]:
@@ -100,18 +102,18 @@ class Erasable(Service):
 
     async def rebuilt(self, key_id: str, search: str) -> bytes | None:
         """Return the body of *search* as views made anew from the log's start have it."""
-        fresh = ViewStore(None, projections())
+        fresh = SqliteViews(None, projections())
         runner = ViewRunner(self.log, fresh, self.keys)
         await runner.catch_up()
         found = await Reading(self.log, fresh, runner, self.keys).search(search, key_id)
-        fresh.close()
+        await fresh.close()
         return found.body if found else None
 
 
 @asynccontextmanager
 async def erasable(tools: Tools, keys: MemoryKeyStore | None = None) -> AsyncIterator[Erasable]:
     keys = keys or MemoryKeyStore()
-    log, clock, views = MemoryEventLog(keys), SystemClock(), ViewStore(None, projections())
+    log, clock, views = MemoryEventLog(keys), SystemClock(), SqliteViews(None, projections())
     try:
         async with running(
             log,
@@ -120,7 +122,7 @@ async def erasable(tools: Tools, keys: MemoryKeyStore | None = None) -> AsyncIte
             stages(tools),
             bus=memory_bus(),
             clock=clock,
-            deadline=timedelta(seconds=120),
+            allowed=Terms(deadline=timedelta(seconds=120)),
         ) as service:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")
@@ -128,4 +130,4 @@ async def erasable(tools: Tools, keys: MemoryKeyStore | None = None) -> AsyncIte
             erasure = Erasure(Streams(log), keys, clock, another.catch_up)
             yield Erasable(service, operator, keys, log, views, erasure)
     finally:
-        views.close()
+        await views.close()

@@ -11,7 +11,7 @@ from cs.domain.codec import topic_of
 from cs.domain.person import PersonErased, PersonSuppressed
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.searches import RESULTS
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from erasure.service import (
     ADA_MAILBOX,
     ADA_PROFILE,
@@ -361,13 +361,13 @@ class Watched(MemoryKeyStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.views: ViewStore | None = None
+        self.views: SqliteViews | None = None
         self.needed: set[str] = set()
 
     async def destroy(self, names: Iterable[str]) -> None:
         gone = set(names)
         if self.views is not None and any(name.startswith("result:") for name in gone):
-            self.needed |= gone & {row.key for _, row in self.views.all(RESULTS)}
+            self.needed |= gone & {row.key for _, row in await self.views.all(RESULTS)}
         await super().destroy(gone)
 
 

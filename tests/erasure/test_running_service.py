@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.person import PersonErased
@@ -20,7 +21,8 @@ from cs.eventlog.follow import follow
 from cs.eventlog.streams import Streams
 from cs.operator import Operator
 from cs.projections.runner import ViewRunner
-from cs.wiring import Data, Tools, memory_bus, opened, running, stages
+from cs.tools import Tools
+from cs.wiring import Data, memory_bus, opened, running, stages
 from erasure.service import ADA_MAILBOX, ADA_PROFILE, BEN_MAILBOX, Waits, outside
 from loop.service import Service
 
@@ -59,7 +61,7 @@ async def service_on(folder: Path, tools: Tools) -> AsyncIterator[tuple[Service,
             stages(tools),
             bus=memory_bus(),
             clock=clock,
-            deadline=timedelta(seconds=120),
+            allowed=Terms(deadline=timedelta(seconds=120)),
         ) as service,
     ):
         yield Service(service, Operator(service.streams, clock)), data

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.projections.runner import ViewRunner
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
 from cs.wiring import projections
 from domain.golden_files import golden_event
@@ -443,11 +443,11 @@ async def test_a_lock_held_too_long_is_told_and_the_log_goes_on_when_it_is_let_g
 @dataclass
 class Followed:
     log: SqliteEventLog
-    views: ViewStore
+    views: SqliteViews
     runner: ViewRunner
 
-    def quotas(self) -> dict[str, int]:
-        return {key: row.quota for key, row in self.views.all(USAGE)}
+    async def quotas(self) -> dict[str, int]:
+        return {key: row.quota for key, row in await self.views.all(USAGE)}
 
 
 @asynccontextmanager
@@ -457,7 +457,9 @@ async def followed(folder: Path) -> AsyncIterator[Followed]:
         if await log.head() == 0:
             issued = golden_event("key.issued.v1")
             await log.append([Append(f"key-{n}", NO_STREAM, [issued]) for n in range(300)])
-        with closing(ViewStore(folder / "views.db", projections())) as views:
+        async with AsyncExitStack() as stack:
+            views = SqliteViews(folder / "views.db", projections())
+            stack.push_async_callback(views.close)
             runner = ViewRunner(log, views, MemoryKeyStore())
             await runner.catch_up()
             yield Followed(log, views, runner)
@@ -465,14 +467,14 @@ async def followed(folder: Path) -> AsyncIterator[Followed]:
 
 async def test_views_of_which_a_page_is_scribbled_on_end_up_whole(tmp_path: Path) -> None:
     async with followed(tmp_path) as before:
-        quotas = before.quotas()
+        quotas = await before.quotas()
     damaged = 0
     for _ in scribbled(tmp_path / "views.db", "noise"):
         starts = 0
         while starts := starts + 1:  # as a supervisor starts a service again
             try:
                 async with followed(tmp_path) as after:
-                    assert after.quotas() == quotas
+                    assert await after.quotas() == quotas
             except (LogUnavailable, sqlite3.DatabaseError) as error:
                 damaged += 1
                 assert starts == 1, "the second start has whole views"
@@ -487,23 +489,23 @@ async def test_damaged_views_are_made_anew_while_the_service_runs(tmp_path: Path
     async with followed(tmp_path):
         pass
     async with followed(tmp_path) as here:
-        quotas = here.quotas()
+        quotas = await here.quotas()
         with (tmp_path / "views.db").open("r+b") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(4 * PAGE)
             file.write(os.urandom(size - 4 * PAGE))
-        here.views._db.execute("PRAGMA shrink_memory")
+        here.views.store._db.execute("PRAGMA shrink_memory")
 
         with pytest.raises(LogUnavailable, match="views were damaged; they are made anew"):
-            here.quotas()
+            await here.quotas()
         with pytest.raises(LogUnavailable, match="views were damaged; they are made anew"):
-            here.quotas()  # rather than say that there are none
+            await here.quotas()  # rather than say that there are none
 
         following = asyncio.create_task(here.runner.run())
         await here.log.append([Append("key-x", NO_STREAM, [golden_event("key.issued.v1")])])
         async with asyncio.timeout(10):
             await here.runner.reached(301)
-        assert here.quotas() == quotas | {"x": quotas["0"]}
+        assert await here.quotas() == quotas | {"x": quotas["0"]}
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
 
@@ -512,18 +514,18 @@ async def test_views_on_a_full_disk_are_told_and_go_on(tmp_path: Path) -> None:
     async with followed(tmp_path) as here:
         issued = golden_event("key.issued.v1")
         page = [Recorded(301 + n, f"key-{300 + n}", 0, issued) for n in range(1000)]
-        limit = here.views._db.execute("PRAGMA page_count").fetchone()[0]
-        here.views._db.execute(f"PRAGMA max_page_count={limit}")
+        limit = here.views.store._db.execute("PRAGMA page_count").fetchone()[0]
+        here.views.store._db.execute(f"PRAGMA max_page_count={limit}")
 
         for _ in range(2):
             with pytest.raises(LogUnavailable, match="views cannot be used: database or disk"):
-                here.views.apply(page, lambda _, body: body)
-        assert here.views.position() == 300
-        assert len(here.quotas()) == 300
+                await here.views.apply(page, lambda _, body: body)
+        assert await here.views.position() == 300
+        assert len(await here.quotas()) == 300
 
-        here.views._db.execute("PRAGMA max_page_count=100000")
-        assert here.views.apply(page, lambda _, body: body) == 1300
-        assert len(here.quotas()) == 1300
+        here.views.store._db.execute("PRAGMA max_page_count=100000")
+        assert await here.views.apply(page, lambda _, body: body) == 1300
+        assert len(await here.quotas()) == 1300
 
 
 # The process whose disk is full, or that lacks a right.

@@ -1,6 +1,5 @@
 import asyncio
 from collections.abc import Sequence
-from threading import Event
 
 import pytest
 
@@ -14,14 +13,15 @@ class Paper:
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.wrote: list[tuple[int, int]] = []
-        self.pen = Event()
+        self.pen = asyncio.Event()
         self.pen.set()
-        self.began = Event()
+        self.began = asyncio.Event()
         self.torn = False
 
-    def write(self, numbers: Sequence[int]) -> list[int | Exception]:
+    async def write(self, numbers: Sequence[int]) -> list[int | Exception]:
         self.began.set()
-        assert self.pen.wait(10)
+        async with asyncio.timeout(10):
+            await self.pen.wait()
         if self.torn:
             raise OSError(5, "input/output error")
         self.batches.append(list(numbers))
@@ -36,7 +36,8 @@ def writer(paper: Paper) -> GroupWriter[int, int]:
 
 
 async def _until_it_writes(paper: Paper) -> None:
-    assert await asyncio.to_thread(paper.began.wait, 10)
+    async with asyncio.timeout(10):
+        await paper.began.wait()
 
 
 async def test_callers_that_wait_together_share_a_batch_and_each_hears_its_own_answer() -> None:
@@ -89,7 +90,7 @@ async def test_whoever_is_being_written_at_the_stop_is_answered_and_the_queue_fa
     await _until_it_writes(paper)
     queued = [asyncio.create_task(group.submit(n)) for n in (4, 6)]
     leaving = asyncio.create_task(group.__aexit__())
-    await asyncio.wait([asyncio.create_task(asyncio.to_thread(paper.began.wait))])
+    await asyncio.wait([asyncio.create_task(paper.began.wait())])
     assert not leaving.done()
 
     paper.pen.set()
@@ -112,9 +113,9 @@ async def test_stopping_twice_over_still_finishes_what_is_being_written() -> Non
     written = asyncio.create_task(group.submit(2))
     await _until_it_writes(paper)
     leaving = asyncio.create_task(group.__aexit__())
-    await asyncio.wait([asyncio.create_task(asyncio.to_thread(paper.began.wait))])
+    await asyncio.wait([asyncio.create_task(paper.began.wait())])
     leaving.cancel()
-    await asyncio.wait([asyncio.create_task(asyncio.to_thread(paper.began.wait))])
+    await asyncio.wait([asyncio.create_task(paper.began.wait())])
 
     paper.pen.set()
     await asyncio.wait([leaving])
@@ -147,7 +148,7 @@ async def test_more_than_may_wait_are_refused_at_once(monkeypatch: pytest.Monkey
         first = asyncio.create_task(group.submit(0))
         await _until_it_writes(paper)
         waiting = [asyncio.create_task(group.submit(n)) for n in (2, 4, 6)]
-        await asyncio.wait([asyncio.create_task(asyncio.to_thread(paper.began.wait))])
+        await asyncio.wait([asyncio.create_task(paper.began.wait())])
 
         with pytest.raises(LogUnavailable, match="waiting already"):
             await group.submit(8)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pytest
 from eventsourcing.sqlite import SQLiteCursor
 
+from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
@@ -20,7 +21,7 @@ from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVer
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import Operator
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.wiring import memory_bus, projections, running, stages
 from loop.outside import tools
 from loop.service import Service
@@ -128,7 +129,7 @@ class OnSqlite(Service):
 @asynccontextmanager
 async def service(path: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
     clock, keys = SystemClock(), MemoryKeyStore()
-    views = ViewStore(None, projections())
+    views = SqliteViews(None, projections())
     try:
         async with (
             SqliteEventLog(path, keys, recorder=losing.recorder()) as log,
@@ -139,14 +140,14 @@ async def service(path: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
                 stages(tools()),
                 bus=memory_bus(),
                 clock=clock,
-                deadline=timedelta(seconds=60),
+                allowed=Terms(deadline=timedelta(seconds=60)),
             ) as started,
         ):
             operator = Operator(started.streams, clock)
             await operator.choose_world("sandbox")
             yield OnSqlite(started, operator, log)
     finally:
-        views.close()
+        await views.close()
 
 
 async def test_an_admission_whose_answer_was_lost_is_answered_from_what_is_stored(

@@ -20,7 +20,7 @@ from cs.eventlog.port import (
     Recorded,
     WrongExpectedVersion,
 )
-from cs.eventlog.streams import Streams
+from cs.eventlog.streams import PAGE, Streams
 from cs.keystore.memory import MemoryKeyStore
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -150,11 +150,42 @@ class Counting(MemoryEventLog):
 
     read_so_far = 0
 
-    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
-        found = await super().read(stream, after)
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        found = await super().read(stream, after, limit)
         await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])  # as a disk does
         self.read_so_far += len(found)
         return found
+
+
+class Paged(MemoryEventLog):
+    """Tells how long each page was, and how many turns somebody else had had before it.
+
+    Between the first two, somebody may append.
+    """
+
+    def __init__(self, keys: MemoryKeyStore) -> None:
+        super().__init__(keys)
+        self.pages: list[int] = []
+        self.turns_before: list[int] = []
+        self.turns = 0
+        self.between: Append | None = None
+
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        self.turns_before.append(self.turns)
+        asyncio.get_running_loop().call_soon(self._turn)
+        found = await super().read(stream, after, limit)
+        self.pages.append(len(found))
+        if self.between is not None:
+            append, self.between = self.between, None
+            await self.append([append])
+        return found
+
+    def _turn(self) -> None:
+        self.turns += 1
 
 
 async def test_many_who_ask_at_once_for_a_stream_not_kept_have_it_folded_once() -> None:
@@ -169,6 +200,34 @@ async def test_many_who_ask_at_once_for_a_stream_not_kept_have_it_folded_once() 
     assert log.read_so_far == 2
 
 
+async def test_while_a_long_stream_is_folded_others_get_their_turns() -> None:
+    log = Paged(MemoryKeyStore())
+    await _issue(log)
+    long = 5 * PAGE + 7
+    await log.append([Append("key-a", 0, [QuotaGranted(units=1, at=AT)] * long)])
+
+    events, position = await Streams(log).change("key-a", grant(-long))
+
+    assert log.pages == [PAGE] * 5 + [8]  # its first event is the key's own
+    assert log.turns_before == list(range(6))
+    assert position == long + 2
+    assert events == (QuotaGranted(units=-long, at=AT),)  # decided on the whole of it
+    with pytest.raises(Refusal):
+        await Streams(log).change("key-a", grant(-1))
+
+
+async def test_what_is_appended_while_a_long_stream_is_folded_is_part_of_the_decision() -> None:
+    log = Paged(MemoryKeyStore())
+    await _issue(log)
+    await log.append([Append("key-a", 0, [QuotaGranted(units=1, at=AT)] * 2 * PAGE)])
+    log.between = Append("key-a", 2 * PAGE, [QuotaGranted(units=-2 * PAGE, at=AT)])
+
+    with pytest.raises(Refusal):
+        await Streams(log).change("key-a", grant(-1))
+
+    assert log.between is None
+
+
 class Held(MemoryEventLog):
     """The first read hands over what it found only when it is let go."""
 
@@ -177,8 +236,10 @@ class Held(MemoryEventLog):
         self.read_by_now, self.let_go = asyncio.Event(), asyncio.Event()
         self.hold = False
 
-    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
-        found = await super().read(stream, after)
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        found = await super().read(stream, after, limit)
         if self.hold:
             self.hold = False
             self.read_by_now.set()

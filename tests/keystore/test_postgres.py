@@ -5,9 +5,8 @@ import asyncpg
 import pytest
 
 from contracts.key_store import KeyStoreContract
-from cs.keystore.port import KeysUnavailable
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
-from cs.keystore.wrapping import WrongMasterKey
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 

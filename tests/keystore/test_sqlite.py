@@ -1,13 +1,16 @@
+import resource
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from contracts.key_store import KeyStoreContract
-from cs.keystore import sqlite
-from cs.keystore.sqlite import SqliteKeyStore, WrongMasterKey, master_key
+from cs.keystore.open_keys import OpenKeys
+from cs.keystore.port import WrongMasterKey
+from cs.keystore.sqlite import SqliteKeyStore, master_key
 
 MASTER = b"m" * 32
 
@@ -146,14 +149,78 @@ async def test_two_processes_agree_on_the_key_of_a_name(
 
 
 async def test_what_is_kept_open_in_memory_is_bounded(
-    monkeypatch: pytest.MonkeyPatch, keys: SqliteKeyStore
+    keys: SqliteKeyStore,
 ) -> None:
-    monkeypatch.setattr(sqlite, "CACHED", 10)
+    keys._open = OpenKeys(10)
 
     made = await keys.ensure([f"n{n}" for n in range(50)])
 
-    assert len(keys._cache) == 10
+    assert len(keys._open._keys) == 10
     assert await keys.find(made) == made
+
+
+# A disk that is full.
+
+
+@contextmanager
+def no_more_pages(keys: SqliteKeyStore, _: Path) -> Iterator[None]:
+    """Let the file have no page more: found full while it is written."""
+    (pages,) = keys._db.execute("PRAGMA page_count").fetchone()
+    keys._db.execute(f"PRAGMA max_page_count={pages}")
+    yield
+    keys._db.execute("PRAGMA max_page_count=100000")
+
+
+@contextmanager
+def no_more_bytes(_: SqliteKeyStore, path: Path) -> Iterator[None]:
+    """Let no file of this process grow beyond the write-ahead log: found full on COMMIT."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    size = path.with_name(f"{path.name}-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    ("full", "told"), [(no_more_pages, "is full"), (no_more_bytes, "disk I/O error")]
+)
+async def test_a_full_disk_is_told_each_time_and_the_store_goes_on_when_there_is_room(
+    path: Path, keys: SqliteKeyStore, full: Any, told: str
+) -> None:
+    made = await keys.ensure(["a"])
+    await keys.index([("print", "a")])
+    many = [f"n{n}" for n in range(500)]
+    with full(keys, path):
+        for _ in range(2):
+            with pytest.raises(sqlite3.OperationalError, match=told):
+                await keys.ensure(many)
+            with pytest.raises(sqlite3.OperationalError, match=told):
+                await keys.index([(f"print {name}", name) for name in many])
+            with pytest.raises(sqlite3.OperationalError, match=told):
+                await keys.suppress(f"print {name}" for name in many)
+        keys.forget()
+        assert await keys.find(["a", *many]) == made
+
+    assert await keys.matching(["print", "print n7"]) == {"a"}
+    assert await keys.suppressed(["print n7"]) == set()
+    assert set(await keys.ensure(many)) == set(many)
+    await keys.suppress(["print"])
+    await keys.destroy(["a"])
+    async with SqliteKeyStore(path, MASTER) as again:
+        assert set(await again.find(["a", *many])) == set(many)
+
+
+async def test_what_goes_wrong_while_undoing_does_not_hide_what_went_wrong_first(
+    keys: SqliteKeyStore,
+) -> None:
+    def fail() -> None:
+        keys._db.close()  # nothing can be undone any more
+        raise sqlite3.OperationalError("the first")
+
+    with pytest.raises(sqlite3.Error, match="the first"), keys._transaction():
+        fail()
 
 
 # The master key.

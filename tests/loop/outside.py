@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mailbox import DomainFacts, Evidence, Verdict
 from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
+from cs.tools import Tools
 from cs.verifiers.port import DomainCheck
-from cs.wiring import Tools
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ACME = BrandFacts(

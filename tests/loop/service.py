@@ -8,12 +8,15 @@ from typing import Any
 
 import httpx
 
-from cs.clock import SystemClock
+from cs.answering import Terms
+from cs.bus.port import Bus
+from cs.clock import Clock, SystemClock
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import NewSecret, Operator
-from cs.projections.store import ViewStore
-from cs.wiring import RunningService, Tools, memory_bus, projections, running, stages
+from cs.projections.sqlite_views import SqliteViews
+from cs.tools import Tools
+from cs.wiring import RunningService, memory_bus, projections, running, stages
 
 
 @dataclass
@@ -38,25 +41,31 @@ class Service:
 
 @asynccontextmanager
 async def in_memory(
-    tools: Tools, *, deadline_s: float = 120, ceiling: int | None = None
+    tools: Tools,
+    *,
+    deadline_s: float = 120,
+    ceiling: int | None = None,
+    bus: Bus | None = None,
+    clock: Clock | None = None,
+    real: Clock | None = None,
 ) -> AsyncIterator[Service]:
-    clock = SystemClock()
+    clock = clock or SystemClock()
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
-    views = ViewStore(None, projections())
+    views = SqliteViews(None, projections())
     try:
         async with running(
             log,
             keys,
             views,
             stages(tools),
-            bus=memory_bus(),
+            bus=bus or memory_bus(),
             clock=clock,
-            deadline=timedelta(seconds=deadline_s),
-            ceiling=ceiling,
+            allowed=Terms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling),
+            real=real,
         ) as service:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")
             yield Service(service, operator)
     finally:
-        views.close()
+        await views.close()

@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
+from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.domain.brand_events import LookupStarted
 from cs.domain.key import IN_FLIGHT, PER_MINUTE, SearchAdmitted, SearchRepeated
@@ -24,7 +25,7 @@ from cs.eventlog.port import Recorded
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import NewSecret, Operator
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.wiring import RunningService, memory_bus, projections, running
 
 CALLERS = 64
@@ -84,8 +85,8 @@ async def nodes(path: Path, number: int, *, ceiling: int | None = None) -> Async
     async with AsyncExitStack() as stack:
         for _ in range(number):
             log = await stack.enter_async_context(SqliteEventLog(path, keys))
-            views = ViewStore(None, projections())
-            stack.callback(views.close)
+            views = SqliteViews(None, projections())
+            stack.push_async_callback(views.close)
             service = await stack.enter_async_context(
                 running(
                     log,
@@ -94,8 +95,7 @@ async def nodes(path: Path, number: int, *, ceiling: int | None = None) -> Async
                     [],
                     bus=memory_bus(),
                     clock=SystemClock(),
-                    deadline=timedelta(hours=1),
-                    ceiling=ceiling,
+                    allowed=Terms(deadline=timedelta(hours=1), ceiling=ceiling),
                 )
             )
             client = httpx.AsyncClient(

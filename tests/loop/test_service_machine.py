@@ -1,7 +1,9 @@
-"""The whole service against a simple model: restarts, repeated messages, clock steps.
+"""The whole service against a simple model: restarts, messages repeated, late and lost,
+silence, clock steps.
 
 The model knows what SPEC.md promises, not how it is kept.  Every call's answer is
-foretold; after every step the log is audited and every finished search read again.
+foretold; after every step the log is audited and every finished search read again.  Work
+that is lost more often than silence makes it be issued again may end with its deadline.
 """
 
 import asyncio
@@ -17,16 +19,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from cs.answering import Terms
 from cs.clock import HandClock
+from cs.domain.brand_events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.eventlog.audit import Audit
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import NewSecret, Operator
-from cs.projections.store import ViewStore
-from cs.wiring import RunningService, Tools, projections, running, stages
+from cs.projections.sqlite_views import SqliteViews
+from cs.tools import Tools
+from cs.wiring import RunningService, projections, running, stages
 from loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
-from loop.unreliable_bus import UnreliableBus
+from loop.silences import Silences
+from loop.unreliable_bus import Lost, UnreliableBus
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +75,8 @@ class ServiceMachine(RuleBasedStateMachine):
         self.loop = asyncio.Runner()
         self.chance = random.Random(seed)
         self.clock = HandClock(START)
+        self.real = HandClock(START)
+        self.lost = Lost(set)
         self.data_keys = MemoryKeyStore()
         self.log = MemoryEventLog(self.data_keys)
         self.finished_at: dict[str, datetime] = {}
@@ -83,19 +91,23 @@ class ServiceMachine(RuleBasedStateMachine):
 
     async def start(self) -> None:
         self.stack = AsyncExitStack()
-        views = ViewStore(None, projections())
-        self.stack.callback(views.close)
+        views = SqliteViews(None, projections())
+        self.stack.push_async_callback(views.close)
+        self.bus = UnreliableBus(self.chance, self.lost)
+        since = await self.log.head()
         self.service: RunningService = await self.stack.enter_async_context(
             running(
                 self.log,
                 self.data_keys,
                 views,
                 stages(tools()),
-                bus=UnreliableBus(self.chance),
+                bus=self.bus,
                 clock=self.clock,
-                deadline=timedelta(seconds=120),
+                real=self.real,
+                allowed=Terms(deadline=timedelta(seconds=120)),
             )
         )
+        self.silences = Silences(self.service, self.bus, self.real, since)
 
     async def call(self, key: ModelKey, method: str, path: str, body: Any = None) -> Any:
         async with httpx.AsyncClient(
@@ -105,39 +117,75 @@ class ServiceMachine(RuleBasedStateMachine):
         ) as client:
             return await client.request(method, path, json=body)
 
-    @rule(who=st.integers(0, 1), brand=st.sampled_from(sorted(ENDS)), dies=st.booleans())
-    def ask(self, who: int, brand: str, dies: bool) -> None:
-        """Search; if it *dies*, the service is stopped at once and started again."""
+    async def post(self, key: ModelKey, body: dict[str, Any]) -> Any:
+        """Search; let silences pass until there is an answer."""
+        answered = asyncio.ensure_future(self.call(key, "POST", "/contacts", body))
+        await self.silences.until(answered)
+        return await answered
+
+    async def until_settled(self, search: str) -> bool:
+        """Let silences pass until *search* is; say whether its deadline had to pass too."""
+        settled = asyncio.ensure_future(self.service.reading.until_settled(search))
+        await self.silences.rest()
+        while not settled.done() and not self.bus.gave_up():
+            self.silences.let_one_pass()
+            await self.silences.rest()
+        gave_up = not settled.done()
+        if gave_up:
+            self.clock.set(max(self.clock.now(), await self.deadline()))
+        await self.silences.until(settled)
+        return gave_up
+
+    async def deadline(self) -> datetime:
+        """Return the deadline of the lookup that was started last."""
+        events = [recorded.event for recorded in await self.log.tail(0, 100_000)]
+        return [e.deadline_at for e in events if isinstance(e, LookupStarted)][-1]
+
+    @rule(
+        who=st.integers(0, 1),
+        brand=st.sampled_from(sorted(ENDS)),
+        dies=st.booleans(),
+        losing=st.sampled_from([0.0, 0.1, 0.3, 0.9]),
+    )
+    def ask(self, who: int, brand: str, dies: bool, losing: float) -> None:
+        """Search while messages are lost; if it *dies*, the service is stopped at once and
+        started again."""
         key = self.keys[who]
         at = max(self.clock.now(), key.last)
         refused = key.refusal(at)
         finished = self.finished_at.get(brand)
         cached = finished is not None and at - finished < REUSED_FOR
         live = refused is None and not cached
-        if dies and live:
-            answer = self.loop.run(self.call(key, "POST", "/contacts", {"brand": brand}))
-            assert answer.status_code == 202
-            self.restart()
-            search = answer.json()["id"]
-            self.loop.run(self.service.reading.until_settled(search))
-            record = self.loop.run(self.call(key, "GET", f"/searches/{search}")).json()
-        else:
-            body = {"brand": brand, "wait": True}
-            answer = self.loop.run(self.call(key, "POST", "/contacts", body))
-            assert answer.status_code == (refused or 200), answer.text
-            record = answer.json()
+        ends = ENDS[brand]
+        held = not dies and not losing
+        self.bus.losing = losing
+        answer = self.loop.run(self.post(key, {"brand": brand, "wait": held}))
+        expected = 202 if live and not held else 200
+        assert answer.status_code == (refused or expected), answer.text
         if refused is not None:
             return
+        record = answer.json()
+        if live and not held:
+            if dies:
+                self.restart()
+                self.bus.losing = losing
+            gave_up = self.loop.run(self.until_settled(record["id"]))
+            record = self.loop.run(self.call(key, "GET", f"/searches/{record['id']}")).json()
+            if gave_up and record.get("reason") == "timeout":
+                ends = "timeout"
+            self.bus.losing = 0.0
+            self.lost.clear()
         key.last = at
         key.counted.append(at)
-        done = ENDS[brand] == "done"
+        done = ends == "done"
         key.used += done
         if live:
-            self.finished_at[brand] = max(self.clock.now(), self.brand_last.get(brand, at), at)
-            self.brand_last[brand] = self.finished_at[brand]
+            self.brand_last[brand] = max(self.clock.now(), self.brand_last.get(brand, at), at)
+            if ends != "timeout":
+                self.finished_at[brand] = self.brand_last[brand]
             key.last = max(key.last, self.clock.now())
         assert record["status"] == ("done" if done else "failed"), record
-        assert record.get("reason") == (None if done else ENDS[brand])
+        assert record.get("reason") == (None if done else ends)
         assert (record["cached"], record["charged"]) == (cached, done)
         assert record["usage"] == {
             "quota": key.quota,
@@ -146,6 +194,12 @@ class ServiceMachine(RuleBasedStateMachine):
         }
         record.pop("usage")
         self.told[record["id"]] = (key, record)
+
+    @rule()
+    def silence(self) -> None:
+        """Let nothing be heard of anything for a while, though nothing is in hand."""
+        self.silences.let_one_pass()
+        self.loop.run(self.silences.rest())
 
     @rule()
     def restart(self) -> None:

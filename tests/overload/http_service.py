@@ -11,25 +11,18 @@ from typing import Any
 import httpx
 from msgspec.structs import replace
 
+from cs.answering import Terms
 from cs.clock import Clock, SystemClock
 from cs.domain.contact import BrandFacts
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import NewSecret, Operator
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.serving import address, listen, serving
 from cs.sources.port import PeopleAnswer
-from cs.wiring import (
-    BOUNDS,
-    Bounds,
-    RunningService,
-    Tools,
-    memory_bus,
-    projections,
-    running,
-    stages,
-)
+from cs.tools import Tools
+from cs.wiring import RunningService, memory_bus, projections, running, stages
 from loop.outside import ACME, ADA, Directory, Mailboxes, Staff
 
 #: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.
@@ -72,14 +65,16 @@ class CountingLog(MemoryEventLog):
     def total(self) -> int:
         return self.reads.total()
 
-    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
         self.reads["read"] += 1
         if stream in self.shut:
             self.at_the_door += 1
             self.most_at_the_door = max(self.most_at_the_door, self.at_the_door)
             await self.open.wait()
             self.at_the_door -= 1
-        return await super().read(stream, after)
+        return await super().read(stream, after, limit)
 
     async def head(self) -> int:
         self.reads["head"] += 1
@@ -134,13 +129,16 @@ def bearing(key: NewSecret | str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key if isinstance(key, str) else key.key}"}
 
 
+ALLOWED = Terms(deadline=timedelta(seconds=60))
+
+
 @asynccontextmanager
 async def over_http(
-    log: EventLog | None = None, *, bounds: Bounds = BOUNDS, clock: Clock | None = None
+    log: EventLog | None = None, *, allowed: Terms = ALLOWED, clock: Clock | None = None
 ) -> AsyncIterator[OverHttp]:
     clock = clock or SystemClock()
     keys, staff = MemoryKeyStore(), SlowStaff((ADA,))
-    views = ViewStore(None, projections())
+    views = SqliteViews(None, projections())
     with listen("127.0.0.1", 0) as listening:
         async with (
             running(
@@ -150,8 +148,7 @@ async def over_http(
                 stages(slow_tools(staff)),
                 bus=memory_bus(),
                 clock=clock,
-                deadline=timedelta(seconds=60),
-                bounds=bounds,
+                allowed=allowed,
             ) as service,
             serving([(service.app, listening)], service.api.draining),
             httpx.AsyncClient(
@@ -165,4 +162,4 @@ async def over_http(
             await operator.choose_world("sandbox")
             yield OverHttp(service, operator, staff, http)
             staff.let.set()
-    views.close()
+    await views.close()

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from cs.api.key_ring import READ_THROUGH_PER_S
 from cs.api.limits import CHECKS_PER_MINUTE
@@ -14,8 +15,7 @@ from cs.api.lines import LineFull, Lines
 from cs.api.routes import SEARCHES_IN_LINE
 from cs.clock import HandClock
 from cs.domain.api_key import make_key
-from cs.wiring import Bounds
-from overload.http_service import CountingLog, over_http
+from overload.http_service import ALLOWED, CountingLog, over_http
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +100,7 @@ async def test_a_check_that_was_not_answered_does_not_count() -> None:
 async def test_one_key_that_floods_takes_a_few_places_and_the_others_are_served() -> None:
     """Its log is slow as well; still the other key's calls do not wait for it."""
     log = CountingLog()
-    async with over_http(log, bounds=Bounds(calls_per_key=2)) as over:
+    async with over_http(log, allowed=replace(ALLOWED, calls_per_key=2)) as over:
         greedy, other = await over.keys(2)
         await over.get(greedy)
         log.shut.add(f"key-{greedy.id}")

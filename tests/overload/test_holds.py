@@ -3,15 +3,16 @@
 import asyncio
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from cs.api.holds import Holds
-from cs.wiring import Bounds
-from overload.http_service import over_http
+from overload.http_service import ALLOWED, over_http
 
 
 async def test_beyond_the_bound_a_call_is_answered_at_once_and_later_ones_are_held_again() -> (
     None
 ):
-    async with over_http(bounds=Bounds(holds=2)) as over:
+    async with over_http(allowed=replace(ALLOWED, holds=2)) as over:
         keys = await over.keys(4)
         held = [
             asyncio.create_task(over.post(key, f"slow {n}", wait=True))
@@ -35,7 +36,7 @@ async def test_beyond_the_bound_a_call_is_answered_at_once_and_later_ones_are_he
 
 
 async def test_callers_that_go_away_free_their_places_and_their_searches_run_on() -> None:
-    async with over_http(bounds=Bounds(holds=3)) as over:
+    async with over_http(allowed=replace(ALLOWED, holds=3)) as over:
         keys = await over.keys(4)
         calls = [
             asyncio.create_task(over.post(key, f"slow {n}", wait=True))

@@ -19,10 +19,11 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline.process_manager import GROUP, ProcessManager
+from cs.pipeline.outcomes import GROUP
+from cs.pipeline.process_manager import ProcessManager
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.wiring import projections
 from domain.acme_run import AT, QUERY, STREAM
 
@@ -37,10 +38,10 @@ class Managed:
         self.keys = MemoryKeyStore()
         self.log = log or MemoryEventLog(self.keys)
         self.streams = Streams(self.log)
-        self.views = ViewStore(None, projections())
+        self.views = SqliteViews(None, projections())
         self.clock = HandClock(AT)
         self.bus = MemoryBus()
-        self._others = 0
+        self.others = 0
 
     @asynccontextmanager
     async def running(self, *, restart_work: bool = True) -> AsyncIterator[None]:
@@ -109,8 +110,8 @@ class Managed:
 
         Another brand's run is ended and settled: by then it has read up to there.
         """
-        self._others += 1
-        stream, key_id = f"brand-other{self._others}", f"other{self._others}"
+        self.others += 1
+        stream, key_id = f"brand-other{self.others}", f"other{self.others}"
         await self.key(key_id)
         await self.start(stream=stream)
         await self.search(stream, key_id, f"{stream}.1")

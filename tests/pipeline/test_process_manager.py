@@ -30,8 +30,7 @@ from cs.eventlog.follow import follow
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, Ceiling, LogUnavailable
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline import process_manager
-from cs.pipeline.process_manager import SILENCE_S
+from cs.pipeline.signs import SILENCE_S
 from domain.acme_run import (
     ADA,
     AT_TWO_DOMAINS,
@@ -54,13 +53,12 @@ async def managed() -> AsyncIterator[Managed]:
     managed = Managed()
     await managed.key("a")
     yield managed
-    managed.views.close()
+    await managed.views.close()
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for silence, and for a log that is back, without waiting long."""
-    monkeypatch.setattr(process_manager, "SILENCE_CHECK_S", 0.001)
+    """Look for a log that is back without waiting long."""
     monkeypatch.setattr("cs.eventlog.follow.RETRY_S", 0.001)
 
 
@@ -191,7 +189,6 @@ async def test_an_earlier_timer_overtakes_a_later_one(managed: Managed) -> None:
 # Silence.
 
 
-@pytest.mark.usefixtures("impatient")
 async def test_work_nobody_speaks_of_is_issued_again_twice_and_no_more(
     managed: Managed,
 ) -> None:
@@ -209,7 +206,6 @@ async def test_work_nobody_speaks_of_is_issued_again_twice_and_no_more(
         assert await managed.issued() == [1, 2, 3]
 
 
-@pytest.mark.usefixtures("impatient")
 async def test_a_sign_of_life_keeps_the_work_in_hand(managed: Managed) -> None:
     async with managed.running():
         await managed.start()
@@ -333,8 +329,9 @@ async def test_a_search_that_joined_just_after_the_finish_is_settled(managed: Ma
 
 
 async def test_a_join_to_a_run_that_ended_long_ago_is_settled_from_the_log(
-    managed: Managed,
+    managed: Managed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("cs.pipeline.settling.PAGE", 3)
     async with managed.running():
         for number in range(1, 8):
             await managed.start()
@@ -342,10 +339,13 @@ async def test_a_join_to_a_run_that_ended_long_ago_is_settled_from_the_log(
             await managed.say("brand-resolution", NO_MATCH, lookup=lookup)
             await managed.event(LookupFinished, number)
         await managed.search("late", "a", LOOKUP)
-
         settled = await managed.event(SearchSettled)
+        third = LOOKUP.replace(".1", ".3")
+        await managed.search("later", "a", third)
+        again = await managed.event(SearchSettled, 2)
 
     assert (settled.search, settled.lookup) == ("late", LOOKUP)
+    assert (again.search, again.lookup) == ("later", third)
 
 
 async def test_two_process_managers_settle_and_issue_once(managed: Managed) -> None:
@@ -404,7 +404,7 @@ async def test_progress_and_settlement_wait_for_the_log_and_are_stored_once(
         log.failures.clear()
         await managed.search("s2", "a")
         await managed.event(SearchSettled, 2)
-    managed.views.close()
+    await managed.views.close()
 
     settled = [e.search for e in await managed.events(SearchSettled)]
     assert settled == ["s1", "s2"]

@@ -84,8 +84,9 @@ class Side:
         self.bus = bus or MemoryBus(groups)
 
     @asynccontextmanager
-    async def running(self, stage: Scripted) -> AsyncIterator[None]:
-        task = asyncio.create_task(Runner(stage, self.bus, HandClock(AT)).run())
+    async def running(self, stage: Scripted, *, drain_s: float = 0) -> AsyncIterator[None]:
+        runner = Runner(stage, self.bus, HandClock(AT), drain_s=drain_s)
+        task = asyncio.create_task(runner.run())
         try:
             yield
             assert not task.done(), task.exception()

@@ -36,4 +36,5 @@ async def main(dsn: str) -> None:
 
 
 logs.configure("error", "json")
-asyncio.run(main(sys.argv[1]))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -2,22 +2,24 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 import pytest
 
 from cs.domain.key import SearchSettled, settled
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import Append
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.keystore.memory import MemoryKeyStore
+from cs.keystore.port import KeysUnavailable
 from cs.projections import reading
+from cs.projections.brands import BRANDS
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
-from cs.projections.store import ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.wiring import projections
 from domain.acme_run import AT, AcmeRun
-from projections.history import ADA_IS_AT, DONE, LIVE, admitted, write
+from projections.history import ADA_IS_AT, DONE, LIVE, admitted, issued, write
 
 
 class Reader:
@@ -26,7 +28,7 @@ class Reader:
     def __init__(self) -> None:
         self.keys = MemoryKeyStore()
         self.log = MemoryEventLog(self.keys)
-        self.store = ViewStore(None, projections())
+        self.store = SqliteViews(None, projections())
         self.runner = ViewRunner(self.log, self.store, self.keys)
         self.reading = Reading(self.log, self.store, self.runner, self.keys)
 
@@ -44,7 +46,7 @@ async def reader() -> AsyncIterator[Reader]:
     await write(reader.log)
     await reader.runner.catch_up()
     yield reader
-    reader.store.close()
+    await reader.store.close()
 
 
 @pytest.fixture
@@ -137,7 +139,7 @@ async def test_views_that_are_behind_are_advanced_for_the_answer_and_stay_behind
     assert ended.body is not None
     assert json.loads(ended.body)["searched_at"] == "2026-01-01T00:02:00Z"
     assert (usage.reserved, usage.searches) == (1, 4)
-    assert reader.store.get(SEARCHES, "s-new") is None
+    assert await reader.store.get(SEARCHES, "s-new") is None
 
 
 @pytest.mark.usefixtures("behind")
@@ -155,6 +157,73 @@ async def test_views_too_far_behind_are_waited_for(
     assert await asking is not None
 
 
+@pytest.mark.usefixtures("behind")
+async def test_views_too_far_behind_for_too_long_are_told(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "AHEAD", 0)
+    monkeypatch.setattr(reading, "PATIENCE_S", 0.005)
+    await reader.live_settles()
+
+    for ask in (
+        reader.reading.search("s-done", "one"),
+        reader.reading.usage("one"),
+        reader.reading.keys(),
+        reader.reading.brands(),
+    ):
+        with pytest.raises(LogUnavailable, match="1 events behind the log"):
+            await ask
+
+
+@pytest.mark.usefixtures("behind")
+async def test_lists_too_are_advanced_for_the_answer(reader: Reader) -> None:
+    run = AcmeRun(stream="brand-new").resolved()
+    await reader.log.append(
+        [
+            Append("key-a-new", NO_STREAM, [issued(3)]),
+            Append("key-one", 8, [admitted("s-new", f"{DONE}.1")]),
+            Append("brand-new", NO_STREAM, run.events),
+        ]
+    )
+
+    keys = await reader.reading.keys()
+    brands = dict(await reader.reading.brands())
+
+    assert [(key_id, row.searches) for key_id, row in keys] == [
+        ("a-new", 0),
+        ("one", 4),
+        ("two", 1),
+    ]
+    assert brands["brand-new"].live == "brand-new.1"
+    assert set(brands) == {"brand-new"} | set(dict(await reader.store.all(BRANDS)))
+
+
+async def test_views_that_are_made_anew_do_not_hide_what_was_there(reader: Reader) -> None:
+    """The runner thinks them at the log's end; they know nothing yet."""
+    await reader.store.reset()
+
+    for ask in (
+        reader.reading.search("s-done", "one"),
+        reader.reading.usage("one"),
+        reader.reading.keys(),
+    ):
+        with pytest.raises(LogUnavailable, match="made anew"):
+            await ask
+
+
+async def test_a_key_store_that_is_away_is_told(reader: Reader) -> None:
+    reader.reading._keys = KeysAway()
+
+    with pytest.raises(LogUnavailable, match="the key store is away"):
+        await reader.reading.search("s-done", "one")
+
+
+class KeysAway(MemoryKeyStore):
+    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        del names
+        raise KeysUnavailable("the key store is away")
+
+
 async def test_an_answer_waits_for_views_that_move(reader: Reader) -> None:
     following = await _follow(reader)
     await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
@@ -162,7 +231,7 @@ async def test_an_answer_waits_for_views_that_move(reader: Reader) -> None:
     found = await reader.reading.search("s-new", "one")
 
     assert found is not None
-    assert reader.store.get(SEARCHES, "s-new") == found.row
+    assert await reader.store.get(SEARCHES, "s-new") == found.row
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
 
@@ -191,7 +260,7 @@ async def test_whoever_waits_for_a_search_wakes_when_its_end_can_be_read(
     async with asyncio.timeout(5):
         await asyncio.gather(*waiting[:2])
 
-    row = reader.store.get(SEARCHES, "s-live")
+    row = await reader.store.get(SEARCHES, "s-live")
     assert row is not None
     assert row.status == "failed"
     assert not waiting[2].done()
@@ -212,8 +281,8 @@ async def test_views_ahead_of_the_log_are_made_anew(reader: Reader) -> None:
 
     await runner.catch_up()
 
-    assert (runner.position, reader.store.position()) == (1, 1)
-    assert list(reader.store.all(SEARCHES)) == []
+    assert (runner.position, await reader.store.position()) == (1, 1)
+    assert await reader.store.all(SEARCHES) == []
 
 
 async def test_listeners_hear_of_events_whose_rows_are_there(reader: Reader) -> None:
@@ -221,7 +290,7 @@ async def test_listeners_hear_of_events_whose_rows_are_there(reader: Reader) -> 
 
     def listen(page: object) -> None:
         del page
-        row = reader.store.get(SEARCHES, "s-new")
+        row = reader.store.store.get(SEARCHES, "s-new")
         heard.append(row is not None)
 
     reader.runner.listen(listen)

@@ -13,11 +13,12 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
+from cs.projections.port import TABLES
 from cs.projections.reading import Reading
 from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner, sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
-from cs.projections.store import TABLES, ViewStore
+from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
 from cs.wiring import projections
 from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, write
@@ -31,7 +32,7 @@ class Views:
     def __init__(self, path: Path | None = None) -> None:
         self.keys = MemoryKeyStore()
         self.log = MemoryEventLog(self.keys)
-        self.store = ViewStore(path, projections())
+        self.store = SqliteViews(path, projections())
 
     async def caught_up(self) -> "Views":
         await write(self.log)
@@ -40,7 +41,7 @@ class Views:
 
     async def rows(self) -> dict[str, Any]:
         """Return every row of every table, sealed contacts opened."""
-        rows: dict[str, Any] = {t.name: dict(self.store.all(t)) for t in EVERY}
+        rows: dict[str, Any] = {t.name: dict(await self.store.all(t)) for t in EVERY}
         for lookup, row in rows["results"].items():
             name = result_key(lookup)
             key = (await self.keys.find([name]))[name]
@@ -52,7 +53,7 @@ class Views:
 async def views() -> Any:
     views = Views()
     yield await views.caught_up()
-    views.store.close()
+    await views.store.close()
 
 
 # What they say.
@@ -61,7 +62,7 @@ async def views() -> Any:
 async def test_a_search_is_running_done_failed_or_answered_from_reuse(views: Views) -> None:
     said = {
         search: (row.key_id, row.brand, row.status, row.reason, row.cached, row.charged)
-        for search, row in views.store.all(SEARCHES)
+        for search, row in await views.store.all(SEARCHES)
     }
 
     assert said == {
@@ -98,7 +99,7 @@ async def test_a_failure_tells_what_is_known_and_no_more(views: Views) -> None:
 
 
 async def test_usage_adds_up(views: Views) -> None:
-    one, two = views.store.get(USAGE, "one"), views.store.get(USAGE, "two")
+    one, two = [await views.store.get(USAGE, key) for key in ("one", "two")]
 
     assert one is not None
     assert two is not None
@@ -109,7 +110,7 @@ async def test_usage_adds_up(views: Views) -> None:
 
 
 async def test_a_brand_is_live_reused_or_neither(views: Views) -> None:
-    rows = dict(views.store.all(BRANDS))
+    rows = dict(await views.store.all(BRANDS))
 
     finished_at = done().finish.at
     assert rows[DONE].reused_until == finished_at + REUSED_FOR
@@ -137,9 +138,9 @@ async def test_what_is_unfinished_is_found_by_its_tag(views: Views) -> None:
 async def test_views_rebuilt_from_the_beginning_are_the_same(views: Views) -> None:
     before = await views.rows()
 
-    views.store.reset()
-    assert views.store.position() == 0
-    assert [list(views.store.all(table)) for table in EVERY] == [[], [], [], []]
+    await views.store.reset()
+    assert await views.store.position() == 0
+    assert [await views.store.all(table) for table in EVERY] == [[], [], [], []]
     await ViewRunner(views.log, views.store, views.keys).catch_up()
 
     assert await views.rows() == before
@@ -149,14 +150,14 @@ async def test_views_rebuilt_from_the_beginning_are_the_same(views: Views) -> No
 async def test_views_are_the_same_however_the_log_is_cut_into_pages(
     views: Views, page: int
 ) -> None:
-    other = ViewStore(None, projections())
-    while events := await views.log.tail(other.position(), page):
-        other.apply(events, await sealer(views.keys, events))
+    other = SqliteViews(None, projections())
+    while events := await views.log.tail(await other.position(), page):
+        await other.apply(events, await sealer(views.keys, events))
 
-    assert other.position() == views.store.position()
+    assert await other.position() == await views.store.position()
     for table in EVERY[:3]:
-        assert dict(other.all(table)) == dict(views.store.all(table))
-    other.close()
+        assert await other.all(table) == await views.store.all(table)
+    await other.close()
 
 
 async def test_events_applied_twice_change_nothing(views: Views) -> None:
@@ -165,7 +166,7 @@ async def test_events_applied_twice_change_nothing(views: Views) -> None:
 
     for start in range(len(events)):
         page = events[start:]
-        position = views.store.apply(page, await sealer(views.keys, page))
+        position = await views.store.apply(page, await sealer(views.keys, page))
         assert position == await views.log.head()
 
     assert await views.rows() == before
@@ -174,18 +175,18 @@ async def test_events_applied_twice_change_nothing(views: Views) -> None:
 async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) -> None:
     """Also of a view that was not there when the person was erased."""
     await views.keys.destroy([f"{DONE}.1#p1"])
-    fresh = ViewStore(None, projections())
+    fresh = SqliteViews(None, projections())
     await ViewRunner(views.log, fresh, views.keys).catch_up()
 
-    row = fresh.get(RESULTS, f"{DONE}.1")
+    row = await fresh.get(RESULTS, f"{DONE}.1")
     assert row is not None
     name = result_key(f"{DONE}.1")
     contacts = json.loads(open_bytes((await views.keys.find([name]))[name], name, row.sealed))
     assert [contact["full_name"] for contact in contacts] == ["Ben Ode"]
-    search = fresh.get(SEARCHES, "s-done")
+    search = await fresh.get(SEARCHES, "s-done")
     assert search is not None
     assert (search.status, search.charged) == ("done", True)  # CONTRACT.md C9
-    fresh.close()
+    await fresh.close()
 
 
 # In a file.
@@ -193,30 +194,30 @@ async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) ->
 
 async def test_rows_and_checkpoint_are_there_after_a_restart(tmp_path: Path) -> None:
     views = await Views(tmp_path / "views.db").caught_up()
-    before, position = await views.rows(), views.store.position()
-    views.store.close()
+    before, position = await views.rows(), await views.store.position()
+    await views.store.close()
 
-    views.store = ViewStore(tmp_path / "views.db", projections())
+    views.store = SqliteViews(tmp_path / "views.db", projections())
 
-    assert views.store.position() == position
+    assert await views.store.position() == position
     assert await views.rows() == before
-    views.store.close()
+    await views.store.close()
 
 
 async def test_a_changed_projection_begins_again(tmp_path: Path) -> None:
     views = await Views(tmp_path / "views.db").caught_up()
     before = await views.rows()
-    views.store.close()
+    await views.store.close()
 
     class Newer(type(projections()[0])):  # type: ignore[misc]
         version = 99
 
-    views.store = ViewStore(tmp_path / "views.db", [Newer(), *projections()[1:]])
+    views.store = SqliteViews(tmp_path / "views.db", [Newer(), *projections()[1:]])
 
-    assert views.store.position() == 0
+    assert await views.store.position() == 0
     await ViewRunner(views.log, views.store, views.keys).catch_up()
     assert await views.rows() == before
-    views.store.close()
+    await views.store.close()
 
 
 async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
@@ -230,24 +231,24 @@ async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
             if recorded.position == 9:
                 raise RuntimeError("a bug in a projection")
 
-    store = ViewStore(None, [*projections(), Stops()])
+    store = SqliteViews(None, [*projections(), Stops()])
     events = await views.log.tail(0)
     with pytest.raises(RuntimeError, match="a bug"):
-        store.apply(events, await sealer(views.keys, events))
+        await store.apply(events, await sealer(views.keys, events))
 
-    assert store.position() == 0
-    assert list(store.all(SEARCHES)) == []
-    store.apply(events[:8], await sealer(views.keys, events))
-    assert store.position() == 8
-    store.close()
+    assert await store.position() == 0
+    assert await store.all(SEARCHES) == []
+    await store.apply(events[:8], await sealer(views.keys, events))
+    assert await store.position() == 8
+    await store.close()
 
 
 async def test_no_row_and_no_byte_of_the_views_tells_who_was_found(tmp_path: Path) -> None:
     views = await Views(tmp_path / "views.db").caught_up()
 
-    results = b"".join(row.head + row.sealed for _, row in views.store.all(RESULTS))
+    results = b"".join(row.head + row.sealed for _, row in await views.store.all(RESULTS))
     stored = results + b"".join(f.read_bytes() for f in tmp_path.iterdir())  # noqa: ASYNC240
-    views.store.close()
+    await views.store.close()
 
     assert b"acme.example" in results
     assert b"s-done" in stored
@@ -255,8 +256,8 @@ async def test_no_row_and_no_byte_of_the_views_tells_who_was_found(tmp_path: Pat
         assert told not in stored
 
 
-def test_tables_are_those_of_the_projections(tmp_path: Path) -> None:
-    ViewStore(tmp_path / "views.db", projections()).close()
+async def test_tables_are_those_of_the_projections(tmp_path: Path) -> None:
+    await SqliteViews(tmp_path / "views.db", projections()).close()
 
     with closing(sqlite3.connect(tmp_path / "views.db")) as database:
         names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")

@@ -127,8 +127,8 @@ class TestSearxngIsAPeopleSource(PeopleSourceContract):
             ]
             client = await stack.enter_async_context(TrustedClient(user_agent="x"))
             broken += [
-                Searxng(client, base_url="http://127.0.0.1:9"),
-                Searxng(client, base_url=None),
+                Searxng(client, base_url="http://127.0.0.1:9", now=lambda: NOW),
+                Searxng(client, base_url=None, now=lambda: NOW),
             ]
             yield Case(works, ACME, NOBODY, tuple(broken))
 

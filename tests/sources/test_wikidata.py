@@ -204,8 +204,8 @@ class TestWikidataIsABrandSource(BrandSourceContract):
             ]
             client = await stack.enter_async_context(TrustedClient(user_agent="x"))
             broken += [
-                Wikidata(client, base_url="http://127.0.0.1:9/w/api.php"),
-                Wikidata(client, base_url=None),
+                Wikidata(client, base_url="http://127.0.0.1:9/w/api.php", now=lambda: NOW),
+                Wikidata(client, base_url=None, now=lambda: NOW),
             ]
             yield Case(works, Query(brand="Acme"), Query(brand="Nobody"), tuple(broken))
 

@@ -1,4 +1,6 @@
 from importlib.metadata import EntryPoint
+from ipaddress import IPv4Network
+from typing import Any
 
 import pytest
 
@@ -9,12 +11,12 @@ from cs.verifiers.registry import (
     GROUP,
     BrokenVerifier,
     Context,
-    Setting,
     UnknownVerifier,
     discover,
 )
 from cs.verifiers.smtp import SmtpVerifier, from_context
-from verifiers.mail_world import NOW
+from verifiers.mail_world import DOMAIN, NOW, World
+from verifiers.server_cases import PLAIN
 
 
 class Named:
@@ -44,7 +46,7 @@ def broken(_: Context) -> Named:
     raise KeyError("api_key")
 
 
-def context(**settings: Setting) -> Context:
+def context(**settings: Any) -> Context:
     return Context(
         settings=settings,
         resolver=DnsResolver(("127.0.0.1", 53), 1.0),
@@ -119,3 +121,37 @@ def test_smtp_is_made_of_its_settings() -> None:
 
     assert isinstance(made, SmtpVerifier)
     assert (made.name, made.cost) == ("smtp", 0)
+
+
+def test_a_setting_of_smtp_is_its_own_kind() -> None:
+    with pytest.raises(BrokenVerifier, match=r"smtp.*Expected `float`, got `str`.*reply_s"):
+        discover(
+            lambda _: context(helo="out.verify.example", reply_s="soon"),
+            installed=[point("smtp", "cs.verifiers.smtp:from_context")],
+        )
+
+
+async def test_a_salt_makes_the_probes_this_installations_own(world: World) -> None:
+    heard = await world.exchanger(PLAIN)
+
+    async def probed(salt: str) -> set[str]:
+        settings = {"helo": "out.verify.test", "port": world.port, "salt": salt}
+        verifier = from_context(
+            Context(
+                settings=settings,
+                resolver=DnsResolver(world.zone.address, 1.0),
+                guard=Guard(allow_networks=(IPv4Network("127.77.0.0/16"),)),
+                now=lambda: NOW,
+                monotonic=world.clock,
+            )
+        )
+        assert verifier is not None
+        heard.sessions.clear()
+        await world.check("jo", verifier=verifier)
+        return {name for names in heard.recipients() for name in names} - {f"jo@{DOMAIN}"}
+
+    plain, again, ours = await probed(""), await probed(""), await probed("ours")
+
+    assert plain
+    assert plain == again
+    assert plain.isdisjoint(ours)

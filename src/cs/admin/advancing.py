@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from cs.admin.sandbox_clock import SandboxClock
 from cs.eventlog.port import EventLog
 from cs.pipeline.process_manager import ProcessManager
-from cs.projections.runner import ViewRunner
+from cs.projections.followed import Followed
 
 #: Real time between two looks at whether everything has come to rest.
 LOOK_S = 0.005
@@ -32,7 +32,7 @@ class Advancing:
 
     clock: SandboxClock
     events: EventLog
-    views: ViewRunner
+    views: Followed
     manager: ProcessManager
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 

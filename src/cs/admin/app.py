@@ -9,19 +9,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from cs.admin.advancing import Advancing
-from cs.admin.clock_routes import clock_routes
+from cs.admin.clock_routes import Moves, clock_routes
+from cs.admin.readiness import LAG, Ready
 from cs.eventlog.port import EventLog, LogUnavailable
-from cs.projections.runner import ViewRunner
+from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.projections.followed import Followed
 
-#: Events the views may be behind before the service says it is not ready.
-LAG = 10_000
+#: A name that no data key has, so that none is kept open of it and the store is asked.
+_NO_KEY = "readyz"
 
 
 @dataclass(frozen=True)
 class Health:
     events: EventLog
-    views: ViewRunner
+    views: Followed
+    keys: KeyStore
 
     async def check(self) -> tuple[bool, dict[str, object]]:
         """Return whether calls can be answered, and what that rests on."""
@@ -29,12 +31,22 @@ class Health:
             head = await self.events.head()
         except LogUnavailable as error:
             return False, {"ready": False, "log": str(error)}
+        try:
+            await self.keys.find([_NO_KEY])
+        except KeysUnavailable as error:
+            return False, {"ready": False, "log": "ok", "keys": str(error)}
         lag = max(0, head - self.views.position)
         ready = lag <= LAG
-        return ready, {"ready": ready, "log": "ok", "head": head, "views_behind": lag}
+        return ready, {
+            "ready": ready,
+            "log": "ok",
+            "keys": "ok",
+            "head": head,
+            "views_behind": lag,
+        }
 
 
-def build(health: Health, advancing: Advancing | None = None) -> ASGIApp:
+def build(health: Ready, advancing: Moves | None = None) -> ASGIApp:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,

@@ -1,14 +1,14 @@
 """``/sandbox/clock``: the sandbox's time, read and moved by whoever tries the service out."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Protocol
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cs.admin.advancing import Advancing
-from cs.admin.sandbox_clock import MOST
+from cs.admin.sandbox_clock import MOST, SandboxClock
 
 #: The longest one call may move the clock.
 LONGEST = timedelta(days=366)
@@ -19,11 +19,21 @@ ALLOWED = (
 )
 
 
+class Moves(Protocol):
+    """What moves a sandbox's clock."""
+
+    @property
+    def clock(self) -> SandboxClock: ...
+
+    async def advance(self, by: timedelta) -> datetime:
+        """Let *by* go by, and what is due in it happen; return the time it is then."""
+
+
 class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     advance: float
 
 
-def clock_routes(advancing: Advancing) -> list[Route]:
+def clock_routes(advancing: Moves) -> list[Route]:
     """Return the routes that read and move the clock of *advancing*.
 
     ``GET`` answers ``{"now": ...}``; ``POST {"advance": seconds}`` answers the same once

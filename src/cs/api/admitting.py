@@ -2,11 +2,13 @@
 
 import asyncio
 from datetime import datetime, timedelta
+from functools import reduce
 
 import msgspec
 
 from cs import failpoints
 from cs.api.body import Asked
+from cs.api.in_time import PATIENCE, Patience, within
 from cs.api.lookups_running import LookupsRunning
 from cs.clock import Clock
 from cs.domain.admission import Admission, AskSearch, Situation, admit
@@ -14,15 +16,21 @@ from cs.domain.brand import Brand
 from cs.domain.brand_events import LookupStarted
 from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
-from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
+from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
 from cs.eventlog.port import Append, Ceiling, CeilingReached, LogUnavailable
-from cs.eventlog.streams import Streams
+from cs.eventlog.streams import CATEGORIES, Folded, Streams
 from cs.ids import random_id
 
 
 class Admitted(msgspec.Struct, frozen=True):
+    """An admission that is stored, and the key right after it."""
+
     admission: Admission
-    position: int  # the views must reflect it before the caller is answered; 0: nothing new
+    key: Key
+
+
+class InDoubt(LogUnavailable):
+    """The search may be stored, or be stored yet: the log says neither in time."""
 
 
 class Admitting:
@@ -50,31 +58,40 @@ class Admitting:
         self._contacts = contacts
         self._lookups = lookups
 
-    async def admit(self, key_id: str, asked: Asked, request_id: str) -> Admitted:
+    async def admit(
+        self, key_id: str, asked: Asked, request_id: str, patience: Patience = PATIENCE
+    ) -> Admitted:
         """Admit *asked* on *key_id*, or raise why not.
 
         Raises:
             Refusal: Nothing was stored and nothing counts.
+            InDoubt: Perhaps it is stored.
             LogUnavailable: Nothing was stored.
         """
         search = random_id("srch_")
         stream = f"key-{key_id}"
+        begun = asyncio.Event()
 
         async def attempt() -> Admitted:
-            return await self._attempt(key_id, asked, search, request_id)
+            return await self._attempt(key_id, asked, search, request_id, begun)
 
-        async with self._streams.holding(stream):
-            before = (await self._streams.key(key_id)).version
-            try:
+        before: Folded[Key] | None = None
+        try:
+            async with within(patience.admit_s), self._streams.holding(stream):
+                before = await self._streams.key(key_id)
                 return await self._streams.retrying(attempt)
-            except LogUnavailable:
-                stored = await self._stored(stream, before, request_id)
-                if stored is None:
-                    raise
+        except LogUnavailable as error:
+            if before is None or not begun.is_set():
+                raise
+            stored = await self._looked_up(stream, before, request_id, patience)
+            if stored is not None:
                 return stored
+            if isinstance(error.__cause__, TimeoutError):  # the append may be under way
+                raise InDoubt(str(error)) from error
+            raise
 
     async def _attempt(
-        self, key_id: str, asked: Asked, search: str, request_id: str
+        self, key_id: str, asked: Asked, search: str, request_id: str, begun: asyncio.Event
     ) -> Admitted:
         at = self._clock.now()
         ask = AskSearch(
@@ -104,26 +121,28 @@ class Admitting:
             lookups_full=self._lookups.full,
         )
         admission = admit(ask, situation)
+        admitted = Admitted(admission, reduce(evolve, admission.key_events, key.state))
         if not admission.key_events:
-            return Admitted(admission, 0)
+            return admitted
         appends = [Append(f"key-{key_id}", key.version, admission.key_events)]
         failpoints.reach("admission.before-append")
+        begun.set()
         if not admission.brand_events:
-            position = await self._streams.log.append(appends)
+            await self._streams.log.append(appends)
             failpoints.reach("admission.after-append")
-            return Admitted(admission, position)
+            return admitted
         appends.append(Append(ask.stream, brand.version, admission.brand_events))
         started = admission.brand_events[0]
         assert isinstance(started, LookupStarted)
         try:
             with self._lookups.starting(started.lookup):
-                position = await self._streams.log.append(appends, Ceiling(at, self._ceiling))
+                await self._streams.log.append(appends, Ceiling(at, self._ceiling))
         except CeilingReached as reached:
             closed = msgspec.structs.replace(situation, ceiling_opens_at=reached.opens_at)
             admit(ask, closed)  # refuses
             raise
         failpoints.reach("admission.after-append")
-        return Admitted(admission, position)
+        return admitted
 
     async def _opens_at(self, at: datetime) -> datetime | None:
         return await self._streams.log.ceiling_opens_at(Ceiling(at, self._ceiling))
@@ -135,23 +154,36 @@ class Admitting:
         folded = await self._streams.brand(brand_stream(Query(query.brand)))
         return folded.state
 
-    async def _stored(self, stream: str, after: int, request_id: str) -> Admitted | None:
-        """Find out whether an append whose answer was lost was stored (CONTRACT.md H5)."""
-        found: Admitted | None = None
-        for recorded in await self._streams.log.read(stream, after):
+    async def _looked_up(
+        self, stream: str, before: Folded[Key], request_id: str, patience: Patience
+    ) -> Admitted | None:
+        """Find out whether an append whose answer was lost was stored (CONTRACT.md H5).
+
+        Raises:
+            InDoubt: The log cannot be read in time.
+        """
+        try:
+            async with within(patience.answer_s):
+                return await self._stored(stream, before, request_id)
+        except LogUnavailable as error:
+            raise InDoubt(str(error)) from error
+
+    async def _stored(
+        self, stream: str, before: Folded[Key], request_id: str
+    ) -> Admitted | None:
+        found: Admission | None = None
+        key = before.state
+        for recorded in await self._streams.log.read(stream, before.version):
+            key = CATEGORIES["key"].evolve(key, recorded.event)
             match recorded.event:
                 case SearchAdmitted(search=search, request=request) if request == request_id:
-                    found = Admitted(
-                        Admission(kind="started", search=search), recorded.position
-                    )
+                    found = Admission(kind="started", search=search)
                 case SearchRepeated(search=search, request=request) if request == request_id:
-                    found = Admitted(
-                        Admission(kind="repeated", search=search), recorded.position
-                    )
+                    found = Admission(kind="repeated", search=search)
                 case SearchSettled(search=search, cached=True) if (
-                    found is not None and found.admission.search == search
+                    found is not None and found.search == search
                 ):
-                    found = Admitted(Admission(kind="cached", search=search), recorded.position)
+                    found = Admission(kind="cached", search=search)
                 case _:
                     pass
-        return found
+        return None if found is None else Admitted(found, key)

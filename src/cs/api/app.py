@@ -12,8 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
+from cs.api.admitting import InDoubt
 from cs.api.errors import ApiError
-from cs.api.key_ring import KeyRing
+from cs.api.in_time import within
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.routes import Api, unauthorized
 from cs.domain.api_key import hash_key
@@ -43,15 +44,15 @@ def build(api: Api) -> ASGIApp:
     )
     # A redirect would make clients send a POST twice (CONTRACT.md H1).
     app.router.redirect_slashes = False
-    return Gate(app, api.key_ring)
+    return Gate(app, api)
 
 
 class Gate:
     """Gives each request an id, asks for the key, and sets what every response carries."""
 
-    def __init__(self, app: ASGIApp, key_ring: KeyRing) -> None:
+    def __init__(self, app: ASGIApp, api: Api) -> None:
         self._app = app
-        self._key_ring = key_ring
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -86,7 +87,8 @@ class Gate:
         secret = bearer(Headers(scope=scope).getlist("authorization"))
         if secret is None:
             raise unauthorized(sent=bool(Headers(scope=scope).getlist("authorization")))
-        key_id = await self._key_ring.find(secret)
+        async with within(self._api.patience.read_s):
+            key_id = await self._api.key_ring.find(secret)
         if key_id is None:
             raise unauthorized(sent=True)
         scope["state"] |= {"key_id": key_id, "secret_hash": hash_key(secret)}
@@ -128,7 +130,12 @@ async def _http_error(_: Request, error: Exception) -> Response:
 
 async def _unavailable(_: Request, error: Exception) -> Response:
     log.error("log_unavailable", why=str(error))
-    message = "the request could not be stored and nothing was charged; try again"
+    message = "what the service knows cannot be read or written now; try again"
+    if isinstance(error, InDoubt):
+        message = (
+            "it is not known whether this search was stored; send it again, with the same "
+            "Idempotency-Key if it had one"
+        )
     return ApiError("server_error", message, headers={"Retry-After": "5"}).response()
 
 

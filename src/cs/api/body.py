@@ -53,14 +53,14 @@ def _check_media_type(request: Request) -> None:
     types = request.headers.getlist("content-type")
     media_type, _, parameters = (types[0] if len(types) == 1 else "").partition(";")
     if media_type.strip().lower() != "application/json":
-        _refuse("the media type is not JSON. Send `Content-Type: application/json`.")
+        _refuse("the media type is not JSON; send `Content-Type: application/json`")
     for parameter in parameters.split(";"):
         name, _, value = parameter.strip().partition("=")
         if name.lower() == "charset" and value.strip('"').lower() not in {"utf-8", "utf8"}:
-            _refuse("the charset must be utf-8, or left out.")
+            _refuse("the charset must be utf-8, or left out")
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.strip().lower() not in {"", "identity"}:
-        _refuse("the body must not be compressed; leave Content-Encoding out.")
+        _refuse("the body must not be compressed; leave Content-Encoding out")
 
 
 async def _read(request: Request) -> bytes:
@@ -80,22 +80,24 @@ def _decode(data: bytes) -> ContactsBody:
         data.decode()  # bad UTF-8 is no JSON, in an ignored field too (CONTRACT.md B13)
         return _decoder.decode(data)
     except RecursionError:
-        _refuse("the JSON is nested too deeply.")
+        _refuse("the JSON is nested too deeply")
     except UnicodeDecodeError:
-        _refuse("the body is not UTF-8.")
+        _refuse("the body is not UTF-8")
     except msgspec.ValidationError as error:
-        _refuse(f"{_plain(error)}. {_WANTED}")
+        _refuse(f"{_plain(error)}; {_WANTED}")
     except msgspec.DecodeError as error:
-        _refuse(f"the body is not JSON ({_plain(error)}). {_WANTED}")
+        _refuse(f"the body is not JSON ({_plain(error)}); {_WANTED}")
 
 
 def _plain(error: Exception) -> str:
-    return str(error).replace("`$.", "`").replace(" - at `", " in `").rstrip(".")
+    """Return what msgspec says, in the style of our own messages."""
+    text = str(error).replace("`$.", "`").replace(" - at `", " in `").rstrip(".")
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
 def _query(body: ContactsBody) -> Query:
     if body.brand is msgspec.UNSET and body.domain is msgspec.UNSET:
-        _refuse(f"neither `brand` nor `domain` was sent. {_WANTED}")
+        _refuse(f"neither `brand` nor `domain` was sent; {_WANTED}")
     try:
         brand = None if isinstance(body.brand, msgspec.UnsetType) else clean_brand(body.brand)
         domain = (
@@ -116,7 +118,7 @@ def _idempotency(request: Request, query: Query) -> Idempotency | None:
     key = keys[0]
     visible = all("!" <= character <= "~" for character in key)
     if len(keys) > 1 or not key or not visible or len(key) > MAX_IDEMPOTENCY_KEY:
-        _refuse("Idempotency-Key must be one value of 1 to 255 visible ASCII characters.")
+        _refuse("Idempotency-Key must be one value of 1 to 255 visible ASCII characters")
     body = msgspec.json.encode(query)
     return Idempotency(_sha256(key.encode()), _sha256(body))
 
@@ -126,8 +128,8 @@ def _sha256(data: bytes) -> str:
 
 
 def _refuse(message: str) -> NoReturn:
-    raise ApiError("invalid_request", message[0].upper() + message[1:])
+    raise ApiError("invalid_request", message)
 
 
-_TOO_LARGE = f"the body is larger than {MAX_BYTES // 1024} KiB."
-_WANTED = 'Send a JSON object such as {"brand": "Acme", "domain": "acme.example"}.'
+_TOO_LARGE = f"the body is larger than {MAX_BYTES // 1024} KiB"
+_WANTED = 'send a JSON object such as {"brand": "Acme", "domain": "acme.example"}'

@@ -1,8 +1,11 @@
 """Rate-limit headers, and the window of the status and usage checks."""
 
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import Protocol
+
+import msgspec
 
 from cs.api.errors import whole_seconds
 from cs.domain.key import MINUTE, Key, Window, day_window, minute_window, window
@@ -16,34 +19,64 @@ _POLICY = '"minute";q=6;w=60, "day";q=60;w=86400'
 _CHECKS_POLICY = f'{_POLICY}, "checks";q={CHECKS_PER_MINUTE};w=60'
 
 
-class Checks:
-    """120 GETs a minute and key, counted in memory of this process.
+class Check(msgspec.Struct, frozen=True):
+    """One status or usage check, counted or refused."""
 
-    A check is counted before anything is read, so that one beyond the limit costs no
-    database work however many come.  What was last read of the key is remembered for the
-    headers of those.
+    at: datetime
+    taken: bool
+    window: Window  # after it
+
+
+class Checks(Protocol):
+    """120 GETs a minute and key (CONTRACT.md L3).
+
+    A check is counted before anything else is read, so that one beyond the limit costs no
+    more database work however many come.
     """
+
+    async def take(self, key_id: str, at: datetime) -> Check:
+        """Count a check, unless 120 were counted in the 60 s before it.
+
+        Args:
+            key_id: Whose check.
+            at: By the caller's clock; where nodes share a clock that one counts.
+
+        Raises:
+            LogUnavailable: Whether it was counted is not known.
+        """
+
+    async def take_back(self, key_id: str, at: datetime) -> None:
+        """Uncount the check of *at* (`Check.at`): it was not answered."""
+
+
+class MemoryChecks:
+    """Counted in memory of this process."""
 
     def __init__(self) -> None:
         self._times: OrderedDict[str, deque[datetime]] = OrderedDict()
-        self._read: OrderedDict[str, Key] = OrderedDict()
 
-    def window(self, key_id: str, at: datetime) -> Window:
-        times = self._times.get(key_id, ())
-        return window(times, at, limit=CHECKS_PER_MINUTE, span=MINUTE)
+    async def take(self, key_id: str, at: datetime) -> Check:
+        times = self._times.get(key_id, deque(maxlen=CHECKS_PER_MINUTE))
+        taken = _window(times, at).remaining > 0
+        if taken:
+            times.append(at)
+            self._times[key_id] = times
+            self._times.move_to_end(key_id)
+            while len(self._times) > KEYS:
+                self._times.popitem(last=False)
+        return Check(at, taken, _window(times, at))
 
-    def count(self, key_id: str, at: datetime) -> None:
-        times = self._times.setdefault(key_id, deque(maxlen=CHECKS_PER_MINUTE))
-        times.append(at)
-        self._times.move_to_end(key_id)
-        while len(self._times) > KEYS:
-            self._times.popitem(last=False)
-
-    def take_back(self, key_id: str, at: datetime) -> None:
-        """Uncount the check of *at*: it was not answered."""
+    async def take_back(self, key_id: str, at: datetime) -> None:
         times = self._times.get(key_id, deque())
         if at in times:
             times.remove(at)
+
+
+class KeysRead:
+    """What was last read of each key: good for headers, never for a decision."""
+
+    def __init__(self) -> None:
+        self._read: OrderedDict[str, Key] = OrderedDict()
 
     def remember(self, key_id: str, key: Key) -> None:
         self._read[key_id] = key
@@ -52,8 +85,11 @@ class Checks:
             self._read.popitem(last=False)
 
     def remembered(self, key_id: str) -> Key | None:
-        """Return the key as it was last read: good for headers, never for a decision."""
         return self._read.get(key_id)
+
+
+def _window(times: Iterable[datetime], at: datetime) -> Window:
+    return window(times, at, limit=CHECKS_PER_MINUTE, span=MINUTE)
 
 
 def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:

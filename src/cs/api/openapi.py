@@ -1,6 +1,7 @@
 """Serves the hand-written description of the API."""
 
 import hashlib
+import re
 from importlib.resources import files
 
 from starlette.requests import Request
@@ -19,6 +20,19 @@ _HEADERS = {
 
 async def get_openapi(request: Request) -> Response:
     """``GET /openapi.json``: no key needed."""
-    if _ETAG in request.headers.get("if-none-match", ""):
+    if is_at_hand(_ETAG, ", ".join(request.headers.getlist("if-none-match"))):
         return Response(status_code=304, headers=_HEADERS)
     return Response(_DOCUMENT, headers=_HEADERS, media_type="application/json")
+
+
+def is_at_hand(etag: str, if_none_match: str) -> bool:
+    """Return whether *if_none_match* names *etag*, weakly compared (RFC 9110 13.1.2).
+
+    >>> is_at_hand('"a"', 'W/"b", W/"a"'), is_at_hand('"a"', "*"), is_at_hand('"a"', '"a"b')
+    (True, True, False)
+    """
+    return if_none_match.strip() == "*" or etag in _TAGS.findall(if_none_match)
+
+
+#: The opaque tags of a list of entity tags (RFC 9110 8.8.3), which may hold commas.
+_TAGS = re.compile(r'(?:^|,)[ \t]*(?:W/)?("[^"]*")(?=[ \t]*(?:,|$))')

@@ -1,33 +1,40 @@
 """The Search record, spliced from what is stored ready to send."""
 
+from collections.abc import Mapping
+
 import msgspec
-from msgspec.structs import replace
 
 from cs.domain.admission import RETRY_AFTER
+from cs.domain.key import Key
 from cs.projections.reading import Found
 from cs.projections.usage import UsageRow
 
 POLL_S = int(RETRY_AFTER.total_seconds())
 
 
-def usage_body(row: UsageRow) -> bytes:
+def usage_body(key: UsageRow | Key) -> bytes:
     """Return the Usage object (SPEC.md 2.3)."""
-    usage = {"quota": row.quota, "used": row.used, "remaining": row.quota - row.used}
+    usage = {"quota": key.quota, "used": key.used, "remaining": key.quota - key.used}
     return msgspec.json.encode(usage)
 
 
 def search_body(found: Found) -> bytes:
     """Return the Search object (SPEC.md 2.1): six fields while it runs, all when finished."""
     row = found.row
-    head: dict[str, object] = {"id": found.search, "status": row.status, "brand": row.brand}
-    usage = b'"usage":' + usage_body(found.usage) + b"}"
     if found.body is None:
-        head |= {"poll_url": poll_url(found.search), "retry_after": POLL_S}
-        return msgspec.json.encode(head)[:-1] + b"," + usage
+        return running_body(found.search, row.brand, found.usage)
+    head: dict[str, object] = {"id": found.search, "status": row.status, "brand": row.brand}
     if row.reason is not None:
         head["reason"] = row.reason
     head |= {"cached": row.cached, "charged": row.charged}
-    return msgspec.json.encode(head)[:-1] + b"," + found.body[1:-1] + b"," + usage
+    return _spliced(head, found.body[1:-1], found.usage)
+
+
+def running_body(search: str, brand: str, key: UsageRow | Key) -> bytes:
+    """Return the Search object of a search that runs."""
+    head = {"id": search, "status": "running", "brand": brand}
+    fields = {"poll_url": poll_url(search), "retry_after": POLL_S}
+    return _spliced(head, msgspec.json.encode(fields)[1:-1], key)
 
 
 def poll_url(search: str) -> str:
@@ -35,7 +42,6 @@ def poll_url(search: str) -> str:
     return f"/v1/searches/{search}"
 
 
-def as_running(found: Found) -> Found:
-    """Return *found* as it was when it was admitted."""
-    row = replace(found.row, status="running", reason=None)
-    return replace(found, row=row, body=None)
+def _spliced(head: Mapping[str, object], fields: bytes, key: UsageRow | Key) -> bytes:
+    usage = b'"usage":' + usage_body(key) + b"}"
+    return msgspec.json.encode(head)[:-1] + b"," + fields + b"," + usage

@@ -1,27 +1,41 @@
 """The endpoints under ``/v1``."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from starlette.requests import Request
 from starlette.responses import Response
+from structlog import get_logger
 
 from cs.api.admitting import Admitted, Admitting
-from cs.api.body import read_contacts
+from cs.api.body import Asked, read_contacts
 from cs.api.errors import ApiError, json_response, whole_seconds
 from cs.api.holds import Holds
+from cs.api.in_time import PATIENCE, Patience, within
 from cs.api.key_ring import KeyRing
-from cs.api.limits import CHECKS_PER_MINUTE, Checks, daily_headers, hit_headers
+from cs.api.limits import (
+    CHECKS_PER_MINUTE,
+    Check,
+    Checks,
+    KeysRead,
+    MemoryChecks,
+    daily_headers,
+    hit_headers,
+)
 from cs.api.lines import PLACES, LineFull, Lines
-from cs.api.record import POLL_S, as_running, poll_url, search_body, usage_body
+from cs.api.record import POLL_S, poll_url, running_body, search_body, usage_body
 from cs.clock import Clock
 from cs.domain.key import INITIAL, MINUTE, PER_MINUTE, Key
 from cs.domain.refusal import Refusal
 from cs.eventlog.follow import patiently
+from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.projections.reading import Found, Reading
+
+log = get_logger()
 
 #: SPEC.md section 8: how long a call with ``wait: true`` is held.
 HOLD = timedelta(seconds=85)
@@ -42,11 +56,13 @@ class Api:
     key_ring: KeyRing
     clock: Clock
     hold: timedelta = HOLD
-    checks: Checks = field(default_factory=Checks)
+    checks: Checks = field(default_factory=MemoryChecks)
+    keys_read: KeysRead = field(default_factory=KeysRead)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     holds: Holds = field(default_factory=Holds)
     searches: Lines = field(default_factory=lambda: Lines(PLACES, SEARCHES_IN_LINE))
     reads: Lines = field(default_factory=lambda: Lines(PLACES, CHECKS_PER_MINUTE))
+    patience: Patience = PATIENCE
 
     @property
     def held(self) -> int:
@@ -58,34 +74,27 @@ class Api:
         began = self.clock.now()
         key_id: str = request.state.key_id
         asked = await read_contacts(request)
-        try:
-            async with self.searches.place(key_id):
-                admitted = await self.admitting.admit(key_id, asked, request.state.request_id)
-        except LineFull as full:
-            raise self._line_full(key_id) from full
-        except Refusal as refusal:
-            if refusal.code == "unauthorized":  # revoked a moment ago
-                raise unauthorized(sent=True) from refusal
-            raise await self._refused(refusal, key_id) from refusal
-        if admitted.admission.kind == "replayed":
-            await self._count_check(key_id)
+        admitted = await self._admitted(request, asked)
+        admission = admitted.admission
+        if admission.kind == "replayed":
+            at = self.clock.now()
+            check = await self.checks.take(key_id, at)
+            if not check.taken:
+                raise self._too_many_checks(check, admitted.key, at)
         if asked.wait:
-            if await self._hold(request, admitted.admission.search, began + self.hold):
+            if await self._hold(request, admission.search, began + self.hold):
                 return Response()  # goes nowhere; the search runs on (CONTRACT.md H12)
             if not self.key_ring.opens(request.state.secret_hash, key_id):
                 raise unauthorized(sent=True)
-        found = await self._found(admitted, key_id)
-        if not asked.wait and admitted.admission.kind in _LIVE:
-            found = as_running(
-                found
-            )  # it may have ended meanwhile; the answer is 202 all the same
-        return await self._answer(found, key_id)
+        elif admission.kind in _LIVE:
+            # It may have ended meanwhile; the answer is 202 all the same.
+            return self._accepted(admitted, asked)
+        return await self._answer(admitted, asked, key_id)
 
     async def get_search(self, request: Request) -> Response:
         """``GET /searches/{id}``: the search as it is now."""
         key_id: str = request.state.key_id
-        headers = await self._count_check(key_id)
-        async with self.reads.place(key_id):
+        async with self._check(key_id) as headers:
             found = await self.reading.search(request.path_params["id"], key_id)
         if found is None:
             message = "no search with this id was made with this key"
@@ -95,11 +104,26 @@ class Api:
     async def get_usage(self, request: Request) -> Response:
         """``GET /usage``: quota, used and remaining."""
         key_id: str = request.state.key_id
-        headers = await self._count_check(key_id)
-        async with self.reads.place(key_id):
+        async with self._check(key_id) as headers:
             row = await self.reading.usage(key_id)
         assert row is not None, "an authenticated key was issued"
         return json_response(usage_body(row), headers=headers)
+
+    async def _admitted(self, request: Request, asked: Asked) -> Admitted:
+        key_id: str = request.state.key_id
+        try:
+            async with AsyncExitStack() as stack:
+                async with within(self.patience.line_s):
+                    await stack.enter_async_context(self.searches.place(key_id))
+                return await self.admitting.admit(
+                    key_id, asked, request.state.request_id, self.patience
+                )
+        except LineFull as full:
+            raise self._line_full(key_id) from full
+        except Refusal as refusal:
+            if refusal.code == "unauthorized":  # revoked a moment ago
+                raise unauthorized(sent=True) from refusal
+            raise await self._refused(refusal, key_id) from refusal
 
     async def _hold(self, request: Request, search: str, until: datetime) -> bool:
         """Wait until *search* has ended, time is up, or the service or the caller leaves.
@@ -125,52 +149,69 @@ class Api:
                     wait.cancel()
                 await asyncio.gather(*waits, return_exceptions=True)
 
-    async def _found(self, admitted: Admitted, key_id: str) -> Found:
-        """Return the search as it is; it is stored, so this waits as long as it takes."""
-        search = admitted.admission.search
-        found = await patiently(lambda: self.reading.search(search, key_id))
+    async def _answer(self, admitted: Admitted, asked: Asked, key_id: str) -> Response:
+        """Answer with the search as it is, or as admission knows it if the views are away."""
+        try:
+            async with within(self.patience.answer_s):
+                found = await patiently(
+                    lambda: self.reading.search(admitted.admission.search, key_id)
+                )
+                key = await patiently(lambda: self._key(key_id))
+        except LogUnavailable as error:
+            log.warning("answered_by_admission", why=str(error))
+            return self._accepted(admitted, asked)
         assert found is not None, "an admitted search is in the log"
-        return found
+        return self._told(found, key)
 
-    async def _answer(self, found: Found, key_id: str) -> Response:
-        key = await patiently(lambda: self._key(key_id))
-        headers = dict(daily_headers(key, self.clock.now()))
-        if found.row.status != "running":
+    def _told(self, found: Found, key: Key) -> Response:
+        headers = daily_headers(key, self.clock.now())
+        if found.body is not None:
             return json_response(search_body(found), headers=headers)
-        headers["Location"] = poll_url(found.search)
-        headers["Retry-After"] = str(POLL_S)
-        return json_response(search_body(found), status=202, headers=headers)
+        return accepted(search_body(found), found.search, headers)
 
-    async def _count_check(self, key_id: str) -> Mapping[str, str]:
-        """Count a status or usage check; return the headers of its answer.
+    def _accepted(self, admitted: Admitted, asked: Asked) -> Response:
+        """Return the 202, which needs neither the log nor the views."""
+        search = admitted.admission.search
+        headers = daily_headers(admitted.key, self.clock.now())
+        return accepted(running_body(search, asked.brand, admitted.key), search, headers)
+
+    @asynccontextmanager
+    async def _check(self, key_id: str) -> AsyncIterator[Mapping[str, str]]:
+        """Count a status or usage check, answered inside; yield the headers of its answer.
 
         Raises:
             ApiError: ``rate_limited``: 120 a minute are used.
+            LogUnavailable: It took too long.  It is not counted.
         """
         at = self.clock.now()
-        window = self.checks.window(key_id, at)
-        if window.remaining == 0:
-            key = self.checks.remembered(key_id) or await self._key(key_id)
-            raise ApiError(
-                "rate_limited",
-                f"{CHECKS_PER_MINUTE} status and usage checks per minute are allowed for a key",
-                headers=hit_headers(CHECKS_PER_MINUTE, window.reset, key, at, window),
-            )
-        self.checks.count(key_id, at)
-        try:
-            async with self.reads.place(key_id):
-                key = await self._key(key_id)
-        except LineFull as full:
-            self.checks.take_back(key_id, at)
-            raise self._line_full(key_id) from full
-        except BaseException:
-            self.checks.take_back(key_id, at)
-            raise
-        return daily_headers(key, at, self.checks.window(key_id, at))
+        async with within(self.patience.read_s):
+            check = await self.checks.take(key_id, at)
+            if not check.taken:
+                key = self.keys_read.remembered(key_id) or await self._key(key_id)
+                raise self._too_many_checks(check, key, at)
+            try:
+                async with self.reads.place(key_id):
+                    key = await self._key(key_id)
+                    yield daily_headers(key, at, check.window)
+            except LineFull as full:
+                await self.checks.take_back(key_id, check.at)
+                raise self._line_full(key_id) from full
+            except BaseException:
+                await self.checks.take_back(key_id, check.at)
+                raise
+
+    def _too_many_checks(self, check: Check, key: Key, at: datetime) -> ApiError:
+        window = check.window
+        return ApiError(
+            "rate_limited",
+            f"{CHECKS_PER_MINUTE} status and usage checks per minute are allowed for a key",
+            headers=hit_headers(CHECKS_PER_MINUTE, window.reset, key, at, window),
+        )
 
     async def _key(self, key_id: str) -> Key:
-        key: Key = (await self.streams.key(key_id)).state
-        self.checks.remember(key_id, key)
+        async with within(self.patience.read_s):
+            key: Key = (await self.streams.key(key_id)).state
+        self.keys_read.remember(key_id, key)
         return key
 
     def _line_full(self, key_id: str) -> ApiError:
@@ -182,7 +223,7 @@ class Api:
         """
         reset = MINUTE + timedelta(seconds=1)
         message = "more calls of this key are waiting to be answered than a minute allows"
-        key = self.checks.remembered(key_id) or INITIAL
+        key = self.keys_read.remembered(key_id) or INITIAL
         headers = hit_headers(PER_MINUTE, reset, key, self.clock.now())
         return ApiError("rate_limited", message, headers=headers)
 
@@ -204,6 +245,12 @@ async def _gone(request: Request) -> None:
     """Return when the caller of *request*, whose body was read, has gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def accepted(body: bytes, search: str, headers: Mapping[str, str]) -> Response:
+    """Return the 202 of a running search."""
+    told = {"Location": poll_url(search), "Retry-After": str(POLL_S)}
+    return json_response(body, status=202, headers={**headers, **told})
 
 
 def unauthorized(*, sent: bool) -> ApiError:

@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from cs.bus.port import NO_HEADERS, BusUnavailable, Record
 
@@ -39,12 +39,15 @@ class MemoryBus:
             await group.put(record)
 
     @asynccontextmanager
-    async def subscribe(self, topic: str, *, group: str) -> AsyncIterator["MemorySubscription"]:
+    async def subscribe(
+        self, topic: str, *, group: str, drain_s: float = 0.0
+    ) -> AsyncIterator["MemorySubscription"]:
         joined = self._groups.setdefault(topic, {}).setdefault(group, Group(self._most))
         subscription = MemorySubscription(joined)
         try:
             yield subscription
         finally:
+            await subscription.drain(drain_s)
             await joined.give_back(subscription.in_hand)
 
 
@@ -85,6 +88,7 @@ class Group:
 class MemorySubscription:
     def __init__(self, group: Group) -> None:
         self._group = group
+        self._finished = asyncio.Event()
         self.in_hand: dict[int, Record] = {}
 
     async def __aiter__(self) -> AsyncIterator[Record]:
@@ -95,3 +99,12 @@ class MemorySubscription:
 
     async def commit(self, record: Record) -> None:
         self.in_hand.pop(record.offset, None)
+        self._finished.set()
+
+    async def drain(self, within_s: float) -> None:
+        """Return once nothing is in hand, or after *within_s* seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while self.in_hand:
+                    self._finished.clear()
+                    await self._finished.wait()

@@ -28,7 +28,10 @@ class Record(msgspec.Struct, frozen=True):
 
 class Subscription(Protocol):
     def __aiter__(self) -> AsyncIterator[Record]:
-        """Yield records for ever, waiting when there are none."""
+        """Yield records for ever, waiting when there are none.
+
+        A bus may wait too while many records given out are uncommitted: 64 of a partition.
+        """
 
     async def commit(self, record: Record) -> None:
         """Mark *record* as done."""
@@ -44,9 +47,23 @@ class Bus(Protocol):
             BusUnavailable: It could not be handed over in time; it may have been.
         """
 
-    def subscribe(self, topic: str, *, group: str) -> AbstractAsyncContextManager[Subscription]:
-        """Join *group* on *topic*: each record goes to one member."""
+    def subscribe(
+        self, topic: str, *, group: str, drain_s: float = 0.0
+    ) -> AbstractAsyncContextManager[Subscription]:
+        """Join *group* on *topic*: each record goes to one member.
+
+        Leaving gives out nothing more and waits at most *drain_s* seconds for the records
+        given out to be committed; the others come again, to another member.
+
+        Raises:
+            BusUnavailable: The bus cannot be reached, or knows no such topic.
+            BusStuck: While subscribed: see there.
+        """
 
 
 class BusUnavailable(Exception):
     """The bus cannot take the record now."""
+
+
+class BusStuck(Exception):
+    """Records wait but none arrives, not even after joining again: end the process."""

@@ -1,11 +1,16 @@
 """The topics, what each carries, and the bytes of its messages."""
 
+from collections.abc import Mapping
+from datetime import timedelta
+
 import msgspec
 
 from cs.domain.stage_work import Outcome, StageName, Work
 
 OUTCOMES = "cs.outcomes.v1"
 DEAD_LETTERS = "cs.dead-letters.v1"
+#: The public feed of events, personal data sealed; nobody of ours reads it.
+EVENTS = "cs.events.v1"
 
 #: The routing table: a stage is one row here, one topic and one class.
 STAGE_TOPICS: dict[StageName, str] = {
@@ -15,6 +20,58 @@ STAGE_TOPICS: dict[StageName, str] = {
     "verification": "cs.verification.v1",
 }
 
+#: Partitions of every topic: the most members that a group can put to work.
+PARTITIONS = 12
+#: The topics carry personal data in clear: they forget soon.
+RETENTION = timedelta(hours=1)
+#: Retention removes whole segments, never the one being written, so that one is short.
+SEGMENT = timedelta(minutes=10)
+#: The feed is sealed: it may remember for as long as a reader may stand still.
+EVENTS_RETENTION = timedelta(days=7)
+EVENTS_SEGMENT = timedelta(hours=12)
+
+
+class TopicPlan(msgspec.Struct, frozen=True):
+    """How one topic is to be on the brokers."""
+
+    name: str  # without the operator's prefix
+    retention: timedelta = RETENTION
+    segment: timedelta = SEGMENT
+
+    def configs(self, replication: int) -> Mapping[str, str]:
+        """Return what is set on the topic, as Kafka calls it.
+
+        >>> TopicPlan("t").configs(3)["min.insync.replicas"]
+        '2'
+        """
+        return {
+            "cleanup.policy": "delete",
+            "retention.ms": str(self.retention // timedelta(milliseconds=1)),
+            "segment.ms": str(self.segment // timedelta(milliseconds=1)),
+            # Of three replicas one may be away; of two, none could.
+            "min.insync.replicas": "2" if replication >= 3 else "1",
+        }
+
+
+TOPICS = (
+    *(TopicPlan(name) for name in (*STAGE_TOPICS.values(), OUTCOMES, DEAD_LETTERS)),
+    TopicPlan(EVENTS, EVENTS_RETENTION, EVENTS_SEGMENT),
+)
+
+
+class PublicEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One message on ``cs.events``: an event as it is stored.
+
+    Values about a person stand in ``state`` as ``{"sealed", "person", "box"}``.
+    """
+
+    position: int  # in the whole log, from 1
+    stream: str
+    version: int  # in the stream, from 0
+    topic: str  # what happened: "brand.resolved.v1"
+    state: msgspec.Raw
+
+
 #: What reading a message raises for bytes that are none: not JSON or another shape, not
 #: UTF-8, nested too deeply.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -22,9 +79,10 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _encoder = msgspec.json.Encoder()
 _work = msgspec.json.Decoder(Work)
 _outcome = msgspec.json.Decoder(Outcome)
+_event = msgspec.json.Decoder(PublicEvent)
 
 
-def encode(message: Work | Outcome) -> bytes:
+def encode(message: Work | Outcome | PublicEvent) -> bytes:
     return _encoder.encode(message)
 
 
@@ -44,6 +102,15 @@ def decode_outcome(value: bytes) -> Outcome:
         `UNREADABLE`: Not a message of ``cs.outcomes``.
     """
     return _outcome.decode(value)
+
+
+def decode_event(value: bytes) -> PublicEvent:
+    """Return the event in *value*.
+
+    Raises:
+        `UNREADABLE`: Not a message of ``cs.events``.
+    """
+    return _event.decode(value)
 
 
 def work_key(work: Work) -> bytes:

@@ -8,7 +8,7 @@ from cyclopts import App
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json
 from cs.settings import Settings, shown
-from cs.wiring import Tools, outside
+from cs.tools import Tools, check_world, of_source, outside
 
 app = App(name="config", help="See and check the settings.")
 
@@ -19,7 +19,8 @@ def show(*, json: Json = False, data_dir: DataDir = None, config: Config = None)
 
     They come from a TOML file (--config, or CS_CONFIG), then CS_... environment
     variables, then options. Names are the same everywhere: `port = 9000` in the file is
-    CS_PORT=9000 in the environment.
+    CS_PORT=9000 in the environment. What the source NAME was given stands in the table
+    [sources.NAME]; `url` there is CS_SOURCES__NAME__URL; [verifiers.NAME] likewise.
 
     Example: `CS_PORT=9000 cs config show`
     """
@@ -28,16 +29,17 @@ def show(*, json: Json = False, data_dir: DataDir = None, config: Config = None)
         print_json(values)
         return
     for name, value in values.items():
-        console.print(f"{name:<20}{_plain(value)}".rstrip())
+        console.print(f"{name:<19} {_plain(value)}".rstrip())
 
 
 @app.command
 def check(*, json: Json = False, config: Config = None) -> None:
-    """Check the settings and load every source and verifier they name.
+    """Check the settings, those of plug-ins too, and load every source and verifier used.
 
     Example: `cs config check --config cs.toml`
     """
     chosen = settings(config)
+    check_world(chosen, "live")
 
     async def run() -> Tools:
         async with outside(chosen) as tools:
@@ -62,7 +64,7 @@ def advice(chosen: Settings, tools: Tools) -> list[str]:
     """Return what the operator may want to set before searching the real world."""
     found = []
     people = {source.name for source in tools.people_sources}
-    if people <= {"searxng"} and chosen.searxng_url is None:
+    if people <= {"searxng"} and not of_source(chosen, "searxng").get("url"):
         found.append("searxng_url is not set: there is nobody to ask for people")
     if not tools.verifiers:
         found.append("no verifier: no e-mail can be verified")

@@ -4,22 +4,32 @@ from collections.abc import Iterator
 
 from cyclopts import CoercionError, CycloptsError, UnusedCliTokensError
 
+from cs.bus.kafka_settings import BadKafkaSettings
+from cs.bus.port import BusUnavailable
 from cs.data_folder import DataFolderError
 from cs.domain.naming import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
+from cs.postgres.errors import DatabaseAway, WrongSchema
 from cs.sandbox.world import WorldError
 from cs.serving import CannotListen
 from cs.settings import BadSettings, Settings, allowed
 
 #: What a user can do something about.
 TOLD = (
+    BadKafkaSettings,
+    BusUnavailable,
     CannotListen,
+    DatabaseAway,
     DataFolderError,
+    KeysUnavailable,
     LogUnavailable,
     Refusal,
     Unacceptable,
     WorldError,
+    WrongMasterKey,
+    WrongSchema,
 )
 #: What stands wrongly on the command line or in the settings.
 USAGE = (BadSettings, CycloptsError)

@@ -8,22 +8,19 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
+from cs.beside import beside
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop, styled
-from cs.data_folder import DataFolder
-from cs.eventlog.streams import Streams
 from cs.operator import DEFAULT_QUOTA, NewSecret, Operator
 from cs.projections.reading import Reading
-from cs.projections.runner import ViewRunner
 from cs.projections.searches import instant
 from cs.projections.usage import UsageRow
 from cs.settings import Settings
-from cs.wiring import clock_beside, opened
 
 app = App(
     name="keys",
     help="Create, list, rotate and revoke API keys, and give them quota.\n\n"
-    "Works on the data folder, beside a running service or without one; "
+    "Works on the data folder or the databases, beside a running service or without one; "
     "a running one sees the change within a second.",
 )
 
@@ -42,17 +39,12 @@ class Desk(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def desk(chosen: Settings, *, new: bool = False) -> AsyncIterator[Desk]:
-    """Open the data folder of *chosen*, its views brought up to date.
-
-    A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
-    """
-    async with opened(DataFolder(chosen.data_dir, make=new)) as data:
-        runner = ViewRunner(data.log, data.views, data.keys)
+    """Open the data of *chosen*, its views brought up to date."""
+    async with beside(chosen, new=new) as data:
+        runner = data.view_runner()
         await runner.catch_up()
         reading = Reading(data.log, data.views, runner, data.keys)
-        streams = Streams(data.log, data.snapshots)
-        clock = await clock_beside(streams, chosen.data_dir)
-        yield Desk(Operator(streams, clock), reading)
+        yield Desk(Operator(data.streams, data.clock), reading)
 
 
 @app.command

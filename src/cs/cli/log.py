@@ -8,13 +8,12 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Parameter
 
+from cs.beside import beside
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json, styled
-from cs.data_folder import DataFolder
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.port import EventLog, Recorded
 from cs.settings import Settings
-from cs.wiring import opened
 
 app = App(
     name="log",
@@ -87,9 +86,9 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
                 )
             )
 
-    async with opened(DataFolder(chosen.data_dir, make=False)) as data:
+    async with beside(chosen) as data:
         # The views first: the log only grows, so what they show must be in it by then.
-        views_at = await asyncio.to_thread(data.views.position)
+        views_at = await data.views.position()
         head = await data.log.head()
         if views_at > head:
             what = f"they show position {views_at}, the log ends at {head}"

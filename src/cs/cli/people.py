@@ -7,16 +7,13 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from cs.beside import beside
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, stop
-from cs.data_folder import DataFolder
 from cs.domain.mailbox_syntax import is_mailbox
 from cs.erasure import Erased, Erasure
-from cs.eventlog.streams import Streams
-from cs.projections.runner import ViewRunner
 from cs.settings import Settings
 from cs.sources.social_pages import person_page
-from cs.wiring import clock_beside, opened
 
 app = App(name="people", help="Erase a person who asks to be forgotten.")
 
@@ -91,11 +88,9 @@ def reapply(*, json: Json = False, data_dir: DataDir = None, config: Config = No
 
 @asynccontextmanager
 async def _erasure(chosen: Settings) -> AsyncIterator[Erasure]:
-    async with opened(DataFolder(chosen.data_dir, make=False)) as data:
-        views = ViewRunner(data.log, data.views, data.keys)
-        streams = Streams(data.log, data.snapshots)
-        clock = await clock_beside(streams, chosen.data_dir)
-        yield Erasure(streams, data.keys, clock, views.catch_up)
+    async with beside(chosen) as data:
+        views = data.view_runner()
+        yield Erasure(data.streams, data.keys, data.clock, views.catch_up)
 
 
 def _told(done: Erased) -> str:

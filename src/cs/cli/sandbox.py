@@ -8,9 +8,10 @@ from cyclopts import App, Parameter
 from rich.text import Text
 
 from cs import logs
-from cs.cli.options import Json
+from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, errors, print_json, print_table, styled
 from cs.cli.proof import Proved, prove_world
+from cs.cli.world_process import run_world
 from cs.sandbox.world import Listed, listing, load
 
 app = App(
@@ -49,6 +50,24 @@ def check(world: Annotated[Path, Parameter(help="The world file.")], /) -> None:
     Example: `cs sandbox check my-world.json`
     """
     console.print(f"{world} is good: {len(listing(load(world)))} things to search")
+
+
+@app.command
+def run(
+    world: World = None,
+    /,
+    *,
+    write: Annotated[Path, Parameter(help="File for the settings of its roles (TOML).")],
+    config: Config = None,
+) -> None:
+    """Run a world by itself, for a service that runs as several processes.
+
+    The roles of that service are started with `--sandbox --config` and the file that this
+    writes. Needs the setting stages_postgres: the sandbox's clock is there.
+
+    Example: `cs sandbox run --write world.toml`
+    """
+    asyncio.run(run_world(settings(config), load(world), write, write.absolute().parent))
 
 
 @app.command

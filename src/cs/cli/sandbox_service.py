@@ -11,19 +11,13 @@ import msgspec
 from cs import settings
 from cs.admin.advancing import Advancing
 from cs.admin.sandbox_clock import SandboxClock
+from cs.cli.passing_folder import passing_folder
 from cs.operator import Operator
 from cs.sandbox.shapes import World
 from cs.serving import CannotListen, address, listen, on_signal, serving
 from cs.settings import Settings
-from cs.wiring import (
-    RunningService,
-    Tools,
-    advancing,
-    embedded,
-    outside,
-    sandbox_clock,
-    sandboxed,
-)
+from cs.tools import Tools, outside
+from cs.wiring import RunningService, advancing, embedded, sandbox_clock, sandboxed
 
 
 class SandboxService(msgspec.Struct, frozen=True):
@@ -48,7 +42,8 @@ async def sandbox_service(
     assert caller is not None, "runs in a task"
     async with AsyncExitStack() as stack:
         stack.enter_context(on_signal(caller.cancel))
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cs-")))
+        temporary = Path(tempfile.gettempdir())
+        folder = stack.enter_context(passing_folder(temporary, "cs-sandbox-"))
         chosen = settings.load(environment={}, given={"data_dir": folder / "data"})
         api_socket = stack.enter_context(listen(chosen.host, port))
         clock = sandbox_clock(chosen.data_dir)

@@ -1,8 +1,6 @@
 """``cs serve``: the whole service in one process."""
 
 import asyncio
-import os
-import tempfile
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
@@ -10,17 +8,21 @@ from typing import Annotated
 from cyclopts import Parameter
 from structlog import get_logger
 
-from cs import failpoints, logs
+from cs import logs
 from cs.admin.app import build as admin_app
+from cs.cli.arming import arm
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings
 from cs.cli.output import errors, stop
+from cs.cli.passing_folder import passing_folder
 from cs.cli.sandbox_service import enter_world
+from cs.data_folder import DataFolder
 from cs.eventlog.port import LogUnavailable
 from cs.sandbox.world import load
 from cs.serving import address, listen, on_signal, serving
-from cs.settings import BadSettings, Settings
-from cs.wiring import advancing, embedded, outside, sandbox_clock
+from cs.settings import Settings
+from cs.tools import outside
+from cs.wiring import advancing, embedded, sandbox_clock
 
 log = get_logger()
 
@@ -55,7 +57,7 @@ def serve(
         stop("a world file goes with --sandbox; without it the service asks the real world", 2)
     chosen = settings(config, host=host, port=port, admin_port=admin_port, data_dir=data_dir)
     logs.configure(chosen.log_level, chosen.log_format)
-    _arm(sandbox=sandbox)
+    arm(sandbox=sandbox)
     try:
         asyncio.run(run(chosen, sandbox=sandbox, world=world))
     except Exception as error:
@@ -81,11 +83,11 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
         )
         clock = None
         if sandbox:
-            certificates = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="cs-sandbox-")
-            )
+            made_up = load(world)  # before anything is made
             clock = sandbox_clock(chosen.data_dir)
-            chosen = await enter_world(stack, chosen, load(world), Path(certificates), clock)
+            data = DataFolder(chosen.data_dir)
+            certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
+            chosen = await enter_world(stack, chosen, made_up, certificates, clock)
         tools = await stack.enter_async_context(outside(chosen, clock))
         service = await stack.enter_async_context(
             embedded(chosen, tools, "sandbox" if sandbox else "live", clock)
@@ -107,19 +109,3 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
         errors.print(
             "leaving: held calls are answered, running searches go on at the next start"
         )
-
-
-def _arm(*, sandbox: bool) -> None:
-    """Arm the fail points of the environment, which are for the sandbox only."""
-    text = os.environ.get(failpoints.VARIABLE)
-    if not text:
-        return
-    if not sandbox:
-        raise BadSettings(
-            f"environment variable {failpoints.VARIABLE}: it kills the service on purpose; "
-            "unset it, or serve with --sandbox"
-        )
-    try:
-        failpoints.arm(text)
-    except failpoints.BadFailPoint as error:
-        raise BadSettings(f"environment variable {failpoints.VARIABLE}: {error}") from error

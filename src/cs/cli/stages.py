@@ -21,8 +21,8 @@ from cs.domain.role import classify as role_of
 from cs.pipeline.resolving import Asked, Resolving, Row, resolve_line, resolve_offline
 from cs.pipeline.verification import ask
 from cs.sources.brand.directory import BundledDirectory
+from cs.tools import outside
 from cs.verifiers.port import DomainCheck, Verifier
-from cs.wiring import outside
 
 #: Mail domains open at once.
 OPEN_DOMAINS = 50

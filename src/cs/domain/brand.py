@@ -5,8 +5,8 @@ A lookup is one live run; its id is the stream's name and a number, so that whoe
 holds one finds the stream.  Several searches may wait for one lookup; who they are is
 in the keys' streams.  Pure: callers pass ``at``.
 
-Events and commands are in `cs.domain.brand_events`; the rules of one live run in
-`cs.domain.lookup`.
+Events and commands are in `cs.domain.brand_events`; one live run is in `cs.domain.lookup`
+and the modules named after it.
 """
 
 from collections.abc import Iterable
@@ -36,6 +36,9 @@ from cs.domain.brand_events import (
 )
 from cs.domain.key import Outcome
 from cs.domain.lookup import Lookup
+from cs.domain.lookup_findings import record
+from cs.domain.lookup_finish import pass_deadline
+from cs.domain.lookup_issuing import begin, reissue_silent, restart, retry_due
 
 #: SPEC.md section 8: results are reused this long from the finish (CONTRACT.md C7, C8).
 REUSED_FOR = timedelta(days=30)
@@ -113,7 +116,7 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
                 contacts=command.contacts,
                 at=at,
             )
-            return run.begin(started)
+            return begin(started)
         case ForgetBrand():
             return (BrandForgotten(at=at),) if state.reusable else ()
         case EraseContacts():
@@ -121,15 +124,15 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
         case _ if state.live is None or state.live.id != command.lookup:
             return ()  # late work for a finished lookup
         case RecordFinding():
-            return run.record(command, state.live, at)
+            return record(command, state.live, at)
         case RetryDue(known=known):
-            return run.retry_due(state.live, at, known)
+            return retry_due(state.live, at, known)
         case ReissueSilent():
-            return run.reissue_silent(command, state.live, at)
+            return reissue_silent(command, state.live, at)
         case Restart(known=known):
-            return run.restart(state.live, at, known)
+            return restart(state.live, at, known)
         case PassDeadline():
-            return run.pass_deadline(state.live, at)
+            return pass_deadline(state.live, at)
         case _:
             assert_never(command)
 

@@ -7,16 +7,18 @@ it, so that versions have no gaps and position order is commit order.
 """
 
 import sqlite3
-from collections.abc import Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import cached_property
 
 import msgspec
 from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
+from structlog import get_logger
 
 from cs import failpoints
-from cs.domain.key import DAY
+from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.mapper import StoredRow
 from cs.eventlog.port import (
     NO_STREAM,
@@ -25,6 +27,11 @@ from cs.eventlog.port import (
     CeilingReached,
     WrongExpectedVersion,
 )
+
+log = get_logger()
+
+#: SQLite's word for a page without an end.
+_ALL = -1
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -38,17 +45,34 @@ class Prepared(msgspec.Struct, frozen=True):
 class BatchRecorder(SQLiteApplicationRecorder):
     """The library's recorder, with batches of contingent appends."""
 
+    @cached_property
+    def _starts(self) -> LookupStarts:
+        return LookupStarts(self.events_table_name)
+
     def construct_create_table_statements(self) -> list[str]:
-        return [
-            *super().construct_create_table_statements(),
-            (
-                "CREATE TABLE IF NOT EXISTS lookup_starts "
-                "(number INTEGER PRIMARY KEY, started_at REAL NOT NULL)"
-            ),
-        ]
+        return [*super().construct_create_table_statements(), *self._starts.statements()]
+
+    def create_table(self) -> None:
+        """Make what is missing; make anew what the log knows better."""
+        super().create_table()
+        with self.datastore.transaction(commit=False) as cursor:
+            if self._starts.whole(cursor):
+                return
+        with self._writing() as cursor:
+            if not self._starts.whole(cursor):  # else another process was first
+                log.info("lookup_starts_rebuilt", starts=self._starts.rebuild(cursor))
 
     def write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
         """Store each request or say why not; all that are stored commit together."""
+        with self._writing() as cursor:
+            answers = [self._write_one(cursor, request) for request in requests]
+            failpoints.reach("log.before-commit")
+        failpoints.reach("log.after-commit")
+        return answers
+
+    @contextmanager
+    def _writing(self) -> Iterator[SQLiteCursor]:
+        """Hold SQLite's lock for writers; what was written is durable after, or undone."""
         # Not as the pool's writer: if it cannot open a connection, its lock for writers is
         # never released.  SQLite's own lock is enough, and here there is one thread.
         with self.datastore.get_connection(commit=False) as connection:
@@ -56,15 +80,12 @@ class BatchRecorder(SQLiteApplicationRecorder):
             cursor.execute("PRAGMA synchronous=FULL")
             cursor.execute("BEGIN IMMEDIATE")
             try:
-                answers = [self._write_one(cursor, request) for request in requests]
-                failpoints.reach("log.before-commit")
+                yield cursor
                 self._commit(cursor)
             except BaseException:
                 with suppress(sqlite3.Error):
                     cursor.execute("ROLLBACK")
                 raise
-        failpoints.reach("log.after-commit")
-        return answers
 
     def _commit(self, cursor: SQLiteCursor) -> None:
         cursor.execute("COMMIT")
@@ -75,13 +96,10 @@ class BatchRecorder(SQLiteApplicationRecorder):
             if found != append.expected:
                 return WrongExpectedVersion(append.stream, append.expected, found)
         if request.ceiling is not None:
-            opens_at = self._opens_at(cursor, request.ceiling)
+            opens_at = self._starts.opens_at(cursor, request.ceiling)
             if opens_at is not None:
                 return CeilingReached(opens_at)
-            cursor.execute(
-                "INSERT INTO lookup_starts (started_at) VALUES (?)",
-                (request.ceiling.at.timestamp(),),
-            )
+            self._starts.add(cursor, request.ceiling.at)
         positions = self._insert_events(cursor, request.stored)
         assert positions
         return positions[-1]
@@ -97,30 +115,14 @@ class BatchRecorder(SQLiteApplicationRecorder):
 
     def opens_at(self, ceiling: Ceiling) -> datetime | None:
         with self.datastore.transaction(commit=False) as cursor:
-            return self._opens_at(cursor, ceiling)
+            return self._starts.opens_at(cursor, ceiling)
 
-    def _opens_at(self, cursor: SQLiteCursor, ceiling: Ceiling) -> datetime | None:
-        if ceiling.limit is None:
-            return None
-        if ceiling.limit == 0:
-            return ceiling.at + DAY
-        # Start number n - limit decides: everything after it is inside the window too.
-        cursor.execute(
-            "SELECT started_at FROM lookup_starts WHERE number = "
-            "(SELECT COALESCE(MAX(number), 0) FROM lookup_starts) + 1 - ?",
-            (ceiling.limit,),
-        )
-        row = cursor.fetchone()
-        if row is None:
-            return None
-        opens_at = datetime.fromtimestamp(row[0], UTC) + DAY
-        return opens_at if opens_at > ceiling.at else None
-
-    def select_stream(self, stream: str, after: int) -> list[StoredRow]:
-        """Return what is stored of *stream* after version *after*."""
+    def select_stream(self, stream: str, after: int, limit: int | None) -> list[StoredRow]:
+        """Return what is stored of *stream* after version *after*, at most *limit* rows."""
         return self._select(
-            "WHERE originator_id = ? AND originator_version > ? ORDER BY originator_version",
-            (stream, after),
+            "WHERE originator_id = ? AND originator_version > ? "
+            "ORDER BY originator_version LIMIT ?",
+            (stream, after, _ALL if limit is None else limit),
         )
 
     def select_page(self, after: int, limit: int) -> list[StoredRow]:

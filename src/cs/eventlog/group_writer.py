@@ -5,9 +5,9 @@ so callers that wait together share it (docs/architecture.md, "Event log").
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from cs import failpoints
 from cs.eventlog.port import LogUnavailable
@@ -22,7 +22,7 @@ WAITING = 10_000
 
 
 class GroupWriter(Generic[Q, A]):
-    """Runs *write* in a thread over batches of requests.
+    """Runs *write* over batches of requests, one batch at a time.
 
     *write* answers each request of a batch by itself, with a value or an exception, so
     that one that fails leaves the others alone.  If it raises, all of the batch fail
@@ -34,7 +34,7 @@ class GroupWriter(Generic[Q, A]):
 
     def __init__(
         self,
-        write: Callable[[Sequence[Q]], Sequence[A | Exception]],
+        write: Callable[[Sequence[Q]], Coroutine[Any, Any, Sequence[A | Exception]]],
         wrote: Callable[[Q, A], None],
         *,
         waiting: int | None = None,
@@ -89,7 +89,7 @@ class GroupWriter(Generic[Q, A]):
             requests = [request for request, _ in batch]
             failpoints.reach("log.before-write")
             writing = self._writing = asyncio.create_task(
-                asyncio.to_thread(self._write, requests), name="group-write"
+                self._write(requests), name="group-write"
             )
             try:
                 # Waiting does not cancel it: what is being committed is finished first.

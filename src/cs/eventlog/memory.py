@@ -13,6 +13,7 @@ from cs.eventlog.port import (
     Ceiling,
     CeilingReached,
     Recorded,
+    Stored,
     WrongExpectedVersion,
 )
 from cs.eventlog.recent import Recent
@@ -22,14 +23,14 @@ class MemoryEventLog:
     def __init__(self, keys: DataKeys) -> None:
         self._keys = keys
         self._events: list[StoredEvent] = []
-        self._versions: dict[str, int] = {}
+        self._streams: dict[str, list[int]] = {}  # where the events of each are
         self._starts: list[datetime] = []
         self._recent = Recent()
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
         stored = await store_form(self._keys, list(envelopes(appends)))
         for append in appends:
-            found = self._versions.get(append.stream, NO_STREAM)
+            found = len(self._streams.get(append.stream, ())) - 1
             if found != append.expected:
                 raise WrongExpectedVersion(append.stream, append.expected, found)
         if ceiling is not None:
@@ -39,29 +40,28 @@ class MemoryEventLog:
             self._starts.append(ceiling.at)
         for event in stored:
             self._events.append(event)
-            self._versions[str(event.originator_id)] = event.originator_version
+            self._streams.setdefault(str(event.originator_id), []).append(len(self._events))
         self._recent.moved(len(self._events))
         return len(self._events)
 
-    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
-        return await self._recorded(
-            (n, e)
-            for n, e in enumerate(self._events, 1)
-            if e.originator_id == stream and e.originator_version > after
-        )
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        positions = self._streams.get(stream, ())
+        page = positions[after + 1 : None if limit is None else after + 1 + limit]
+        return await self._recorded((n, self._events[n - 1]) for n in page)
 
     async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
         page = self._events[after : after + limit]
         return await self._recorded(enumerate(page, after + 1))
 
+    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
+        return _stored(enumerate(self._events[after : after + limit], after + 1))
+
     async def _recorded(
         self, numbered: Iterable[tuple[int, StoredEvent]]
     ) -> Sequence[Recorded]:
-        rows = [
-            (n, str(e.originator_id), e.originator_version, e.topic, e.state)
-            for n, e in numbered
-        ]
-        return await domain_form(self._keys, rows)
+        return await domain_form(self._keys, _stored(numbered))
 
     async def head(self) -> int:
         return len(self._events)
@@ -76,3 +76,10 @@ class MemoryEventLog:
             return ceiling.at + DAY
         opens_at = self._starts[-ceiling.limit] + DAY
         return opens_at if opens_at > ceiling.at else None
+
+
+def _stored(numbered: Iterable[tuple[int, StoredEvent]]) -> list[Stored]:
+    return [
+        Stored(n, str(e.originator_id), e.originator_version, e.topic, e.state)
+        for n, e in numbered
+    ]

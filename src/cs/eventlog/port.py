@@ -7,7 +7,7 @@ within a stream.  An expected version is the version of the last event the write
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -32,6 +32,16 @@ class Recorded(msgspec.Struct, frozen=True):
     stream: str
     version: int
     event: AnyEvent
+
+
+class Stored(NamedTuple):
+    """One event as it is stored, personal values sealed."""
+
+    position: int
+    stream: str
+    version: int
+    topic: str
+    state: bytes  # JSON
 
 
 class Ceiling(msgspec.Struct, frozen=True):
@@ -83,11 +93,26 @@ class EventLog(Protocol):
             LogUnavailable: The log is stopping, its queue is full or the disk failed.
         """
 
-    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
-        """Return the events of *stream* after version *after*, in order."""
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        """Return the events of *stream* after version *after*, in order.
+
+        At most *limit* of them, the first ones; ``None``: all, however long it is.
+
+        Raises:
+            LogUnavailable: The log cannot be read now, or what it holds is damaged.
+        """
 
     async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
         """Return events of all streams after position *after*, in order of position."""
+
+    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
+        """Return what `tail` returns, as it is stored: no data key is asked for.
+
+        Raises:
+            LogUnavailable: The log cannot be read now, or lacks an event.
+        """
 
     async def head(self) -> int:
         """Return the last position, 0 if the log is empty."""

@@ -31,6 +31,7 @@ from cs.eventlog.port import (
     Ceiling,
     LogUnavailable,
     Recorded,
+    Stored,
 )
 from cs.eventlog.recent import Recent
 
@@ -119,7 +120,10 @@ class SqliteEventLog:
             raise LogUnavailable(f"the data keys could not be stored: {told(error)}") from error
         return await self._writer.submit(Prepared(appends, stored, ceiling))
 
-    def _write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+    async def _write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+        return await asyncio.to_thread(self._write_here, requests)
+
+    def _write_here(self, requests: Sequence[Prepared]) -> list[int | Exception]:
         self._file.check()
         try:
             answers = self._recorder.write(requests)
@@ -137,8 +141,10 @@ class SqliteEventLog:
                 events.append(Recorded(position, append.stream, append.expected + n, event))
         self._recent.add(events)
 
-    async def read(self, stream: str, after: int = NO_STREAM) -> Sequence[Recorded]:
-        rows = await self._reading(self._recorder.select_stream, stream, after)
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        rows = await self._reading(self._recorder.select_stream, stream, after, limit)
         if rows and rows[-1][2] != after + len(rows):
             raise LogUnavailable(f"the log is damaged: an event of {stream} is missing")
         return await self._recorded(rows)
@@ -149,12 +155,18 @@ class SqliteEventLog:
             upto = recent[-1].position if recent else after
             if len(recent) == limit or upto >= self._recent.head:
                 return recent  # else another process's events come next, or unanswered ones
+        events = await self._recorded(await self._page(after, limit))
+        self._recent.hear(events)
+        return events
+
+    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
+        return [Stored(*row) for row in await self._page(after, limit)]
+
+    async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
         rows: list[StoredRow] = await self._reading(self._recorder.select_page, after, limit)
         if rows[-1][0] != after + len(rows) if rows else limit and after < self._recent.head:
             raise LogUnavailable(f"the log is damaged: an event after {after} is missing")
-        events = await self._recorded(rows)
-        self._recent.hear(events)
-        return events
+        return rows
 
     async def _recorded(self, rows: Sequence[StoredRow]) -> Sequence[Recorded]:
         try:

@@ -38,6 +38,8 @@ T = TypeVar("T")
 
 #: How long lost races are retried (docs/architecture.md): then nothing happened.
 RETRY_FOR_S = 2.0
+#: Events folded in one go: what they cost (some ms) is what others wait for their turn.
+PAGE = 500
 
 
 class Category(msgspec.Struct, frozen=True):
@@ -116,8 +118,7 @@ class Streams:
                 kept = states.get(stream)
                 if kept is None:
                     return self._keep(stream, await self._folded_first(stream))
-        new = await self.log.read(stream, kept.version)
-        return self._keep(stream, _advanced(kept, new, category_of(stream)))
+        return self._keep(stream, await self._advanced(stream, kept))
 
     async def key(self, key_id: str) -> Folded[key.Key]:
         return await self.load(f"key-{key_id}")
@@ -186,12 +187,21 @@ class Streams:
         state = shape_of(category_name(stream)).state(snapshot) if snapshot else None
         if snapshot is not None and state is not None:
             # The last event it is made of is read too: is it really in this log?
-            new = await self.log.read(stream, snapshot.version - 1)
+            new = await self.log.read(stream, snapshot.version - 1, 1)
             if new and new[0].version == snapshot.version:
                 start = Folded(state, snapshot.version, snapshot.version)
-                return _advanced(start, new[1:], category)
-        whole = await self.log.read(stream)
-        return _advanced(Folded(category.initial, NO_STREAM), whole, category)
+                return await self._advanced(stream, start)
+        return await self._advanced(stream, Folded(category.initial, NO_STREAM))
+
+    async def _advanced(self, stream: str, folded: Folded[Any]) -> Folded[Any]:
+        """Fold into *folded* what came since, a page at a time; others get their turns."""
+        category = category_of(stream)
+        while True:
+            new = await self.log.read(stream, folded.version, PAGE)
+            folded = _folded_on(folded, new, category)
+            if len(new) < PAGE:
+                return folded
+            await asyncio.sleep(0)
 
     def _keep(self, stream: str, folded: Folded[Any]) -> Folded[Any]:
         """Keep *folded*, unless somebody who read later was here first."""
@@ -217,7 +227,7 @@ class Streams:
         return msgspec.structs.replace(folded, snapshot=folded.version)
 
 
-def _advanced(folded: Folded[Any], new: Sequence[Recorded], category: Category) -> Folded[Any]:
+def _folded_on(folded: Folded[Any], new: Sequence[Recorded], category: Category) -> Folded[Any]:
     if not new:
         return folded
     state = folded.state

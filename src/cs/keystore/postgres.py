@@ -12,8 +12,8 @@ from typing import Self
 import asyncpg
 
 from cs.keystore.open_keys import OpenKeys
-from cs.keystore.port import KeysUnavailable
-from cs.keystore.wrapping import Wrapping, WrongMasterKey
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
+from cs.keystore.wrapping import Wrapping
 from cs.postgres.pool import DatabaseAway, Pool, PooledConnection, away_is_told, transaction
 
 

@@ -1,30 +1,25 @@
 """Data keys in a SQLite file of their own (mode 0600), wrapped by a master key."""
 
 import asyncio
-import hashlib
-import hmac
 import os
 import sqlite3
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cs.keystore.open_keys import OpenKeys
+from cs.keystore.port import WrongMasterKey
+from cs.keystore.wrapping import Wrapping
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Data keys kept open in memory; 32 bytes each and their names.
-CACHED = 20_000
-#: How often the write-ahead log is emptied until nobody reads it; each waits up to 10 s.
+#: How long to wait for another process's transaction.
+LOCK_TIMEOUT_S = 10
+#: How often the write-ahead log is emptied until nobody reads it; each waits as long.
 WIPES = 3
-
-
-class WrongMasterKey(Exception):
-    """The key store was made with another master key."""
 
 
 def master_key(path: Path) -> bytes:
@@ -40,27 +35,34 @@ def master_key(path: Path) -> bytes:
         if len(key) != 32:
             raise WrongMasterKey(f"{path} holds {len(key)} bytes, not a 32-byte key") from None
         return key
-    with os.fdopen(descriptor, "wb") as file:
-        key = os.urandom(32)
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
+    key = os.urandom(32)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        path.unlink()  # half a key would be taken for a damaged one
+        raise
     return key
 
 
 class SqliteKeyStore:
-    """One writer thread; opened keys are cached, least recently used first out."""
+    """One writer thread; opened keys are cached, least recently used first out.
 
-    def __init__(self, path: Path, master: bytes) -> None:
+    Waits *lock_timeout_s* for another process's transaction.
+    """
+
+    def __init__(
+        self, path: Path, master: bytes, *, lock_timeout_s: int = LOCK_TIMEOUT_S
+    ) -> None:
         path.touch(mode=0o600, exist_ok=True)
         path.chmod(0o600)  # also one that came back from a backup readable for others
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keystore")
-        self._wrap = AESGCM(master)
-        self._secret = hmac.digest(master, b"index", "sha256")
-        self._cache: OrderedDict[str, bytes] = OrderedDict()
-        self._forgotten = 0
+        self._wrapping = Wrapping(master)
+        self._open = OpenKeys()
         self._db = sqlite3.connect(
-            path, check_same_thread=False, isolation_level=None, timeout=10
+            path, check_same_thread=False, isolation_level=None, timeout=lock_timeout_s
         )
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
@@ -70,7 +72,7 @@ class SqliteKeyStore:
         self._check_master(path)
 
     def _check_master(self, path: Path) -> None:
-        proof = hmac.digest(self._secret, b"proof", "sha256")
+        proof = self._wrapping.proof
         self._db.execute("INSERT OR IGNORE INTO master (proof) VALUES (?)", (proof,))
         if self._db.execute("SELECT proof FROM master").fetchone()[0] != proof:
             self._db.close()
@@ -84,17 +86,16 @@ class SqliteKeyStore:
         self._db.close()
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        return await self._get(tuple(dict.fromkeys(names)), self._ensure)
+        return await self._open.get(names, lambda missing: self._run(self._ensure, missing))
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        return await self._get(tuple(dict.fromkeys(names)), self._find)
+        return await self._open.get(names, lambda missing: self._run(self._find, missing))
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        for name in await self._run(self._write_index, tuple(entries)):
-            self._cache.pop(name, None)
+        self._open.drop(await self._run(self._write_index, tuple(entries)))
 
     def fingerprint(self, kind: str, value: str) -> str:
-        return hmac.new(self._secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
+        return self._wrapping.fingerprint(kind, value)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._run(self._select, _MATCHING, tuple(fingerprints))
@@ -112,26 +113,7 @@ class SqliteKeyStore:
         self.forget()
 
     def forget(self) -> None:
-        self._cache.clear()
-        self._forgotten += 1
-
-    async def _get(
-        self, names: tuple[str, ...], load: Callable[[list[str]], dict[str, bytes]]
-    ) -> Mapping[str, bytes]:
-        found = {name: self._cache[name] for name in names if name in self._cache}
-        missing = [name for name in names if name not in found]
-        if missing:
-            before = self._forgotten
-            loaded = await self._run(load, missing)
-            found |= loaded
-            if before == self._forgotten:  # else it may have been destroyed since
-                self._cache.update(loaded)
-        for name in found:
-            if name in self._cache:  # another caller may have pushed it out meanwhile
-                self._cache.move_to_end(name)
-        while len(self._cache) > CACHED:
-            self._cache.popitem(last=False)
-        return found
+        self._open.forget()
 
     async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
@@ -139,17 +121,19 @@ class SqliteKeyStore:
 
     # What runs in the thread.
 
-    def _ensure(self, names: list[str]) -> dict[str, bytes]:
+    def _ensure(self, names: Sequence[str]) -> dict[str, bytes]:
         found = self._find(names)
         rows = [
-            (name, self._wrapped(name, os.urandom(32))) for name in names if name not in found
+            (name, self._wrapping.wrapped(name, os.urandom(32)))
+            for name in names
+            if name not in found
         ]
         if rows:
             self._write("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
             found |= self._find([name for name, _ in rows])
         return found
 
-    def _find(self, names: list[str]) -> dict[str, bytes]:
+    def _find(self, names: Sequence[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         for start in range(0, len(names), 500):
             page = names[start : start + 500]
@@ -157,7 +141,7 @@ class SqliteKeyStore:
             query = f"SELECT name, wrapped FROM data_key WHERE name IN ({marks})"  # noqa: S608
             for name, wrapped in self._db.execute(query, page):
                 if wrapped is not None:
-                    found[name] = self._unwrapped(name, wrapped)
+                    found[name] = self._wrapping.unwrapped(name, wrapped)
         return found
 
     def _destroy(self, names: tuple[str, ...]) -> None:
@@ -181,16 +165,11 @@ class SqliteKeyStore:
         """Write *entries*; return the names that are destroyed by them."""
         if not entries:
             return frozenset()
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        with self._transaction():
             self._db.executemany("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
             refused = self._select(_SUPPRESSED, tuple({print_ for print_, _ in entries}))
             gone = frozenset(name for print_, name in entries if print_ in refused)
             self._db.executemany(_DESTROY, [(name,) for name in gone])
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
         if gone:
             self._wipe()
         return gone
@@ -206,25 +185,20 @@ class SqliteKeyStore:
 
     def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Run *statement* with each of *rows*, all in one durable transaction."""
+        with self._transaction():
+            self._db.executemany(statement, rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Store all that is written within, or nothing; the store can be used after both."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.executemany(statement, rows)
+            yield
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            with suppress(sqlite3.Error):  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
-
-    def _wrapped(self, name: str, key: bytes) -> bytes:
-        nonce = os.urandom(12)
-        return nonce + self._wrap.encrypt(nonce, key, name.encode())
-
-    def _unwrapped(self, name: str, wrapped: bytes) -> bytes:
-        try:
-            return self._wrap.decrypt(wrapped[:12], wrapped[12:], name.encode())
-        except InvalidTag as error:
-            raise WrongMasterKey(
-                f"the data key {name!r} was not wrapped by this master key"
-            ) from error
 
 
 _DESTROY = (

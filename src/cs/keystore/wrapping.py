@@ -7,9 +7,7 @@ import os
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-
-class WrongMasterKey(Exception):
-    """The key store was made with another master key."""
+from cs.keystore.port import WrongMasterKey
 
 
 class Wrapping:

@@ -2,11 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Self
 
 import httpx
 
@@ -38,7 +37,7 @@ def user_agent(contact: str | None) -> str:
     return f"{ROBOT}/{version('contact-search')}{about}"
 
 
-class TrustedClient:
+class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
     """Fetches from base URLs that the operator configured, private ones too.
 
     A redirect to another origin is not followed: it could carry a key away.
@@ -67,29 +66,20 @@ class TrustedClient:
     ) -> Response:
         """Fetch *url*; see `cs.outside.port.Fetcher`."""
         start = _parse(url, params)
+
+        async def ask(target: httpx.URL) -> Response:
+            if _origin(target) != _origin(start):
+                raise Unreachable("redirects", f"{start.host} leads to another origin")
+            return await self._exchange.get(target, headers or {})
+
         async with _at_most(self._total_s, start):
-            target = start
-            for _ in range(REDIRECTS + 1):
-                answer = await self._exchange.get(target, headers or {})
-                onward = _onward(answer)
-                if onward is None:
-                    return answer
-                if _origin(onward) != _origin(start):
-                    raise Unreachable("redirects", f"{start.host} leads to another origin")
-                target = onward
-        raise Unreachable("redirects", f"{start.host}: more than {REDIRECTS}")
-
-    async def aclose(self) -> None:
-        await self._exchange.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
+            return await _led(start, ask)
 
     async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+        await self._exchange.aclose()
 
 
-class GuardedClient:
+class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
     """Fetches what a caller or the web named, as a polite robot that cannot be led astray.
 
     Every address and every redirect is judged by *guard* and dialled as judged; robots.txt
@@ -151,29 +141,19 @@ class GuardedClient:
     async def _follow(
         self, start: httpx.URL, headers: Mapping[str, str] | None = None, *, obey: bool = False
     ) -> Response:
-        target = start
-        for _ in range(REDIRECTS + 1):
+        async def ask(target: httpx.URL) -> Response:
             self._guard.check_url(str(target))
             if obey and not await self._robots.allow(target):
                 raise Unreachable("robots", target.host)
             # What the caller sends is for the host it named, nobody else.
             own = headers or {} if _origin(target) == _origin(start) else {}
             async with self._turns.of(target.host):
-                answer = await self._exchange.get(target, own)
-            onward = _onward(answer)
-            if onward is None:
-                return answer
-            target = onward
-        raise Unreachable("redirects", f"{start.host}: more than {REDIRECTS}")
+                return await self._exchange.get(target, own)
 
-    async def aclose(self) -> None:
-        await self._exchange.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
+        return await _led(start, ask)
 
     async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+        await self._exchange.aclose()
 
 
 def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
@@ -182,6 +162,18 @@ def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
     except httpx.InvalidURL as error:
         raise Forbidden(f"not a URL: {error}") from error
     return parsed.copy_merge_params(dict(params)) if params else parsed
+
+
+async def _led(start: httpx.URL, ask: Callable[[httpx.URL], Awaitable[Response]]) -> Response:
+    """Return the answer that *start* and its redirects lead to."""
+    target = start
+    for _ in range(REDIRECTS + 1):
+        answer = await ask(target)
+        onward = _onward(answer)
+        if onward is None:
+            return answer
+        target = onward
+    raise Unreachable("redirects", f"{start.host}: more than {REDIRECTS}")
 
 
 def _onward(answer: Response) -> httpx.URL | None:

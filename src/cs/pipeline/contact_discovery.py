@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cs.domain.lookup import PEOPLE
+from cs.domain.lookup_people import PEOPLE
 from cs.domain.stage_work import (
     AnyFinding,
     Discovered,

@@ -1,4 +1,4 @@
-"""Who has which work in hand, and when they were last heard of.  Never stored."""
+"""What stages have in hand, as the log tells it, and since when each was not heard of."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,14 +49,8 @@ class Hands:
     def gave_all(self, lookup: str) -> None:
         self._hands.pop(lookup, None)
 
-    def heard(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
-        """Note a sign of life."""
-        hand = self._hands.get(lookup, {}).get((stage, item))
-        if hand is not None and hand.attempt == attempt:
-            hand.heard_at = self._monotonic()
-
     def silent(self, for_s: float) -> list[Hand]:
-        """Return what was not heard of for *for_s* seconds, each once in that time."""
+        """Return what seems silent for *for_s* seconds, each once in that time."""
         now = self._monotonic()
         found = [
             hand
@@ -67,3 +61,7 @@ class Hands:
         for hand in found:
             hand.heard_at = now
         return found
+
+    def heard(self, hand: Hand, ago_s: float) -> None:
+        """Note that *hand* was heard of *ago_s* seconds ago after all."""
+        hand.heard_at = self._monotonic() - ago_s

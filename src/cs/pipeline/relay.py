@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from structlog import get_logger
 
 from cs import failpoints
+from cs.bus.headers import work_headers
 from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.clock import Clock
@@ -79,9 +80,10 @@ async def _publish(event: StageIssued, bus: Bus, patient_by: Clock | None) -> No
         deadline_at=event.deadline_at,
         input=event.input,
     )
+    topic, headers = STAGE_TOPICS[event.stage], work_headers(work)
     while True:
         try:
-            await bus.publish(STAGE_TOPICS[event.stage], key=work_key(work), value=encode(work))
+            await bus.publish(topic, key=work_key(work), value=encode(work), headers=headers)
         except BusUnavailable as error:
             # Silence would issue it again too, but only so often.
             log.warning(

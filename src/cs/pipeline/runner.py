@@ -1,13 +1,17 @@
 """Feeds a stage from its topic and sends what it found to ``cs.outcomes``."""
 
 import asyncio
+from collections.abc import Mapping
 
 from structlog import get_logger
+from structlog.contextvars import bound_contextvars
 
 from cs import failpoints
 from cs.bus.dead_letters import dead_letter
+from cs.bus.headers import outcome_headers, trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, UNREADABLE, decode_work, encode
+from cs.calls.lookup_in_hand import working_for
 from cs.clock import Clock
 from cs.domain.stage_work import Alive, AnyFinding, Failed, Outcome, Work
 from cs.pipeline.stage import Stage
@@ -19,31 +23,44 @@ log = get_logger()
 IN_HAND = 64
 #: How often the process manager hears that work is in hand.
 ALIVE_EVERY_S = 5.0
+#: How long work in hand may take to be finished once the runner is told to stop.
+DRAIN_S = 5.0
 
 Hand = tuple[str, str]
 
 
 class Runner:
-    """Runs *stage* for ever; cancel `run` to stop."""
+    """Runs *stage* for ever; cancel `run` to stop.
 
-    def __init__(self, stage: Stage, bus: Bus, clock: Clock) -> None:
+    Args:
+        drain_s: Stopping gives work in hand this long to be answered; what is not comes
+            again.  On a bus that forgets, waiting for it is of no use.
+    """
+
+    def __init__(
+        self, stage: Stage, bus: Bus, clock: Clock, *, drain_s: float = DRAIN_S
+    ) -> None:
         self._stage = stage
         self._bus = bus
         self._clock = clock
+        self._drain_s = drain_s
         self._places = asyncio.Semaphore(IN_HAND)
         self._in_hand: dict[Hand, int] = {}  # the newest attempt asked for
         self._turns = Turns()
 
     async def run(self) -> None:
-        topic = STAGE_TOPICS[self._stage.name]
+        topic, group = STAGE_TOPICS[self._stage.name], self._stage.name
+        # In this order: the tasks go on while the subscription is left.
         async with (
-            self._bus.subscribe(topic, group=self._stage.name) as records,
             asyncio.TaskGroup() as tasks,
+            self._bus.subscribe(topic, group=group, drain_s=self._drain_s) as records,
         ):
+            # A place before a record: what is given out is being worked on.
+            await self._places.acquire()
             async for record in records:
-                await self._places.acquire()
                 task = tasks.create_task(self._do(record, records))
                 task.add_done_callback(lambda _: self._places.release())
+                await self._places.acquire()
 
     async def _do(self, record: Record, records: Subscription) -> None:
         try:
@@ -58,28 +75,29 @@ class Runner:
             else:
                 self._in_hand[hand] = work.attempt
                 try:
-                    await self._work(work)
+                    with bound_contextvars(trace_id=trace_id(record.headers, work.lookup)):
+                        await self._work(work, record.headers)
                 finally:
                     del self._in_hand[hand]
         await records.commit(record)
         failpoints.reach("stage.after-commit")
 
-    async def _work(self, work: Work) -> None:
+    async def _work(self, work: Work, given: Mapping[str, str]) -> None:
         failpoints.reach("stage.before-work")
         async with asyncio.TaskGroup() as tasks:
-            alive = tasks.create_task(self._say_alive(work))
-            finding = await self._handled(work)
+            alive = tasks.create_task(self._say_alive(work, given))
+            finding = await self._handled(work, given)
             alive.cancel()
         failpoints.reach("stage.before-result")
-        await self._report(work, finding)
+        await self._report(work, given, finding)
         failpoints.reach("stage.after-result")
 
-    async def _handled(self, work: Work) -> AnyFinding:
+    async def _handled(self, work: Work, given: Mapping[str, str]) -> AnyFinding:
         left = (work.deadline_at - self._clock.now()).total_seconds()
 
         async def report(finding: AnyFinding) -> None:
             failpoints.reach("stage.before-progress")
-            await self._report(work, finding)
+            await self._report(work, given, finding)
             failpoints.reach("stage.after-progress")
 
         try:
@@ -88,7 +106,8 @@ class Runner:
                 asyncio.timeout(max(0.0, left)),
                 self._turns.of(work.item or work.lookup),
             ):
-                return await self._stage.handle(work, report)
+                with working_for(work.lookup):
+                    return await self._stage.handle(work, report)
         except TimeoutError:
             return Failed(why="timeout", retryable=True)
         except Exception:
@@ -96,12 +115,12 @@ class Runner:
             log.exception("stage_bug", stage=self._stage.name, lookup=work.lookup)
             return Failed(why="bug", retryable=work.attempt < 2)
 
-    async def _say_alive(self, work: Work) -> None:
+    async def _say_alive(self, work: Work, given: Mapping[str, str]) -> None:
         while True:
             await asyncio.sleep(ALIVE_EVERY_S)
-            await self._report(work, Alive())
+            await self._report(work, given, Alive())
 
-    async def _report(self, work: Work, finding: AnyFinding) -> None:
+    async def _report(self, work: Work, given: Mapping[str, str], finding: AnyFinding) -> None:
         outcome = Outcome(
             lookup=work.lookup,
             stage=work.stage,
@@ -109,8 +128,10 @@ class Runner:
             attempt=self._in_hand.get((work.lookup, work.item), work.attempt),
             finding=finding,
         )
+        headers = outcome_headers(outcome, work, given, at=self._clock.now())
+        key, value = work.lookup.encode(), encode(outcome)
         try:
-            await self._bus.publish(OUTCOMES, key=work.lookup.encode(), value=encode(outcome))
+            await self._bus.publish(OUTCOMES, key=key, value=value, headers=headers)
         except BusUnavailable as error:
             # Must not take the other work with it: silence issues this work again.
             log.warning(

@@ -6,6 +6,7 @@ they are erased from everything, by what has become known of them since.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -21,6 +22,7 @@ from cs.domain.stage_work import (
     PeopleSeen,
 )
 from cs.eventlog.fingerprints import email_print, fingerprints
+from cs.eventlog.follow import patiently
 from cs.eventlog.sealing import key_name
 
 
@@ -84,10 +86,14 @@ class Suppressing:
 
     async def _unsuppressed(self, people: Sequence[Sighting]) -> tuple[Sighting, ...]:
         prints = [frozenset(self._prints(sighting)) for sighting in people]
-        gone = await self._keys.suppressed(frozenset[str]().union(*prints))
+        gone = await self._suppressed(frozenset[str]().union(*prints))
         return tuple(
             sighting for sighting, of in zip(people, prints, strict=True) if not of & gone
         )
+
+    async def _suppressed(self, prints: Iterable[str]) -> frozenset[str]:
+        """Return those of *prints* that are suppressed, however long the keys are away."""
+        return await patiently(partial(self._keys.suppressed, tuple(prints)))
 
     def _prints(self, sighting: Sighting) -> Iterator[str]:
         return fingerprints(self._keys, msgspec.to_builtins(sighting))
@@ -98,5 +104,5 @@ class Suppressing:
             for each in checked
             if each.address is not None
         }
-        gone = await self._keys.suppressed(prints.values())
+        gone = await self._suppressed(prints.values())
         return {person: print_ for person, print_ in prints.items() if print_ in gone}

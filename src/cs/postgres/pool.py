@@ -1,10 +1,13 @@
 """Connections to PostgreSQL: opened lazily, few, and never waited on for ever."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 import asyncpg
+
+from cs.postgres.errors import DatabaseAway as DatabaseAway  # noqa: PLC0414  of this module
 
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
@@ -23,20 +26,26 @@ MOST = 10
 STATEMENT_TIMEOUT_S = 10.0
 #: Opening a connection, and waiting for a free one.
 CONNECT_TIMEOUT_S = 5.0
+#: For statements under way when a pool is left.
+CLOSE_TIMEOUT_S = 2.0
 
-
-class DatabaseAway(Exception):
-    """PostgreSQL cannot be reached or cannot answer now; a statement may have been done."""
+_SCHEMES = ("postgresql://", "postgres://")
 
 
 #: What asyncpg raises when the server, the network or the connection is at fault, not the
-#: statement.  SQLSTATE classes 08 (connection), 53 (resources), 57 (operator), 58 (system).
+#: statement.  SQLSTATE classes 08 (connection), 28 (who may connect), 40 (rolled back), 53
+#: (resources), 57 (operator), 58 (system).
 AWAY = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that ended at an unlucky moment
     asyncpg.PostgresConnectionError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.TransactionRollbackError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.LockNotAvailableError,
     asyncpg.OperatorInterventionError,
     asyncpg.PostgresSystemError,
     asyncpg.ReadOnlySQLTransactionError,  # a standby: the old primary after a failover
@@ -65,6 +74,8 @@ async def open_pool(
     Raises:
         ValueError: *dsn* is none.
     """
+    if not dsn.startswith(_SCHEMES):
+        raise ValueError(f"a PostgreSQL address begins with {_SCHEMES[0]}")
     milliseconds = str(int(statement_timeout_s * 1000))
     pool = asyncpg.create_pool(
         dsn,
@@ -73,11 +84,13 @@ async def open_pool(
         max_inactive_connection_lifetime=60,
         timeout=CONNECT_TIMEOUT_S,
         command_timeout=statement_timeout_s + 1,  # ours, if the server does not answer at all
+        reset=_left_clean,
         server_settings={
             "application_name": f"cs {role}",
             "statement_timeout": milliseconds,
             "idle_in_transaction_session_timeout": milliseconds,
             "lock_timeout": milliseconds,
+            "default_transaction_isolation": "read committed",
             "timezone": "UTC",
         },
     )
@@ -85,7 +98,22 @@ async def open_pool(
         try:
             yield pool
         finally:
-            pool.terminate()  # `close` would wait for a connection that never answers
+            await _close(pool)
+
+
+async def _left_clean(_connection: object) -> None:
+    """Send nothing when a connection is given back: that would double what a read takes.
+
+    asyncpg rolls an open transaction back by itself, and nobody here leaves anything else.
+    """
+
+
+async def _close(pool: Pool) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await pool.close()
+    except (*AWAY, asyncpg.PostgresError):
+        pool.terminate()  # a connection does not answer, or whoever has it does not end
 
 
 @contextmanager
@@ -94,7 +122,21 @@ def away_is_told() -> Iterator[None]:
     try:
         yield
     except AWAY as error:
+        if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
+            raise  # of asyncpg's own: the address itself is wrong
         raise DatabaseAway(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+
+
+@asynccontextmanager
+async def connected(pool: Pool) -> AsyncIterator[PooledConnection]:
+    """Yield a connection of *pool*, with a bound on the wait for it.
+
+    Raises:
+        DatabaseAway: PostgreSQL is away, or every connection is in use.
+    """
+    with away_is_told():
+        async with pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
+            yield connection
 
 
 @asynccontextmanager
@@ -104,9 +146,5 @@ async def transaction(pool: Pool) -> AsyncIterator[PooledConnection]:
     Raises:
         DatabaseAway: PostgreSQL is away; whether the transaction was stored is not known.
     """
-    with away_is_told():
-        async with (
-            pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection,
-            connection.transaction(),
-        ):
-            yield connection
+    async with connected(pool) as connection, connection.transaction():
+        yield connection

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from cs.postgres.errors import WrongSchema as WrongSchema  # noqa: PLC0414  of this module
 from cs.postgres.pool import Connection, PooledConnection, away_is_told
 
 Store = Literal["service", "keys", "stages"]
@@ -20,6 +21,9 @@ STORES: tuple[Store, ...] = ("service", "keys", "stages")
 
 #: Of ``pg_advisory_lock``: one migration at a time in a database.
 LOCK = 0x63735F64
+
+#: A step may rewrite a table, and who waits for it waits as long.
+TAKES_S = 3600.0
 
 
 class Migration(msgspec.Struct, frozen=True):
@@ -30,10 +34,6 @@ class Migration(msgspec.Struct, frozen=True):
     @property
     def digest(self) -> str:
         return sha256(self.sql.encode()).hexdigest()
-
-
-class WrongSchema(Exception):
-    """The database is not of this version; the message says what to do."""
 
 
 def migrations(store: Store) -> Sequence[Migration]:
@@ -63,16 +63,16 @@ async def migrate(
     """
     steps = migrations(store) if steps is None else steps
     with away_is_told():
-        await connection.execute("SET lock_timeout = 0")
-        await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
+        await connection.execute("SET lock_timeout = 0; SET statement_timeout = 0")
+        await connection.execute("SELECT pg_advisory_lock($1)", LOCK, timeout=TAKES_S)
         try:
             await connection.execute(_TABLE)
             applied = await _applied(connection, store)
             _compare(store, steps, applied)
-            missing = [step for step in steps if step.number not in applied]
-            for step in missing:
+            lacking = [step for step in steps if step.number not in applied]
+            for step in lacking:
                 async with connection.transaction():
-                    await connection.execute(step.sql)
+                    await connection.execute(step.sql, timeout=TAKES_S)
                     await connection.execute(
                         "INSERT INTO schema_steps (store, number, name, digest) "
                         "VALUES ($1, $2, $3, $4)",
@@ -81,21 +81,21 @@ async def migrate(
                         step.name,
                         step.digest,
                     )
-            return missing
+            return lacking
         finally:
             await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
-            await connection.execute("RESET lock_timeout")
+            await connection.execute("RESET lock_timeout; RESET statement_timeout")
 
 
-async def check(
+async def missing(
     connection: Connection | PooledConnection,
     store: Store,
     steps: Sequence[Migration] | None = None,
-) -> None:
-    """Check that the database has every step of this version; newer ones are no harm.
+) -> Sequence[Migration]:
+    """Return the steps of this version that the database lacks; newer ones are no harm.
 
     Raises:
-        WrongSchema: A step is missing, or is not the one of this version.
+        WrongSchema: A step is not the one of this version.
         DatabaseAway: PostgreSQL cannot be reached.
     """
     steps = migrations(store) if steps is None else steps
@@ -103,10 +103,24 @@ async def check(
         there = await connection.fetchval("SELECT to_regclass('schema_steps') IS NOT NULL")
         applied = await _applied(connection, store) if there else {}
     _compare(store, steps, applied)
-    missing = [step for step in steps if step.number not in applied]
-    if missing:
+    return [step for step in steps if step.number not in applied]
+
+
+async def check(
+    connection: Connection | PooledConnection,
+    store: Store,
+    steps: Sequence[Migration] | None = None,
+) -> None:
+    """Check that the database has every step of this version.
+
+    Raises:
+        WrongSchema: A step is missing, or is not the one of this version.
+        DatabaseAway: PostgreSQL cannot be reached.
+    """
+    lacking = await missing(connection, store, steps)
+    if lacking:
         raise WrongSchema(
-            f"the {store} database lacks step {missing[0].number} ({missing[0].name}) of its "
+            f"the {store} database lacks step {lacking[0].number} ({lacking[0].name}) of its "
             "schema; run `cs db migrate`"
         )
 

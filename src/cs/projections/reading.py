@@ -6,26 +6,35 @@ is missing in memory.  Nothing is decided here.
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from operator import itemgetter
+from typing import TypeVar
 
 import msgspec
 
 from cs.domain.key import SearchSettled
+from cs.eventlog.follow import patiently
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, LogUnavailable, Recorded
 from cs.eventlog.sealing import open_bytes
+from cs.keystore.port import KeysUnavailable
 from cs.projections.brands import BRANDS, BrandRow
+from cs.projections.followed import Followed
+from cs.projections.port import Changed, Views
 from cs.projections.rows import Table
-from cs.projections.runner import ViewRunner, sealer
+from cs.projections.runner import sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
-from cs.projections.store import ViewStore
 from cs.projections.usage import USAGE, UsageRow
+
+R = TypeVar("R", bound=msgspec.Struct)
 
 #: How long the views are waited for before their rows are advanced in memory.
 WAIT_S = 0.5
 #: Events applied in memory for one answer; further behind, the answer waits.
 AHEAD = 5_000
+#: How long it waits at most.
+PATIENCE_S = 4.0
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -37,49 +46,57 @@ class Found(msgspec.Struct, frozen=True):
     body: bytes | None  # the fields it shares with its lookup's other searches; None: running
 
 
+class _Basis(msgspec.Struct, frozen=True):
+    """What one answer rests on: views that reflect *since*, and rows newer than theirs."""
+
+    since: int
+    newer: Changed
+
+
 class Reading:
     def __init__(
-        self, events: EventLog, store: ViewStore, runner: ViewRunner, keys: DataKeys
+        self, events: EventLog, views: Views, followed: Followed, keys: DataKeys
     ) -> None:
         self._events = events
-        self._store = store
-        self._runner = runner
+        self._views = views
+        self._followed = followed
         self._keys = keys
         self._settled: dict[str, set[asyncio.Event]] = {}
-        runner.listen(self._wake)
+        followed.listen(self._wake)
 
     async def search(self, search: str, key_id: str) -> Found | None:
-        """Return *search* if it was made with the key *key_id*."""
-        newer = await self._newer()
-        row = await self._get(SEARCHES, search, newer)
+        """Return *search* if it was made with the key *key_id*.
+
+        Raises:
+            LogUnavailable: Log, views or keys are away, or the views too far behind.
+        """
+        basis = await self._basis()
+        row = await self._get(SEARCHES, search, basis)
         if row is None or row.key_id != key_id:
             return None
-        usage = await self._get(USAGE, key_id, newer)
+        usage = await self._get(USAGE, key_id, basis)
         assert usage is not None, "a key with a search was issued"
         if row.status == "running":
             return Found(search, row, usage, None)
-        return Found(search, row, usage, await self._body(row.lookup, newer))
+        return Found(search, row, usage, await self._body(row.lookup, basis))
 
     async def usage(self, key_id: str) -> UsageRow | None:
-        row: UsageRow | None = await self._get(USAGE, key_id, await self._newer())
-        return row
+        return await self._get(USAGE, key_id, await self._basis())
 
     async def keys(self) -> list[tuple[str, UsageRow]]:
         """Return (key id, row) of every key there is."""
-        await self._newer()
-        return await asyncio.to_thread(lambda: list(self._store.all(USAGE)))
+        return await self._all(USAGE, await self._basis())
 
     async def brands(self) -> list[tuple[str, BrandRow]]:
-        await self._newer()
-        return await asyncio.to_thread(lambda: list(self._store.all(BRANDS)))
+        return await self._all(BRANDS, await self._basis())
 
     async def until_settled(self, search: str) -> None:
         """Wait until the views hold the end of *search*."""
         woken = asyncio.Event()
         self._settled.setdefault(search, set()).add(woken)
         try:
-            await self._newer()
-            row = await asyncio.to_thread(self._store.get, SEARCHES, search)
+            # An end that is not there yet is committed later, and `_wake` hears of that.
+            row = await patiently(partial(self._views.get, SEARCHES, search))
             if row is None or row.status == "running":
                 await woken.wait()
         finally:
@@ -90,48 +107,68 @@ class Reading:
 
     async def unfinished(self) -> Unfinished:
         """Return what is unfinished (the port `cs.eventlog.open_work.OpenWork`)."""
+        position = await self._views.position()
+        brands = await self._views.tagged(BRANDS, "live", position)
+        searches = [
+            WaitingSearch(search, row.key_id, row.lookup)
+            for search, row in await self._views.tagged(SEARCHES, "running", position)
+        ]
+        return Unfinished(position, [row.live for _, row in brands if row.live], searches)
 
-        def read() -> Unfinished:
-            position = self._store.position()
-            lookups = [row.live for _, row in self._store.tagged(BRANDS, "live") if row.live]
-            searches = [
-                WaitingSearch(search, row.key_id, row.lookup)
-                for search, row in self._store.tagged(SEARCHES, "running")
-            ]
-            return Unfinished(position, lookups, searches)
-
-        return await asyncio.to_thread(read)
-
-    async def _newer(self) -> Sequence[Recorded]:
-        """Wait for the views; return the events they still lack."""
+    async def _basis(self) -> _Basis:
+        """Wait for the views; make ready the rows that they still lack."""
         head = await self._events.head()
-        while self._runner.position < head:
+        waited_s = 0.0
+        while self._followed.position < head:
+            if waited_s >= PATIENCE_S:
+                behind = head - self._followed.position
+                raise LogUnavailable(f"the views are {behind} events behind the log")
             try:
                 async with asyncio.timeout(WAIT_S):
-                    await self._runner.reached(head)
+                    await self._followed.reached(head)
             except TimeoutError:
-                if head - self._runner.position <= AHEAD:
-                    return await self._events.tail(self._runner.position, AHEAD)
-        return ()
+                waited_s += WAIT_S
+                if head - self._followed.position <= AHEAD:
+                    return await self._ahead(head)
+        return _Basis(head, {})
 
-    async def _get(self, table: Table[Any], row_id: str, newer: Sequence[Recorded]) -> Any:
-        if not newer:
-            return await asyncio.to_thread(self._store.get, table, row_id)
+    async def _ahead(self, head: int) -> _Basis:
+        since = self._followed.position
+        newer = await self._events.tail(since, AHEAD)
+        if not newer:  # reached meanwhile
+            return _Basis(head, {})
         seal = await sealer(self._keys, newer)
-        return await asyncio.to_thread(self._store.ahead, newer, seal, table, row_id)
+        return _Basis(since, await self._views.ahead(newer, seal))
 
-    async def _body(self, lookup: str, newer: Sequence[Recorded]) -> bytes:
-        result: ResultRow | None = await self._get(RESULTS, lookup, newer)
+    async def _get(self, table: Table[R], row_id: str, basis: _Basis) -> R | None:
+        data = basis.newer.get((table.name, row_id))
+        if data is not None:
+            return table.decode(data)
+        return await self._views.get(table, row_id, basis.since)
+
+    async def _all(self, table: Table[R], basis: _Basis) -> list[tuple[str, R]]:
+        rows = dict(await self._views.all(table, basis.since))
+        for (name, row_id), data in basis.newer.items():
+            if name == table.name:
+                rows[row_id] = table.decode(data)
+        return sorted(rows.items(), key=itemgetter(0))
+
+    async def _body(self, lookup: str, basis: _Basis) -> bytes:
+        result = await self._get(RESULTS, lookup, basis)
         assert result is not None, "a settled search's lookup has finished"
         contacts = await self._contacts(result)
         if contacts is None:  # perhaps sealed anew between the two reads
-            result = await self._get(RESULTS, lookup, newer) or result
+            basis = await self._basis()
+            result = await self._get(RESULTS, lookup, basis) or result
             contacts = await self._contacts(result)
         # Without its key everybody in it is erased.
         return result.head[:-1] + b',"contacts":' + (contacts or b"[]") + b"}"
 
     async def _contacts(self, result: ResultRow) -> bytes | None:
-        key = (await self._keys.find([result.key])).get(result.key)
+        try:
+            key = (await self._keys.find([result.key])).get(result.key)
+        except KeysUnavailable as error:
+            raise LogUnavailable(str(error)) from error
         return open_bytes(key, result.key, result.sealed) if key and result.sealed else None
 
     def _wake(self, page: Sequence[Recorded]) -> None:

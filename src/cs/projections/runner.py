@@ -1,7 +1,7 @@
 """Keeps the views up to date, a page of events at a time."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from structlog import get_logger
@@ -9,23 +9,31 @@ from structlog import get_logger
 from cs import failpoints
 from cs.eventlog.follow import follow, patiently
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, LogUnavailable, Recorded
 from cs.eventlog.sealing import seal_bytes
+from cs.keystore.port import KeysUnavailable
+from cs.projections.followed import Listener
+from cs.projections.port import Views, named
 from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
-from cs.projections.store import ViewStore, named
 
 log = get_logger()
 
-#: Hears of every page once its rows are committed.
-Listener = Callable[[Sequence[Recorded]], None]
-
 
 class ViewRunner:
-    def __init__(self, events: EventLog, store: ViewStore, keys: DataKeys) -> None:
+    """Applies pages to *views*, which others may apply pages to as well.
+
+    Args:
+        epoch: Of the lease under which this runs, if it does.
+    """
+
+    def __init__(
+        self, events: EventLog, views: Views, keys: DataKeys, *, epoch: int | None = None
+    ) -> None:
         self._events = events
-        self._store = store
+        self._views = views
         self._keys = keys
+        self._epoch = epoch
         self._listeners: list[Listener] = []
         self._moved = asyncio.Event()
         self.position = 0
@@ -38,15 +46,16 @@ class ViewRunner:
 
         They are ahead of it, or tell of another history, after an older log was restored.
         """
+        # The views first: others move them on, and a log that was read before is shorter.
+        self.position = await self._views.position()
         head = await self._events.head()
-        self.position = await asyncio.to_thread(self._store.position)
         if self.position > head:
             log.warning("views_ahead_of_log", views=self.position, log=head)
-            await asyncio.to_thread(self._store.reset)
+            await self._views.reset()
             self.position = 0
         elif not await self._same_history():
             log.warning("views_of_another_log", views=self.position, log=head)
-            await asyncio.to_thread(self._store.reset)
+            await self._views.reset()
             self.position = 0
         while self.position < head:
             await self._apply(await self._events.tail(self.position))
@@ -56,17 +65,22 @@ class ViewRunner:
         if not self.position:
             return True
         found = await self._events.tail(self.position - 1, 1)
-        applied = await asyncio.to_thread(self._store.last_event)
-        if await asyncio.to_thread(self._store.position) != self.position:
+        applied = await self._views.last_event()
+        if await self._views.position() != self.position:
             return True  # a running service moves them on; it looked when it started
         return [named(recorded) for recorded in found] == [applied]
 
     async def run(self) -> None:
-        """Follow the log for ever."""
+        """Follow the log for ever.
+
+        Raises:
+            cs.postgres.lease.Fenced: Another runner leads by now.
+        """
         async for page in follow(self._events, self.position):
             await self._apply(page)
             while self.position < page[-1].position:  # somebody else rebuilt the views
                 await self._apply(await patiently(partial(self._events.tail, self.position)))
+            await patiently(self._views.retire)
 
     async def reached(self, position: int) -> None:
         """Wait until the views reflect *position*."""
@@ -74,11 +88,9 @@ class ViewRunner:
             await self._moved.wait()
 
     async def _apply(self, page: Sequence[Recorded]) -> None:
-        seal = await sealer(self._keys, page)
+        seal = await patiently(partial(sealer, self._keys, page))
         failpoints.reach("projection.before-apply")
-        self.position = await patiently(
-            partial(asyncio.to_thread, self._store.apply, page, seal)
-        )
+        self.position = await patiently(partial(self._views.apply, page, seal, self._epoch))
         failpoints.reach("projection.after-commit")
         for listener in self._listeners:
             listener(page)
@@ -88,9 +100,16 @@ class ViewRunner:
 
 
 async def sealer(keys: DataKeys, page: Sequence[Recorded]) -> SealBody:
-    """Return what seals the bodies of *page*; their data keys are durable by then."""
+    """Return what seals the bodies of *page*; their data keys are durable by then.
+
+    Raises:
+        LogUnavailable: The key store is away.
+    """
     names = [name for recorded in page if (name := key_of(recorded)) is not None]
-    opened: Mapping[str, bytes] = await keys.ensure(names) if names else {}
+    try:
+        opened: Mapping[str, bytes] = await keys.ensure(names) if names else {}
+    except KeysUnavailable as error:
+        raise LogUnavailable(str(error)) from error
 
     def seal(name: str, body: bytes) -> bytes:
         key = opened.get(name)

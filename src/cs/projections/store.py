@@ -1,4 +1,4 @@
-"""Views in a SQLite file: rows and checkpoint in one transaction, a page at a time.
+"""A SQLite file of views: rows and checkpoint in one transaction, a page at a time.
 
 The file can be lost without loss: when it turns out to be damaged it is made anew, the
 checkpoint says 0, and whoever applies pages begins again with the log's first.
@@ -14,8 +14,15 @@ from typing import TypeVar
 import msgspec
 from structlog import get_logger
 
-from cs.domain.codec import topic_of
 from cs.eventlog.port import LogUnavailable, Recorded
+from cs.projections.port import (
+    TABLES,
+    Changed,
+    check_since,
+    following_on,
+    generation,
+    named,
+)
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 
@@ -29,7 +36,7 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 
 class ViewStore:
-    """Synchronous; the runner calls it in a thread.
+    """Synchronous, and safe to call from several threads (`cs.projections.sqlite_views`).
 
     A changed set of versions is another set of tables: views are rebuilt from the log,
     never migrated, and the old tables are dropped once the new ones are there.
@@ -45,7 +52,7 @@ class ViewStore:
         self._path = path
         self._emptied = False
         self._db = self._connect()
-        self.generation = "_".join(f"{p.name}{p.version}" for p in projections)
+        self.generation = generation(projections)
         self._make()
 
     def _connect(self) -> sqlite3.Connection:
@@ -62,22 +69,15 @@ class ViewStore:
             self._db.close()
 
     def position(self) -> int:
-        """Return the checkpoint: the position of the last event these views reflect."""
         with self._held():
             return self._position()
 
     def last_event(self) -> str:
-        """Return which event the checkpoint is at, as `named` names it; empty at 0."""
         with self._held():
             name: str = self._db.execute("SELECT last_event FROM checkpoint").fetchone()[0]
         return name
 
     def apply(self, page: Sequence[Recorded], seal: SealBody) -> int:
-        """Apply what is new in *page* and return the checkpoint after it.
-
-        A page that does not go on where the views are is left alone: somebody else
-        rebuilt them, and the checkpoint says from where to read.
-        """
         with self._lock:
             self._emptied = False
             try:
@@ -92,8 +92,8 @@ class ViewStore:
 
     def _apply(self, page: Sequence[Recorded], seal: SealBody) -> int:
         checkpoint = self._position()
-        new = [recorded for recorded in page if recorded.position > checkpoint]
-        if not new or new[0].position != checkpoint + 1:
+        new = following_on(page, checkpoint)
+        if not new:
             return checkpoint
         for table, row_id, tag, data in self._applied(new, seal).changes():
             self._db.execute(_UPSERT.format(table=table), (row_id, tag, data))
@@ -103,39 +103,36 @@ class ViewStore:
         )
         return checkpoint
 
-    def ahead(
-        self, newer: Sequence[Recorded], seal: SealBody, table: Table[R], row_id: str
-    ) -> R | None:
-        """Return the row as it will be once *newer* is applied; nothing is written."""
+    def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
         with self._held():
             checkpoint = self._position()
-            rows = self._applied([r for r in newer if r.position > checkpoint], seal)
-            return rows.get(table, row_id)
+            check_since(checkpoint, newer[0].position - 1)
+            rows = self._applied(following_on(newer, checkpoint), seal)
+            return {(table, row_id): data for table, row_id, _, data in rows.changes()}
 
-    def get(self, table: Table[R], row_id: str) -> R | None:
+    def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         with self._held():
+            check_since(self._position(), since)
             data = self.row(table.name, row_id)
             return table.decode(data) if data is not None else None
 
-    def tagged(self, table: Table[R], tag: str) -> list[tuple[str, R]]:
-        """Return (id, row) of the rows tagged *tag*."""
+    def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         with self._held():
+            check_since(self._position(), since)
             found = self._db.execute(_TAGGED.format(table=table.name), (tag,)).fetchall()
             return [(row_id, table.decode(data)) for row_id, data in found]
 
-    def all(self, table: Table[R]) -> Iterator[tuple[str, R]]:
-        """Yield (id, row) of every row."""
+    def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
         with self._held():
+            check_since(self._position(), since)
             found = self._db.execute(_ALL.format(table=table.name)).fetchall()
-            rows = [(row_id, table.decode(data)) for row_id, data in found]
-        yield from rows
+            return [(row_id, table.decode(data)) for row_id, data in found]
 
     def row(self, table: str, row_id: str) -> bytes | None:
         found = self._db.execute(_ROW.format(table=table), (row_id,)).fetchone()
         return None if found is None else found[0]
 
     def reset(self) -> None:
-        """Forget everything; the next page to apply is the log's first."""
         with self._held():
             with self._transaction():
                 for table in TABLES:
@@ -217,18 +214,7 @@ class ViewStore:
                 )
 
 
-def named(recorded: Recorded) -> str:
-    """Return what tells *recorded* from an event of another history at its position.
-
-    Nothing in it is personal, so that it stays the same when somebody is erased.
-    """
-    event = recorded.event
-    return f"{recorded.stream} {recorded.version} {topic_of(event)} {event.at.isoformat()}"
-
-
 _EMPTIED = "the views were damaged; they are made anew from the log"
-#: The tables of all projections; names are ours, never a caller's.
-TABLES = ("searches", "results", "usage", "brands")
 
 _ROW = "SELECT row FROM {table} WHERE id = ?"
 _TAGGED = "SELECT id, row FROM {table} WHERE tag = ? ORDER BY id"

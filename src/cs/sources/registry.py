@@ -6,13 +6,15 @@ whole.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import msgspec
 
+from cs.calls.paid import EVERY_TIME, Paid
 from cs.outside.port import Fetcher
+from cs.plugins.given import masked
 from cs.sources.port import BrandSource, PeopleSource
 
 BRAND_SOURCES = "cs.brand_sources"
@@ -29,42 +31,49 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         trusted: For base URLs from *settings*.
         guarded: For every address that came from a caller or the web.
-        settings: Texts by name, for example ``searxng_url``; a missing one means not
-            configured, and the source says so when it is asked.
+        settings: This source's own, of those that it says it takes
+            (`cs.plugins.declaring.takes`) the ones that are set.  Where one is missed, the
+            source is not configured, and says so when it is asked.
         now: The time, with its offset.
+        paid: For every question that the provider charges for.
     """
 
     trusted: Fetcher
     guarded: Fetcher
-    settings: Mapping[str, str] = {}
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    settings: Mapping[str, Any] = {}
+    now: Callable[[], datetime]
+    paid: Paid = EVERY_TIME
+
+
+#: The context for the source with an entry point of that name.
+ContextOf = Callable[[str], Context]
 
 
 def brand_sources(
-    context: Context, *, plugins: Iterable[EntryPoint] | None = None
+    context_of: ContextOf, *, plugins: Iterable[EntryPoint] | None = None
 ) -> tuple[BrandSource, ...]:
     """Return every brand source installed, in the order of their entry points' names.
 
     Raises:
         BrokenPlugin: One cannot be loaded, made, or has the name of another.
     """
-    return _made(BRAND_SOURCES, context, plugins)
+    return _made(BRAND_SOURCES, context_of, plugins)
 
 
 def people_sources(
-    context: Context, *, plugins: Iterable[EntryPoint] | None = None
+    context_of: ContextOf, *, plugins: Iterable[EntryPoint] | None = None
 ) -> tuple[PeopleSource, ...]:
     """Return every people source installed; otherwise as `brand_sources`."""
-    return _made(PEOPLE_SOURCES, context, plugins)
+    return _made(PEOPLE_SOURCES, context_of, plugins)
 
 
 def _made(
-    group: str, context: Context, plugins: Iterable[EntryPoint] | None
+    group: str, context_of: ContextOf, plugins: Iterable[EntryPoint] | None
 ) -> tuple[Any, ...]:
     installed = entry_points(group=group) if plugins is None else plugins
     made: dict[str, Any] = {}
     for plugin in sorted(installed, key=lambda one: one.name):
-        source = _make(group, plugin, context)
+        source = _make(group, plugin, context_of(plugin.name))
         if source.name in made:
             raise BrokenPlugin(
                 f"{_told(group, plugin)}: there is a source {source.name!r} already"
@@ -77,9 +86,8 @@ def _make(group: str, plugin: EntryPoint, context: Context) -> Any:
     try:
         source = plugin.load()(context)
     except Exception as error:
-        raise BrokenPlugin(
-            f"{_told(group, plugin)}: {type(error).__name__}: {error}"
-        ) from error
+        why = masked(f"{type(error).__name__}: {error}", context.settings)
+        raise BrokenPlugin(f"{_told(group, plugin)}: {why}") from error
     if not isinstance(getattr(source, "name", None), str) or not callable(
         getattr(source, "find", None)
     ):

@@ -4,14 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
+from cs.calls.paid import EVERY_TIME, Paid
 from cs.outside.port import Fetcher, Resolver
+from cs.plugins.given import masked
 from cs.verifiers.mail_route import Guard
 from cs.verifiers.port import Verifier
 
 GROUP = "cs.verifiers"
-
-Setting = str | int | float | bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,20 +20,23 @@ class Context:
     """What a verifier's factory is given.
 
     Attributes:
-        settings: This verifier's own; empty if there are none.
+        settings: This verifier's own, of those that it says it takes
+            (`cs.plugins.declaring.takes`) the ones that are set.
         resolver: DNS.
         guard: Judges addresses that strangers name.
         fetcher: HTTP for base URLs that stand in the settings.
         now: The time, in UTC.
         monotonic: Seconds, for durations.
+        paid: For every question that the provider charges for.
     """
 
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     resolver: Resolver
     guard: Guard
     fetcher: Fetcher | None = None
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
+    paid: Paid = EVERY_TIME
 
 
 #: What an entry point names.  ``None``: not configured.
@@ -83,11 +87,12 @@ def discover(
 
 
 def _made(point: EntryPoint, context_of: Callable[[str], Context]) -> Verifier | None:
+    context = context_of(point.name)
     try:
         factory: Factory = point.load()
-        verifier = factory(context_of(point.name))
+        verifier = factory(context)
     except Exception as error:  # a plug-in is somebody else's code
-        why = f"{type(error).__name__}: {error}"
+        why = masked(f"{type(error).__name__}: {error}", context.settings)
         raise BrokenVerifier(point.name, point.value, why) from error
     if verifier is not None and verifier.name != point.name:
         why = f"it calls itself {verifier.name!r}"

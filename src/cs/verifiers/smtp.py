@@ -7,9 +7,14 @@ each step; the rule above all: never a false ``deliverable``.
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from cs.domain.mailbox import DomainFacts
 from cs.outside.port import MailHosts, Resolver
+from cs.plugins.declaring import SECRET, takes
 from cs.verifiers.exchanger import Exchanger
 from cs.verifiers.mail_route import Guard, Route, route
 from cs.verifiers.port import DomainCheck
@@ -20,6 +25,7 @@ from cs.verifiers.smtp_session import Exchange, Identity, Limits
 from cs.verifiers.transcript import Transcript
 
 NAME = "smtp"
+Wait = Annotated[float, Meta(gt=0, le=600)]
 
 
 class SmtpVerifier:
@@ -103,29 +109,39 @@ class SmtpVerifier:
             await check.abort()
 
 
-def from_context(context: Context) -> SmtpVerifier | None:
-    """Return the verifier, or ``None`` if no ``helo`` is set: it has to be ours.
+class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``[verifiers.smtp]`` takes; seconds end in ``_s``."""
 
-    Settings: ``helo``, ``mail_from`` (empty: ``<>``), ``port``, ``salt``, and
-    ``address_s``, ``connect_s``, ``reply_s`` in seconds.
-    """
-    settings = context.settings
-    helo = str(settings.get("helo", ""))
-    if not helo:
+    helo: Annotated[str, Meta(description="our host name; empty: off")] = ""
+    mail_from: Annotated[
+        str,
+        Meta(pattern=r"^([^@\s]+@[^@\s]+)?$", description="a mailbox of ours; empty: <>"),
+    ] = ""
+    port: Annotated[int, Meta(ge=1, le=65535)] = 25
+    salt: Annotated[str, SECRET, Meta(description="makes the probes our own")] = ""
+    address_s: Wait = Limits.address_s
+    connect_s: Wait = Limits.connect_s
+    reply_s: Wait = Limits.reply_s
+
+
+@takes(SmtpSettings)
+def from_context(context: Context) -> SmtpVerifier | None:
+    """Return the verifier, or ``None`` if no ``helo`` is set: it has to be ours."""
+    settings = msgspec.convert(context.settings, SmtpSettings)
+    if not settings.helo:
         return None
-    usual = Limits()
     return SmtpVerifier(
         context.resolver,
         context.guard,
-        helo=helo,
-        mail_from=str(settings.get("mail_from", "")),
-        port=int(settings.get("port", 25)),
+        helo=settings.helo,
+        mail_from=settings.mail_from,
+        port=settings.port,
         limits=Limits(
-            address_s=float(settings.get("address_s", usual.address_s)),
-            connect_s=float(settings.get("connect_s", usual.connect_s)),
-            reply_s=float(settings.get("reply_s", usual.reply_s)),
+            address_s=settings.address_s,
+            connect_s=settings.connect_s,
+            reply_s=settings.reply_s,
         ),
-        salt=str(settings.get("salt", "")),
+        salt=settings.salt,
         now=context.now,
         monotonic=context.monotonic,
     )

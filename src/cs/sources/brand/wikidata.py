@@ -1,14 +1,17 @@
 """Brands as Wikidata has them: web site, social pages, parent company."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.name_match import COMPANY, best_likeness
 from cs.domain.naming import canonical_domain
 from cs.outside.port import Fetcher
+from cs.plugins.declaring import takes
 from cs.sources.brand.wikibase import Hit, Item, values
 from cs.sources.brand.wikidata_api import Refused, WikidataApi
 from cs.sources.port import BrandAnswer, BrandMatch, Ended
@@ -61,7 +64,7 @@ class Wikidata:
         fetcher: Fetcher,
         *,
         base_url: str | None = BASE_URL,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime],
     ) -> None:
         self._api = WikidataApi(fetcher, base_url, now=now) if base_url else None
         self._now = now
@@ -105,10 +108,19 @@ class Wikidata:
         return tuple(sorted(matches, key=lambda match: -match.score))
 
 
+class WikidataSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``[sources.wikidata]`` takes."""
+
+    url: Annotated[
+        str, Meta(pattern=r"^(https?://\S+)?$", description="of api.php; empty: not asked")
+    ] = BASE_URL
+
+
+@takes(WikidataSettings)
 def from_context(context: Context) -> Wikidata:
-    """Make the source from the setting ``wikidata_url``; empty switches it off."""
-    base_url = context.settings.get("wikidata_url", BASE_URL)
-    return Wikidata(context.trusted, base_url=base_url or None, now=context.now)
+    """Make the source; an empty ``url`` switches it off."""
+    settings = msgspec.convert(context.settings, WikidataSettings)
+    return Wikidata(context.trusted, base_url=settings.url or None, now=context.now)
 
 
 def _texts(query: Query) -> tuple[str, ...]:

@@ -3,7 +3,11 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.employer import is_employer
@@ -11,6 +15,7 @@ from cs.domain.mailbox_syntax import is_mailbox
 from cs.domain.role import classify
 from cs.domain.search_result import Seen, read_title
 from cs.outside.port import Fetcher
+from cs.plugins.declaring import takes
 from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi
 from cs.sources.port import Ended, PeopleAnswer
 from cs.sources.registry import Context
@@ -44,7 +49,7 @@ class Searxng:
         fetcher: Fetcher,
         *,
         base_url: str | None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime],
     ) -> None:
         self._api = SearxngApi(fetcher, base_url, now=now) if base_url else None
 
@@ -73,10 +78,19 @@ class Searxng:
         )
 
 
+class SearxngSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``[sources.searxng]`` takes."""
+
+    url: Annotated[
+        str, Meta(pattern=r"^(https?://\S+)?$", description="base, without /search")
+    ] = ""
+
+
+@takes(SearxngSettings)
 def from_context(context: Context) -> Searxng:
-    """Make the source from the setting ``searxng_url``."""
-    base_url = context.settings.get("searxng_url")
-    return Searxng(context.trusted, base_url=base_url, now=context.now)
+    """Make the source; without a ``url`` it is not configured."""
+    settings = msgspec.convert(context.settings, SearxngSettings)
+    return Searxng(context.trusted, base_url=settings.url or None, now=context.now)
 
 
 async def _ask(api: SearxngApi, questions: list[str]) -> tuple[list[Page], Refused | None]:

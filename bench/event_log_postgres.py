@@ -1,0 +1,192 @@
+"""The event log in PostgreSQL beside simpler ways to write it.
+
+    PYTHONPATH=tests .venv/bin/python bench/event_log_postgres.py [EVENTS] [DSN]
+
+Without a DSN a private server is started, with fsync.  Every event is about 114 bytes, one
+an append; each caller has a stream of its own.  Columns:
+
+* ours: `PostgresEventLog`, whole, with encoding and decoding of domain events;
+* by itself: asyncpg, the same function, one append a statement, a connection a caller (64
+  at most), no group writer and no codec; its tail reads the rows without decoding them;
+* SQLite: the eventsourcing library's own SQLite recorder, a thread a caller.  (Its recorder
+  for PostgreSQL needs another driver, which this project does not use.)
+"""
+
+import asyncio
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import asyncpg
+import msgspec
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
+
+from cs.domain.codec import to_plain
+from cs.domain.key import SearchSettled
+from cs.eventlog.batch_recorder import Prepared
+from cs.eventlog.port import Append
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.postgres_append import APPEND
+from cs.eventlog.postgres_batch import arguments
+from cs.keystore.memory import MemoryKeyStore
+from cs.postgres.pool import open_pool
+from cs.postgres.schema import STORES, migrate
+from servers.own_folder import own_folder
+from servers.postgres import running_postgres
+
+CALLERS = (1, 16, 256)
+#: Of one that has a connection or a thread to each caller.
+MOST_CONNECTIONS = 64
+PAGE = 500
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def settled(number: int) -> SearchSettled:
+    return SearchSettled(
+        search=f"srch_{number}", lookup="b.1", outcome="done", charged=True, cached=True, at=AT
+    )
+
+
+#: What our codec makes of one.
+STATE = msgspec.json.encode(to_plain(settled(100_000)))
+
+
+def stored(stream: str, version: int) -> StoredEvent:
+    return StoredEvent(stream, version, "key.search-settled.v1", STATE)
+
+
+async def our_append(dsn: str, callers: int, events: int) -> float:
+    async with (
+        open_pool(dsn, role="bench") as pool,
+        PostgresEventLog(pool, MemoryKeyStore()) as log,
+    ):
+
+        async def caller(stream: str) -> None:
+            for version in range(events // callers):
+                await log.append([Append(stream, version - 1, [settled(version)])])
+
+        await log.append([Append(f"key-warm-{callers}", -1, [settled(0)])])
+        began = time.perf_counter()
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(callers):
+                tasks.create_task(caller(f"key-ours-{callers}-{number}"))
+        return events // callers * callers / (time.perf_counter() - began)
+
+
+async def single_append(dsn: str, callers: int, events: int) -> float:
+    connections = [await asyncpg.connect(dsn) for _ in range(min(callers, MOST_CONNECTIONS))]
+
+    async def caller(number: int, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        stream = f"key-single-{callers}-{number}"
+        for version in range(events // len(connections)):
+            append = Append(stream, version - 1, [settled(version)])
+            request = Prepared([append], [stored(stream, version)], None)
+            await connection.fetch(APPEND, *arguments([request]))
+
+    began = time.perf_counter()
+    async with asyncio.TaskGroup() as tasks:
+        for number, connection in enumerate(connections):
+            tasks.create_task(caller(number, connection))
+    took = time.perf_counter() - began
+    for connection in connections:
+        await connection.close()
+    return events // len(connections) * len(connections) / took
+
+
+def library_append(path: Path, callers: int, events: int) -> float:
+    threads = min(callers, MOST_CONNECTIONS)
+    datastore = SQLiteDatastore(f"file:{path}", pool_size=threads, originator_id_type="text")
+    recorder = SQLiteApplicationRecorder(datastore)
+    recorder.create_table()
+
+    def caller(number: int) -> None:
+        for version in range(events // threads):
+            recorder.insert_events([stored(f"s{number}", version)])
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(caller, range(threads)))
+    took = time.perf_counter() - began
+    datastore.close()
+    return events // threads * threads / took
+
+
+async def our_tail(dsn: str) -> float:
+    async with (
+        open_pool(dsn, role="bench") as pool,
+        PostgresEventLog(pool, MemoryKeyStore()) as log,
+    ):
+        head = await log.head()
+        began = time.perf_counter()
+        after = 0
+        while page := await log.tail(after, PAGE):
+            after = page[-1].position
+        assert after == head, after
+        return head / (time.perf_counter() - began)
+
+
+async def rows_tail(dsn: str) -> float:
+    """The same pages, not decoded."""
+    connection = await asyncpg.connect(dsn)
+    began = time.perf_counter()
+    after = 0
+    while page := await connection.fetch(
+        "SELECT notification_id, originator_id, originator_version, topic, state "
+        "FROM stored_events WHERE notification_id > $1 ORDER BY notification_id LIMIT $2",
+        after,
+        PAGE,
+    ):
+        after = page[-1][0]
+    took = time.perf_counter() - began
+    await connection.close()
+    return after / took
+
+
+def library_tail(path: Path) -> float:
+    datastore = SQLiteDatastore(f"file:{path}", pool_size=1, originator_id_type="text")
+    recorder = SQLiteApplicationRecorder(datastore)
+    began = time.perf_counter()
+    after = 0
+    while page := recorder.select_notifications(after, PAGE, inclusive_of_start=False):
+        after = page[-1].id
+    took = time.perf_counter() - began
+    datastore.close()
+    return after / took
+
+
+async def migrated(dsn: str) -> None:
+    async with open_pool(dsn, role="bench") as pool, pool.acquire() as connection:
+        await migrate(connection, STORES[0])
+
+
+def main(events: int, dsn: str | None) -> None:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if dsn is None:
+            own = stack.enter_context(own_folder())
+            server = stack.enter_context(running_postgres(own / "postgres", durable=True))
+            dsn = server.dsn
+        asyncio.run(migrated(dsn))
+        print(f"events/s {'ours':>20}{'by itself':>12}{'SQLite':>12}")
+        for callers in CALLERS:
+            count = events // 10 if callers == 1 else events
+            ours = asyncio.run(our_append(dsn, callers, count))
+            single = asyncio.run(single_append(dsn, callers, count // 4))
+            library = library_append(folder / f"{callers}.db", callers, count // 4)
+            print(f"append, {callers:>3} callers{ours:12,.0f}{single:12,.0f}{library:12,.0f}")
+        ours = asyncio.run(our_tail(dsn))
+        rows = asyncio.run(rows_tail(dsn))
+        library = library_tail(folder / f"{CALLERS[1]}.db")
+        print(f"tail, pages of {PAGE}{ours:13,.0f}{rows:12,.0f}{library:12,.0f}")
+
+
+if __name__ == "__main__":
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 32_000,
+        sys.argv[2] if len(sys.argv) > 2 else None,
+    )

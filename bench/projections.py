@@ -1,0 +1,99 @@
+"""Projecting into PostgreSQL: pages against one transaction for each event.
+
+    .venv/bin/python bench/projections.py [EVENTS]
+
+A PostgreSQL of its own, durable as a real one (fsync on).  "one by one" is our own code
+with pages of one event, each its own transaction; "a bare row" is one row and no more in
+each transaction, with the wait for the disk at its commit that our pages leave out (views
+are made anew from the log, and what a crash loses is applied again).  50 keys search 200
+brands; five events a search.
+"""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from cs.domain.key import SearchSettled
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import Recorded
+from cs.keystore.memory import MemoryKeyStore
+from cs.postgres.pool import Pool, open_pool
+from cs.projections.postgres_views import PostgresViews
+from cs.projections.searches import SEARCHES
+from cs.projections.sqlite_views import SqliteViews
+from cs.wiring import projections
+
+# In place of this folder, whose module of this name would hide the tests' folder.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from projections.long_history import write_long
+from servers.own_folder import own_folder
+from servers.postgres import running_postgres
+
+PAGES = (500, 5_000)
+
+
+def unsealed(_: str, body: bytes) -> bytes:
+    return body
+
+
+async def project(
+    views: PostgresViews | SqliteViews, stream: list[Recorded], page: int
+) -> float:
+    """Return events per second."""
+    await views.position()
+    began = time.perf_counter()
+    for start in range(0, len(stream), page):
+        await views.apply(stream[start : start + page], unsealed)
+    took = time.perf_counter() - began
+    settled = {r.event.search for r in stream if isinstance(r.event, SearchSettled)}
+    done = {search for search, row in await views.all(SEARCHES) if row.status != "running"}
+    assert done == settled  # work was done
+    return len(stream) / took
+
+
+async def waited_for(pool: Pool, stream: list[Recorded]) -> float:
+    """The least that a durable transaction for each event costs: one row and its tracking."""
+    await pool.execute("CREATE TABLE tracked (id TEXT PRIMARY KEY, at BIGINT, row BYTEA)")
+    began = time.perf_counter()
+    async with pool.acquire() as connection:
+        for recorded in stream:
+            async with connection.transaction():
+                await connection.execute(
+                    "INSERT INTO tracked VALUES ($1, $2, $3)",
+                    *(str(recorded.position), recorded.position, b"x" * 114),
+                )
+    return len(stream) / (time.perf_counter() - began)
+
+
+async def measure(dsn: str, events: int) -> None:
+    log = MemoryEventLog(MemoryKeyStore())
+    await write_long(log, events)
+    stream = [*await log.tail(0, events)]
+    rows: list[tuple[str, float]] = []
+    async with open_pool(dsn, role="bench") as pool:
+        views = PostgresViews(pool, projections())
+        rows.append(("one by one", await project(views, stream[: events // 20], 1)))
+        rows.append(("  a bare row, waited for", await waited_for(pool, stream[:2_000])))
+        for page in PAGES:
+            await views.reset()
+            rows.append((f"pages of {page}", await project(views, stream, page)))
+        await views.close()
+    embedded = SqliteViews(None, projections())
+    rows.append(("SQLite in memory, pages of 500", await project(embedded, stream, 500)))
+    await embedded.close()
+    base = rows[0][1]
+    print(f"{events} events into PostgreSQL; events/s")
+    for what, speed in rows:
+        print(f"{what:<34}{speed:12,.0f} {speed / base:6.1f}x")
+
+
+def main(events: int) -> None:
+    with own_folder() as folder, running_postgres(folder / "postgres", durable=True) as server:
+        asyncio.run(measure(server.dsn, events))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40_000)

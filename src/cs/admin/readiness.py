@@ -1,0 +1,84 @@
+"""Whether a role can do its work now, and what that rests on."""
+
+from typing import Any, Protocol
+
+import msgspec
+
+from cs.bus.port import BusUnavailable
+from cs.eventlog.port import EventLog, LogUnavailable
+from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.postgres.clock import DatabaseTime
+from cs.postgres.lease import Leader
+from cs.projections.followed import Followed
+
+#: Events the views may be behind before a node says it is not ready.
+LAG = 10_000
+#: A name that no data key has, so that none is kept open of it and the store is asked.
+_NO_KEY = "readyz"
+
+
+class Ready(Protocol):
+    async def check(self) -> tuple[bool, dict[str, object]]:
+        """Return whether calls can be answered, and what that rests on."""
+
+
+class Measured(Protocol):
+    """A bus that knows its figures."""
+
+    async def measured(self) -> msgspec.Struct: ...
+
+
+class Readiness:
+    """Asks each of the parts that a role has."""
+
+    def __init__(
+        self,
+        events: EventLog | None = None,
+        keys: KeyStore | None = None,
+        *,
+        time: DatabaseTime,
+        views: Followed | None = None,
+        leader: Leader | None = None,
+        bus: Measured | None = None,
+    ) -> None:
+        self._events = events
+        self._keys = keys
+        self._time = time
+        self._views = views
+        self._leader = leader
+        self._bus = bus
+
+    async def check(self) -> tuple[bool, dict[str, object]]:
+        told: dict[str, Any] = {"ready": True}
+        if self._events is not None:
+            await self._check_log(self._events, told)
+        if self._keys is not None:
+            await self._check_keys(self._keys, told)
+        told["clock_off_s"] = round(self._time.skew_s, 3)
+        told["ready"] &= self._time.ready
+        if self._leader is not None:
+            told["leads"] = self._leader.epoch is not None
+        if self._bus is not None:
+            try:
+                told["bus"] = msgspec.to_builtins(await self._bus.measured())
+            except BusUnavailable as error:
+                told["ready"], told["bus"] = False, str(error)
+        return told["ready"], told
+
+    async def _check_log(self, events: EventLog, told: dict[str, Any]) -> None:
+        try:
+            told["head"] = await events.head()
+        except LogUnavailable as error:
+            told["ready"], told["log"] = False, str(error)
+            return
+        told["log"] = "ok"
+        if self._views is not None:
+            told["views_behind"] = max(0, told["head"] - self._views.position)
+            told["ready"] &= told["views_behind"] <= LAG
+
+    async def _check_keys(self, keys: KeyStore, told: dict[str, Any]) -> None:
+        try:
+            await keys.find([_NO_KEY])
+            told["keys"] = "ok"
+        except KeysUnavailable as error:
+            told["ready"], told["keys"] = False, str(error)

@@ -1,0 +1,98 @@
+"""The window of the status and usage checks, counted for all nodes in PostgreSQL.
+
+One statement a check, by the database's clock, on a table that is not logged
+(``migrations/service/0002_counters.sql``).  Who was refused is remembered here until the
+window opens, so that a flood beyond the limit asks the database nothing.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from cs.api.limits import CHECKS_PER_MINUTE, KEYS, Check
+from cs.domain.key import MINUTE, Window
+from cs.eventlog.port import LogUnavailable
+from cs.postgres.pool import CONNECT_TIMEOUT_S, DatabaseAway, Pool, away_is_told
+
+
+class PostgresChecks:
+    """`cs.api.limits.Checks` on *pool*."""
+
+    def __init__(self, pool: Pool, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._pool = pool
+        self._monotonic = monotonic
+        self._shut: OrderedDict[str, tuple[float, Check]] = OrderedDict()
+
+    async def take(self, key_id: str, at: datetime) -> Check:
+        del at  # the database's clock is everybody's
+        asked = self._monotonic()
+        refused = self._refused(key_id, asked)
+        if refused is not None:
+            return refused
+        check = await self._ask(key_id)
+        if not check.taken:
+            self._shut[key_id] = (asked, check)
+            while len(self._shut) > KEYS:
+                self._shut.popitem(last=False)
+        return check
+
+    async def take_back(self, key_id: str, at: datetime) -> None:
+        self._shut.pop(key_id, None)
+        try:
+            with away_is_told():
+                async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
+                    await connection.execute(_TAKE_BACK, key_id, at)
+        except DatabaseAway as error:
+            raise LogUnavailable(f"checks cannot be counted: {error}") from error
+
+    def _refused(self, key_id: str, now: float) -> Check | None:
+        """Return the refusal that still holds, with the time that is left of it."""
+        if key_id not in self._shut:
+            return None
+        asked, check = self._shut[key_id]
+        reset = check.window.reset - timedelta(seconds=now - asked)
+        if reset <= timedelta(0):
+            del self._shut[key_id]
+            return None
+        return Check(check.at, False, Window(CHECKS_PER_MINUTE, 0, reset))
+
+    async def _ask(self, key_id: str) -> Check:
+        try:
+            with away_is_told():
+                async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
+                    row = await connection.fetchrow(_TAKE, key_id, CHECKS_PER_MINUTE, MINUTE)
+        except DatabaseAway as error:
+            raise LogUnavailable(f"checks cannot be counted: {error}") from error
+        assert row is not None, "the statement always writes its row"
+        reset = row["oldest"] + MINUTE - row["at"]
+        left = Window(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
+        return Check(row["at"], row["taken"], left)
+
+
+# The row's lock puts the checks of a key in order; the subquery reads the row and the clock
+# after it was taken.  A clock that steps back stands still here, so that all times differ.
+_TAKE = """
+INSERT INTO checks AS c (key_id, times, at, taken)
+SELECT $1, ARRAY[n.at], n.at, true FROM (SELECT clock_timestamp() AS at) AS n
+ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
+    SELECT
+        CASE WHEN cardinality(w.inside) < $2 THEN w.inside || w.at ELSE w.inside END,
+        w.at,
+        cardinality(w.inside) < $2
+    FROM (
+        SELECT
+            n.at,
+            ARRAY(
+                SELECT t FROM unnest(c.times) AS t WHERE t > n.at - $3::interval ORDER BY t
+            ) AS inside
+        FROM (
+            SELECT GREATEST(clock_timestamp(), c.at + interval '1 microsecond') AS at
+            OFFSET 0
+        ) AS n
+        OFFSET 0
+    ) AS w
+)
+RETURNING at, taken, times[1] AS oldest, cardinality(times) AS inside
+"""
+_TAKE_BACK = "UPDATE checks SET times = array_remove(times, $2) WHERE key_id = $1"

@@ -1,0 +1,60 @@
+"""What an operator's command works with, beside a running service or without one.
+
+On the data folder of a service in one process, or on the databases that the roles of one
+share, as the settings say.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from cs.clock import Clock
+from cs.data_folder import DataFolder
+from cs.eventlog.port import EventLog
+from cs.eventlog.streams import Streams
+from cs.keystore.port import KeyStore
+from cs.opening_postgres import shared_data, stages_pool, times
+from cs.projections.port import Views
+from cs.projections.runner import ViewRunner
+from cs.settings import Settings
+from cs.wiring import clock_beside, opened
+
+
+class Beside(msgspec.Struct, frozen=True):
+    log: EventLog
+    keys: KeyStore
+    views: Views
+    streams: Streams
+    clock: Clock
+
+    def view_runner(self) -> ViewRunner:
+        """Return what brings the views up to date, beside others that do."""
+        return ViewRunner(self.log, self.views, self.keys)
+
+
+@asynccontextmanager
+async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Beside]:
+    """Open the data of *settings*.
+
+    A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
+
+    Raises:
+        DataFolderError: The folder cannot be used.
+        BadSettings, WrongSchema, WrongMasterKey, DatabaseAway: The databases cannot.
+    """
+    if settings.postgres is None:
+        async with opened(DataFolder(settings.data_dir, make=new)) as data:
+            streams = Streams(data.log, data.snapshots)
+            clock = await clock_beside(streams, settings.data_dir)
+            yield Beside(data.log, data.keys, data.views, streams, clock)
+        return
+    async with AsyncExitStack() as stack:
+        shared = await stack.enter_async_context(shared_data(settings, "command"))
+        streams = Streams(shared.log, shared.snapshots)
+        world = (await streams.service()).state.world or "live"
+        pool = None
+        if world == "sandbox":
+            pool = await stack.enter_async_context(stages_pool(settings, "command"))
+        clock = (await times(shared.time, world, pool)).clock
+        yield Beside(shared.log, shared.keys, shared.views, streams, clock)

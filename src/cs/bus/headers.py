@@ -1,0 +1,142 @@
+"""The headers of a record: whose it is and how long it counts, without reading its value.
+
+They help tracing, filtering and looking at topics.  Nothing is decided by them: what a
+record says stands in its value, and one that comes without headers is as good.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from cs.bus.topics import PublicEvent
+from cs.domain.stage_work import Alive, AnyFinding, MailboxChecked, Outcome, PeopleSeen, Work
+
+TRACEPARENT = "traceparent"
+MESSAGE_ID = "message-id"
+ATTEMPT = "attempt"
+DEADLINE = "deadline"
+SCHEMA = "schema"
+EVENT = "event"
+
+#: Name and version of each message (docs/topics.md).
+WORK_SCHEMA = "cs.work.v1"
+OUTCOME_SCHEMA = "cs.outcome.v1"
+EVENT_SCHEMA = "cs.event.v1"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: Version 00 of W3C Trace Context (Recommendation of 2021-11-23, section 3.2): trace and
+#: parent, neither of them all zeros.
+_TRACEPARENT = re.compile(
+    r"00-(?!0{32})(?P<trace>[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
+
+
+def work_headers(work: Work) -> dict[str, str]:
+    """Return the headers of *work*: the same ones whenever it is published.
+
+    >>> from cs.domain.contact import Query
+    >>> from cs.domain.stage_work import ResolutionInput
+    >>> asked = ResolutionInput(Query("Acme"))
+    >>> due = datetime(2026, 1, 1, tzinfo=UTC)
+    >>> work = Work(
+    ...     lookup="brand-a.1", stage="ranking", attempt=2, deadline_at=due, input=asked
+    ... )
+    >>> headers = work_headers(work)
+    >>> headers["message-id"], headers["attempt"], headers["deadline"]
+    ('brand-a.1/ranking//2/work', '2', '1767225600000')
+    """
+    name = _name(work, work.attempt, "work")
+    return {
+        TRACEPARENT: _traceparent(work.lookup, name),
+        MESSAGE_ID: name,
+        ATTEMPT: str(work.attempt),
+        DEADLINE: str(_unix_ms(work.deadline_at)),
+        SCHEMA: WORK_SCHEMA,
+    }
+
+
+def outcome_headers(
+    outcome: Outcome, work: Work, given: Mapping[str, str], *, at: datetime
+) -> dict[str, str]:
+    """Return the headers of *outcome*, an answer to *work*.
+
+    Args:
+        outcome: Its attempt may be a later one than that of *work*.
+        work: What it answers.
+        given: The headers that *work* came with; its trace goes on.
+        at: Now, which tells signs of life apart.
+    """
+    kind = outcome.finding.__struct_config__.tag
+    name = _name(work, outcome.attempt, f"{kind}{_which(outcome.finding, at)}")
+    return {
+        TRACEPARENT: traceparent(given, work),
+        MESSAGE_ID: name,
+        ATTEMPT: str(outcome.attempt),
+        DEADLINE: str(_unix_ms(work.deadline_at)),
+        SCHEMA: OUTCOME_SCHEMA,
+    }
+
+
+def event_headers(event: PublicEvent) -> dict[str, str]:
+    """Return the headers of *event* on the public feed; the trace is its lookup's."""
+    name = f"{event.stream}/{event.version}"
+    lookup = msgspec.json.decode(event.state, type=_OfLookup).lookup
+    return {
+        TRACEPARENT: _traceparent(lookup or event.stream, name),
+        MESSAGE_ID: name,
+        SCHEMA: EVENT_SCHEMA,
+        EVENT: event.topic,
+    }
+
+
+def traceparent(given: Mapping[str, str], work: Work) -> str:
+    """Return the trace that *work* came with; without a usable one, that of its lookup."""
+    found = given.get(TRACEPARENT, "")
+    return found if _TRACEPARENT.fullmatch(found) else work_headers(work)[TRACEPARENT]
+
+
+def trace_id(given: Mapping[str, str], lookup: str) -> str:
+    """Return the id of the trace that a record of *lookup* came with, for log lines."""
+    found = _TRACEPARENT.fullmatch(given.get(TRACEPARENT, ""))
+    return found["trace"] if found else _trace_of(lookup)
+
+
+class _OfLookup(msgspec.Struct):
+    lookup: str | None = None
+
+
+def _name(work: Work, attempt: int, kind: str) -> str:
+    return f"{work.lookup}/{work.stage}/{work.item}/{attempt}/{kind}"
+
+
+def _which(finding: AnyFinding, at: datetime) -> str:
+    """Return what tells *finding* from others of its kind in one attempt.
+
+    A result comes once in an attempt, whoever works on it again.
+    """
+    match finding:
+        case MailboxChecked(checked=checked):
+            return f"/{checked.person}"
+        case PeopleSeen():
+            return f"/{hashlib.sha256(msgspec.json.encode(finding)).hexdigest()[:16]}"
+        case Alive():
+            return f"/{_unix_ms(at)}"
+        case _:
+            return ""
+
+
+def _traceparent(lookup: str, message: str) -> str:
+    # Made from names, so that a message that is published again is in the same place.
+    parent = hashlib.sha256(f"span {message}".encode()).hexdigest()[:16]
+    return f"00-{_trace_of(lookup)}-{parent}-01"
+
+
+def _trace_of(lookup: str) -> str:
+    return hashlib.sha256(f"trace {lookup}".encode()).hexdigest()[:32]
+
+
+def _unix_ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,160 @@
+"""Paid calls in the stages' own PostgreSQL database; leases go by its clock.
+
+All stage workers share one key, which is in no database.  The master key of personal data
+is not among what they have.
+"""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from cs.calls.port import (
+    PAGE,
+    RETENTION,
+    Answered,
+    Beginning,
+    Begun,
+    Call,
+    CallsUnavailable,
+    InFlight,
+    Lost,
+)
+from cs.calls.sealing import CallSeal
+from cs.ids import random_id
+from cs.postgres.pool import DatabaseAway, Pool, PooledConnection, connected, transaction
+
+
+class WrongCallsKey(CallsUnavailable):
+    """Other workers seal with another key: a call would be made by each of them."""
+
+
+class PostgresCalls:
+    """Args: *pool*: to the stages' database.  *key*: 32 bytes, the same for all workers."""
+
+    def __init__(self, pool: Pool, key: bytes) -> None:
+        self._pool = pool
+        self._seal = CallSeal(key)
+        self._key_checked = False
+
+    async def check_key(self) -> None:
+        """Pass if what is remembered was sealed with this key.
+
+        Where nothing is remembered a new key takes over from the old one.  Done before the
+        first call in any case.
+
+        Raises:
+            WrongCallsKey: It was sealed with another one.
+            CallsUnavailable: The database is away.
+        """
+        async with self._writing() as connection:
+            await connection.execute(_TAKE_OVER, self._seal.proof)
+            proof = await connection.fetchval("SELECT proof FROM calls_key")
+        if proof != self._seal.proof:
+            raise WrongCallsKey(
+                "paid calls of the last hour were sealed with another key; give this worker "
+                "the one that the others have"
+            )
+        self._key_checked = True
+
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+        if not self._key_checked:
+            await self.check_key()
+        holder = random_id("h-")
+        named = (call.lookup, call.provider, self._seal.request(call))
+        async with self._connected() as connection:
+            while True:
+                if await connection.fetchval(_BEGIN, *named, lease_s, holder, again):
+                    return Begun(call, holder, self._seal.idempotency_key(call))
+                row = await connection.fetchrow(_FIND, *named)
+                if row is None:
+                    continue  # deleted since
+                if row["answer"] is not None:
+                    return Answered(self._seal.opened(call, row["answer"]))
+                return InFlight(row["left_s"]) if row["left_s"] > 0 else Lost()
+
+    async def answer(self, begun: Begun, answer: bytes) -> None:
+        await self._change(_ANSWER, begun.call, self._seal.sealed(begun.call, answer))
+
+    async def leave(self, begun: Begun) -> None:
+        await self._change(_LEAVE, begun.call, begun.holder)
+
+    async def undo(self, begun: Begun) -> None:
+        await self._change(_UNDO, begun.call, begun.holder)
+
+    async def forget_old(self) -> int:
+        async with self._connected() as connection:
+            gone = await connection.fetch(_FORGET, RETENTION, PAGE)
+        return len(gone)
+
+    async def erase(self, lookups: Iterable[str]) -> int:
+        """Delete, and write the table anew: a page keeps the bytes of what was in it.
+
+        The server's own write-ahead log holds them, sealed, until it is recycled.
+        """
+        async with self._connected() as connection:
+            gone = await connection.fetch(_ERASE, list(lookups))
+            if gone:
+                await connection.execute("VACUUM FULL calls")  # of an hour: small
+        return len(gone)
+
+    async def _change(self, statement: str, call: Call, value: str | bytes) -> None:
+        request = self._seal.request(call)
+        async with self._connected() as connection:
+            await connection.execute(statement, call.lookup, call.provider, request, value)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[PooledConnection]:
+        try:
+            async with connected(self._pool) as connection:
+                yield connection
+        except DatabaseAway as error:
+            raise CallsUnavailable(f"the register of paid calls: {error}") from error
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[PooledConnection]:
+        try:
+            async with transaction(self._pool) as connection:
+                yield connection
+        except DatabaseAway as error:
+            raise CallsUnavailable(f"the register of paid calls: {error}") from error
+
+
+#: A key may change while there is nothing that it would have to open.
+_TAKE_OVER = """
+INSERT INTO calls_key (proof) VALUES ($1)
+ON CONFLICT (one) DO UPDATE SET proof = excluded.proof
+WHERE NOT EXISTS (SELECT FROM calls)
+"""
+_BEGIN = """
+INSERT INTO calls (lookup, provider, request, begun_at, lease_until, holder)
+VALUES ($1, $2, $3, clock_timestamp(),
+        clock_timestamp() + $4::float8 * interval '1 second', $5)
+ON CONFLICT (lookup, provider, request) DO UPDATE
+SET lease_until = excluded.lease_until, holder = excluded.holder
+WHERE $6::boolean AND calls.answer IS NULL AND calls.lease_until <= clock_timestamp()
+RETURNING true
+"""
+_FIND = """
+SELECT answer, extract(epoch FROM lease_until - clock_timestamp())::float8 AS left_s
+FROM calls WHERE lookup = $1 AND provider = $2 AND request = $3
+"""
+_ANSWER = """
+UPDATE calls SET answer = $4
+WHERE lookup = $1 AND provider = $2 AND request = $3 AND answer IS NULL
+"""
+_LEAVE = """
+UPDATE calls SET lease_until = clock_timestamp()
+WHERE lookup = $1 AND provider = $2 AND request = $3 AND holder = $4 AND answer IS NULL
+"""
+_UNDO = """
+DELETE FROM calls
+WHERE lookup = $1 AND provider = $2 AND request = $3 AND holder = $4 AND answer IS NULL
+"""
+_FORGET = """
+DELETE FROM calls WHERE (lookup, provider, request) IN (
+    SELECT lookup, provider, request FROM calls
+    WHERE begun_at < clock_timestamp() - $1::interval
+    ORDER BY begun_at LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+RETURNING 1
+"""
+_ERASE = "DELETE FROM calls WHERE lookup = ANY($1) RETURNING 1"

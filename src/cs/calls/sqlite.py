@@ -1,0 +1,186 @@
+"""Paid calls in a SQLite file (mode 0600) beside the data, for a service in one process."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, ParamSpec, Self, TypeVar
+
+from cs.calls.port import (
+    PAGE,
+    RETENTION,
+    Answered,
+    Beginning,
+    Begun,
+    Call,
+    CallsUnavailable,
+    InFlight,
+    Lost,
+)
+from cs.calls.sealing import CallSeal
+from cs.ids import random_id
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: How long to wait for another process's transaction.
+LOCK_TIMEOUT_S = 10
+
+
+class SqliteCalls:
+    """Use as ``async with``.  Leases go by *now*, seconds that go on when the process ends.
+
+    Args:
+        path: Of the file; made if it is missing.
+        key: 32 bytes; what was asked with another key is not found.
+
+    Raises:
+        sqlite3.Error: The file cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: bytes,
+        *,
+        now: Callable[[], float] = time.time,
+        lock_timeout_s: int = LOCK_TIMEOUT_S,
+    ) -> None:
+        path.touch(mode=0o600, exist_ok=True)
+        path.chmod(0o600)  # also one that came back from a backup readable for others
+        self._seal = CallSeal(key)
+        self._now = now
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
+        self._db = sqlite3.connect(
+            path, check_same_thread=False, isolation_level=None, timeout=lock_timeout_s
+        )
+        try:
+            for statement in _OPENING:
+                self._db.execute(statement)
+        except sqlite3.Error:
+            self._db.close()
+            raise
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._thread.shutdown(wait=True)
+        self._db.close()
+
+    async def end_leases(self) -> None:
+        """End every lease: whoever held one is gone, since one service has the folder."""
+        await self._run(self._write, _END_LEASES, {"now": self._now()})
+
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+        return await self._run(self._begin, call, lease_s, again)
+
+    async def answer(self, begun: Begun, answer: bytes) -> None:
+        box = self._seal.sealed(begun.call, answer)
+        await self._run(self._write, _ANSWER, self._named(begun.call) | {"answer": box})
+
+    async def leave(self, begun: Begun) -> None:
+        await self._run(self._write, _LEAVE, self._held(begun) | {"now": self._now()})
+
+    async def undo(self, begun: Begun) -> None:
+        await self._run(self._write, _UNDO, self._held(begun))
+
+    async def forget_old(self) -> int:
+        old = self._now() - RETENTION.total_seconds()
+        return await self._run(self._delete, _FORGET, [{"old": old, "page": PAGE}])
+
+    async def erase(self, lookups: Iterable[str]) -> int:
+        rows = [{"lookup": lookup} for lookup in lookups]
+        return await self._run(self._delete, _ERASE, rows)
+
+    def _named(self, call: Call) -> dict[str, Any]:
+        return {
+            "lookup": call.lookup,
+            "provider": call.provider,
+            "request": self._seal.request(call),
+        }
+
+    def _held(self, begun: Begun) -> dict[str, Any]:
+        return self._named(begun.call) | {"holder": begun.holder}
+
+    async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._thread, function, *args)
+        except sqlite3.Error as error:
+            raise CallsUnavailable(f"the register of paid calls: {error}") from error
+
+    # What runs in the thread.
+
+    def _begin(self, call: Call, lease_s: float, again: bool) -> Beginning:
+        now = self._now()
+        holder = random_id("h-")
+        named = self._named(call)
+        with self._transaction():
+            found = self._db.execute(_FIND, named).fetchone()
+            if found is not None:
+                answer, lease_until = found
+                if answer is not None:
+                    return Answered(self._seal.opened(call, answer))
+                if lease_until > now:
+                    return InFlight(lease_until - now)
+                if not again:
+                    return Lost()
+            lease = {"now": now, "until": now + lease_s, "holder": holder}
+            self._db.execute(_BEGIN, named | lease)
+        return Begun(call, holder, self._seal.idempotency_key(call))
+
+    def _write(self, statement: str, values: dict[str, Any]) -> None:
+        self._db.execute(statement, values)
+
+    def _delete(self, statement: str, rows: list[dict[str, Any]]) -> int:
+        with self._transaction():
+            gone = sum(self._db.execute(statement, row).rowcount for row in rows)
+        if gone:
+            # The write-ahead log holds pages as they were before.
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return gone
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
+            raise
+
+
+_OPENING = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA secure_delete=ON",
+    (
+        "CREATE TABLE IF NOT EXISTS calls (lookup TEXT, provider TEXT, request TEXT, "
+        "begun_at REAL NOT NULL, lease_until REAL NOT NULL, holder TEXT NOT NULL, answer BLOB, "
+        "PRIMARY KEY (lookup, provider, request)) WITHOUT ROWID"
+    ),
+    "CREATE INDEX IF NOT EXISTS calls_begun_at ON calls (begun_at)",
+)
+_CALL = "lookup = :lookup AND provider = :provider AND request = :request"
+_FIND = f"SELECT answer, lease_until FROM calls WHERE {_CALL}"  # noqa: S608  no value in it
+_BEGIN = (
+    "INSERT INTO calls (lookup, provider, request, begun_at, lease_until, holder) "
+    "VALUES (:lookup, :provider, :request, :now, :until, :holder) "
+    "ON CONFLICT DO UPDATE SET lease_until = :until, holder = :holder"
+)
+_ANSWER = f"UPDATE calls SET answer = :answer WHERE {_CALL} AND answer IS NULL"  # noqa: S608
+_HELD = f"{_CALL} AND holder = :holder AND answer IS NULL"
+_LEAVE = f"UPDATE calls SET lease_until = :now WHERE {_HELD}"  # noqa: S608
+_UNDO = f"DELETE FROM calls WHERE {_HELD}"  # noqa: S608
+_FORGET = (
+    "DELETE FROM calls WHERE (lookup, provider, request) IN (SELECT lookup, provider, request "
+    "FROM calls WHERE begun_at < :old ORDER BY begun_at LIMIT :page)"
+)
+_ERASE = "DELETE FROM calls WHERE lookup = :lookup"
+_END_LEASES = "UPDATE calls SET lease_until = :now WHERE lease_until > :now AND answer IS NULL"

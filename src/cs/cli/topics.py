@@ -1,0 +1,106 @@
+"""``cs topics``: the topics on Kafka, made and shown."""
+
+import asyncio
+import logging
+from typing import Annotated
+
+import msgspec
+from cyclopts import App, Parameter
+
+from cs.bus.kafka_settings import BadKafkaSettings, KafkaSettings
+from cs.bus.kafka_topics import Applied, CannotApply, TopicState, apply, shown
+from cs.bus.port import BusUnavailable
+from cs.bus.topics import PARTITIONS, TOPICS
+from cs.cli.options import Json
+from cs.cli.output import console, print_json, print_table, stop
+
+app = App(
+    name="topics",
+    help="Make the topics that the service needs on Kafka, and show them.\n\n"
+    "Brokers make none by themselves here: a mistyped name would be a topic of its own.",
+)
+
+Bootstrap = Annotated[
+    str, Parameter(help="host:port of some brokers, separated by commas; they name the others.")
+]
+Prefix = Annotated[str, Parameter(help="Stands before every topic, `staging.` for example.")]
+
+
+@app.command(name="apply")
+def apply_topics(
+    *,
+    bootstrap: Bootstrap,
+    replication: Annotated[int, Parameter(help="Replicas of each; 3 in production.")] = 1,
+    partitions: Annotated[int, Parameter(help="The most members of a group.")] = PARTITIONS,
+    prefix: Prefix = "",
+    json: Json = False,
+) -> None:
+    """Make what is missing and bring the rest up to date; safe to repeat.
+
+    Adds partitions if there are fewer (keys move to others: do it while little is under
+    way) and sets retention and the other settings. Never deletes or shrinks anything.
+
+    Example: `cs topics apply --bootstrap kafka-1:9092 --replication 3`
+    """
+    if not 1 <= replication <= 10:
+        stop(f"--replication: a whole number from 1 to 10, not {replication}", 2)
+    if not 1 <= partitions <= 1_000:
+        stop(f"--partitions: a whole number from 1 to 1000, not {partitions}", 2)
+    settings = _settings(bootstrap, prefix)
+
+    async def run() -> list[Applied]:
+        return await apply(settings, TOPICS, partitions=partitions, replication=replication)
+
+    try:
+        applied = asyncio.run(run())
+    except (CannotApply, BusUnavailable, BadKafkaSettings) as error:
+        stop(str(error))
+    for each in applied:
+        if json:
+            print_json(msgspec.to_builtins(each))
+        else:
+            console.print(f"{each.topic}: {'; '.join(each.done) or 'as it should be'}")
+            for left in each.left:
+                console.print(f"  left alone: {left}")
+
+
+@app.command(name="show")
+def show_topics(*, bootstrap: Bootstrap, prefix: Prefix = "", json: Json = False) -> None:
+    """Show the topics that are there, with partitions, replicas and settings.
+
+    Example: `cs topics show --bootstrap kafka-1:9092 --json`, one line a topic.
+    """
+    settings = _settings(bootstrap, prefix)
+
+    async def run() -> list[TopicState]:
+        return await shown(settings, TOPICS)
+
+    try:
+        states = asyncio.run(run())
+    except (CannotApply, BusUnavailable, BadKafkaSettings) as error:
+        stop(str(error))
+    missing = {settings.on_broker(plan.name) for plan in TOPICS} - {
+        each.name for each in states
+    }
+    if json:
+        for each in states:
+            print_json(msgspec.to_builtins(each))
+    else:
+        columns = ("Topic", "Partitions", "Replicas", "Settings")
+        print_table(columns, [_cells(each) for each in states], folds=["Settings"])
+    if missing:
+        stop(f"missing: {', '.join(sorted(missing))}; `cs topics apply` makes them")
+
+
+def _settings(bootstrap: str, prefix: str) -> KafkaSettings:
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters is told at the end
+    servers = tuple(server.strip() for server in bootstrap.split(","))
+    try:
+        return KafkaSettings(bootstrap_servers=servers, prefix=prefix)
+    except BadKafkaSettings as error:
+        stop(str(error), 2)
+
+
+def _cells(state: TopicState) -> tuple[str, ...]:
+    configs = ", ".join(f"{key}={value}" for key, value in sorted(state.configs.items()))
+    return (state.name, str(state.partitions), str(state.replication), configs)

@@ -1,0 +1,63 @@
+"""``cs sandbox run``: the made-up world by itself, for roles that run as processes."""
+
+import asyncio
+import json
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from cs.admin.sandbox_clock import SandboxClock
+from cs.cli.output import errors
+from cs.cli.passing_folder import passing_folder
+from cs.cli.sandbox_service import enter_world
+from cs.opening_postgres import keeping_time, stages_pool, times
+from cs.postgres.clock import DatabaseTime
+from cs.sandbox.shapes import World
+from cs.serving import on_signal
+from cs.settings import Settings
+
+
+async def run_world(chosen: Settings, world: World, file: Path, beside: Path) -> None:
+    """Run *world* until SIGTERM or SIGINT; write the settings of its roles to *file*.
+
+    Its certificates are in a folder *beside*.
+    """
+    starting = asyncio.current_task()
+    assert starting is not None, "runs in a task"
+    async with AsyncExitStack() as stack:
+        stack.enter_context(on_signal(starting.cancel))
+        pool = await stack.enter_async_context(stages_pool(chosen, "sandbox"))
+        time = DatabaseTime(pool)
+        await time.ask()
+        told = await times(time, "sandbox", pool)
+        assert isinstance(told.clock, SandboxClock)
+        await stack.enter_async_context(keeping_time(told))
+        folder = stack.enter_context(passing_folder(beside, "sandbox-"))
+        pointed = await enter_world(stack, chosen, world, folder, told.clock)
+        _write(file, _differing(chosen, pointed))
+        leaving = asyncio.Event()
+        with on_signal(leaving.set):
+            errors.print(f"the world runs; its roles take --config {file} --sandbox")
+            await leaving.wait()
+
+
+def _differing(chosen: Settings, pointed: Settings) -> dict[str, Any]:
+    before, after = (
+        msgspec.to_builtins(msgspec.structs.asdict(each), enc_hook=str)
+        for each in (chosen, pointed)
+    )
+    return {
+        name: value
+        for name, value in after.items()
+        if value != before[name] and name != "plugins"
+    }
+
+
+def _write(file: Path, values: dict[str, Any]) -> None:
+    """Write *values* as TOML: whole or not at all, since roles may be waiting for it."""
+    lines = [f"{name} = {json.dumps(value)}\n" for name, value in values.items()]
+    new = file.with_name(file.name + ".new")
+    new.write_text("# Written by `cs sandbox run`: where this world is.\n" + "".join(lines))
+    new.replace(file)

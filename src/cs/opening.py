@@ -1,0 +1,157 @@
+"""Opening what a data folder holds, and what to do when it cannot be used.
+
+A damaged file is the rarest of the reasons: a full disk, a lock and a missing right lose
+nothing, and whoever reads about them is told how to go on, not to look for a backup.
+"""
+
+import errno
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+from eventsourcing.persistence import PersistenceError
+from structlog import get_logger
+
+from cs.data_folder import DataFolder, DataFolderError
+from cs.eventlog.log_file import LogFile, told
+from cs.eventlog.port import LogUnavailable
+from cs.eventlog.sqlite import LOCK_TIMEOUT_S, SqliteEventLog
+from cs.eventlog.sqlite_snapshots import SqliteSnapshots
+from cs.keystore.port import KeyStore, WrongMasterKey
+from cs.keystore.sqlite import SqliteKeyStore, master_key
+from cs.projections.brands import Brands
+from cs.projections.projection import Projection
+from cs.projections.searches import Searches
+from cs.projections.sqlite_views import SqliteViews
+from cs.projections.usage import Usage
+from cs.watched_keys import WatchedKeys
+
+log = get_logger()
+
+_WAIT = (
+    "nothing is lost; end the process that holds it, or wait until it is done, and try again"
+)
+_ROOM = "nothing is lost; make room on its disk and try again"
+_DISK = "make room on its disk and try again; if there is room, the disk is failing"
+_RIGHTS = (
+    "nothing is lost; give this user the right to read and write {folder} and every file in "
+    "it, on a file system that is not read-only, and try again"
+)
+_BACKUP = "bring it back from a backup, or name another folder with --data-dir"
+
+_BY_SQLITE = {
+    sqlite3.SQLITE_BUSY: _WAIT,
+    sqlite3.SQLITE_LOCKED: _WAIT,
+    sqlite3.SQLITE_FULL: _ROOM,
+    sqlite3.SQLITE_IOERR: _DISK,
+    sqlite3.SQLITE_READONLY: _RIGHTS,
+    sqlite3.SQLITE_CANTOPEN: _RIGHTS,
+    sqlite3.SQLITE_PERM: _RIGHTS,
+}
+_BY_SYSTEM = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: _ROOM,
+    errno.EIO: _DISK,
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: _RIGHTS,
+}
+
+
+class Data(msgspec.Struct, frozen=True):
+    """What a data folder holds, open."""
+
+    log: SqliteEventLog
+    keys: KeyStore
+    views: SqliteViews
+    snapshots: SqliteSnapshots
+
+
+def projections() -> Sequence[Projection]:
+    return (Searches(), Usage(), Brands())
+
+
+@asynccontextmanager
+async def opened(
+    folder: DataFolder,
+    *,
+    appends_waiting: int | None = None,
+    lock_timeout_s: int = LOCK_TIMEOUT_S,
+) -> AsyncIterator[Data]:
+    """Open what is in *folder*, beside a running service or without one.
+
+    Args:
+        folder: Where the files are.
+        appends_waiting: Appends that may wait to be written; one more is `LogUnavailable`.
+        lock_timeout_s: How long to wait for another process's transaction.
+
+    Raises:
+        DataFolderError: It cannot be used, now or while it is open, or the keys are not
+            those of the log.  The message says why and what to do.
+    """
+    try:
+        async with AsyncExitStack() as stack:
+            store = await stack.enter_async_context(_data_keys(folder, lock_timeout_s))
+            file = LogFile(folder.data_keys)
+            file.opened()
+            keys = WatchedKeys(store, file)
+            events = await stack.enter_async_context(
+                SqliteEventLog(
+                    folder.log, keys, waiting=appends_waiting, lock_timeout_s=lock_timeout_s
+                )
+            )
+            snapshots = await stack.enter_async_context(SqliteSnapshots(folder.log))
+            views = _views(folder)
+            stack.push_async_callback(views.close)
+            yield Data(events, keys, views, snapshots)
+    except (WrongMasterKey, LogUnavailable, PersistenceError, sqlite3.DatabaseError) as error:
+        raise DataFolderError(
+            f"the data in {folder.path} cannot be used: {told(error)}; "
+            f"{_advice(error, folder.path)}"
+        ) from error
+
+
+def _advice(error: BaseException, folder: Path) -> str:
+    """Return what to do about *error*."""
+    for cause in _causes(error):
+        # An error that the sqlite3 module raises by itself has no code.
+        code = getattr(cause, "sqlite_errorcode", None)
+        if code is not None:
+            return _BY_SQLITE.get(code & 0xFF, _BACKUP).format(folder=folder)
+        if isinstance(cause, OSError):
+            return _BY_SYSTEM.get(cause.errno or 0, _BACKUP).format(folder=folder)
+    return _BACKUP
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _data_keys(folder: DataFolder, lock_timeout_s: int) -> SqliteKeyStore:
+    try:
+        return SqliteKeyStore(
+            folder.data_keys, master_key(folder.master_key), lock_timeout_s=lock_timeout_s
+        )
+    except OSError as error:
+        raise DataFolderError(
+            f"{error.filename or folder.path} cannot be used: {error.strerror or error}; "
+            f"{_advice(error, folder.path)}"
+        ) from error
+
+
+def _views(folder: DataFolder) -> SqliteViews:
+    """Open the views, made anew if they are damaged: the log knows everything in them."""
+    try:
+        return SqliteViews(folder.views, projections())
+    except sqlite3.OperationalError:
+        raise  # locked, full or not ours: nothing is wrong with what is in them
+    except sqlite3.DatabaseError as error:
+        log.warning("views_damaged", error=str(error))
+        for suffix in ("", "-wal", "-shm"):
+            folder.views.with_name(folder.views.name + suffix).unlink(missing_ok=True)
+        return SqliteViews(folder.views, projections())

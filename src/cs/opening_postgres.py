@@ -1,0 +1,149 @@
+"""Opening what several processes share in PostgreSQL."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from cs.admin.sandbox_clock import SandboxClock
+from cs.clock import Clock, SystemClock
+from cs.domain.service import World
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.postgres_snapshots import PostgresSnapshots
+from cs.keystore.port import KeyStore
+from cs.keystore.postgres import PostgresKeyStore
+from cs.opening import projections
+from cs.postgres.clock import DatabaseTime, SharedOffset
+from cs.postgres.pool import Pool, connected, open_pool
+from cs.postgres.schema import Store, check
+from cs.projections.postgres_views import PostgresViews
+from cs.settings import BadSettings, Settings
+from cs.watched_keys import WatchedKeys
+
+
+class SharedData(msgspec.Struct, frozen=True):
+    """What roles that hold the master key share."""
+
+    pool: Pool
+    log: PostgresEventLog
+    keys: KeyStore
+    views: PostgresViews
+    snapshots: PostgresSnapshots
+    time: DatabaseTime
+
+
+class Times(msgspec.Struct, frozen=True):
+    """The time of all roles.  ``offset`` moves a sandbox's; ``None`` in the live world."""
+
+    clock: Clock
+    time: DatabaseTime
+    offset: SharedOffset | None
+
+
+@asynccontextmanager
+async def shared_data(settings: Settings, role: str) -> AsyncIterator[SharedData]:
+    """Open the databases of *settings* for *role*.
+
+    Raises:
+        BadSettings: An address or the master key is missing.
+        WrongSchema: A database is not of this version.
+        WrongMasterKey: The key store was made with another.
+        DatabaseAway, KeysUnavailable: A database cannot be reached.
+    """
+    most = settings.postgres_connections
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(
+            open_pool(needed(settings.postgres, "postgres"), role=role, most=most)
+        )
+        keys_pool = await stack.enter_async_context(
+            open_pool(needed(settings.keys_postgres, "keys_postgres"), role=role, most=most)
+        )
+        await _checked(pool, "service")
+        await _checked(keys_pool, "keys")
+        store = await stack.enter_async_context(
+            PostgresKeyStore(keys_pool, key_of(settings.master_key_file, "master_key_file"))
+        )
+        keys = WatchedKeys(store)
+        time = DatabaseTime(pool)
+        await time.ask()
+        events = await stack.enter_async_context(
+            PostgresEventLog(pool, keys, waiting=settings.appends_waiting)
+        )
+        snapshots = await stack.enter_async_context(PostgresSnapshots(pool))
+        views = PostgresViews(pool, projections())
+        stack.push_async_callback(views.close)
+        yield SharedData(pool, events, keys, views, snapshots, time)
+
+
+@asynccontextmanager
+async def stages_pool(settings: Settings, role: str) -> AsyncIterator[Pool]:
+    """Open the stages' own database; otherwise as `shared_data`."""
+    dsn = needed(settings.stages_postgres, "stages_postgres")
+    async with open_pool(dsn, role=role, most=settings.postgres_connections) as pool:
+        await _checked(pool, "stages")
+        yield pool
+
+
+async def times(time: DatabaseTime, world: World, stages: Pool | None) -> Times:
+    """Return the time of all roles: the database's, moved ahead in a sandbox.
+
+    Raises:
+        DatabaseAway: The stages' database, where a sandbox's offset is, is away.
+    """
+    real = SystemClock(wall=time.now)
+    if world == "live":
+        return Times(real, time, None)
+    assert stages is not None, "a sandbox's roles share the stages' database"
+    offset = SharedOffset(stages)
+    return Times(SandboxClock(await offset.load(), offset.keep, real), time, offset)
+
+
+@asynccontextmanager
+async def keeping_time(told: Times) -> AsyncIterator[None]:
+    """Ask for the database's time now and then, and follow a sandbox's clock, until left."""
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(told.time.run(), name="time")]
+        if told.offset is not None and isinstance(told.clock, SandboxClock):
+            following = told.offset.follow(told.clock.moved)
+            running.append(tasks.create_task(following, name="sandbox-clock"))
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+
+
+def needed(value: str | None, setting: str) -> str:
+    """Return *value*, which this role cannot do without.
+
+    Raises:
+        BadSettings: It is not set.
+    """
+    if value is None:
+        raise BadSettings(f"{setting}: this role needs it; set CS_{setting.upper()}")
+    return value
+
+
+def key_of(file: Path | None, setting: str) -> bytes:
+    """Return the 32-byte key in *file*, which the operator made.
+
+    Raises:
+        BadSettings: There is none, or it cannot be read.
+    """
+    how = f"make one with: head -c 32 /dev/urandom > FILE; then set CS_{setting.upper()}=FILE"
+    if file is None:
+        raise BadSettings(f"{setting}: this role needs it; {how}")
+    try:
+        key = file.read_bytes()
+    except OSError as error:
+        raise BadSettings(f"{setting}: {file} cannot be read: {error.strerror}") from error
+    if len(key) != 32:
+        raise BadSettings(f"{setting}: {file} holds {len(key)} bytes, not 32; {how}")
+    return key
+
+
+async def _checked(pool: Pool, store: Store) -> None:
+    async with connected(pool) as connection:
+        await check(connection, store)

@@ -1,0 +1,224 @@
+"""Drives every lookup from its start to the last settlement.
+
+It follows the log's tail, timers that are due and the silence of stages; what stages answer
+is recorded elsewhere (`cs.pipeline.outcomes`) and reaches it through the log.  It holds no
+truth: what it remembers is made anew at its start.  One is meant to lead at a time, to
+spare work, but several do no harm: the expected version of a stream is the referee, and the
+domain's answer to anything said twice is silence.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+from structlog import get_logger
+
+from cs import failpoints
+from cs.clock import Clock
+from cs.domain import mail_domain
+from cs.domain.brand_events import (
+    AttemptFailed,
+    BrandResolved,
+    ContactsDiscovered,
+    ContactsErased,
+    ContactsRanked,
+    LookupFinished,
+    LookupStarted,
+    MailDomainChecked,
+    PassDeadline,
+    Restart,
+    RetryDue,
+    StageIssued,
+)
+from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.domain.mailbox import DomainFacts
+from cs.eventlog.follow import follow
+from cs.eventlog.open_work import OpenWork
+from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.streams import Streams
+from cs.pipeline.hands import Hands, Held
+from cs.pipeline.lookups import Lookups
+from cs.pipeline.settling import Settling
+from cs.pipeline.signs import SILENCE_S, Signs
+from cs.pipeline.silence import SILENCE_CHECK_S, Silence
+from cs.pipeline.timers import Timers
+
+log = get_logger()
+
+
+class Driver:
+    """Leads from `run` until that is cancelled, once; to lead again make another.
+
+    Args:
+        restart_work: Issue all open work again at the start: true where the bus forgets
+            everything with the process.
+        real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
+        silence_s: Work not heard of for so long is issued again.
+        silence_check_s: How often such work is looked for.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        open_work: OpenWork,
+        clock: Clock,
+        signs: Signs,
+        *,
+        restart_work: bool,
+        real: Clock | None = None,
+        silence_s: float = SILENCE_S,
+        silence_check_s: float = SILENCE_CHECK_S,
+    ) -> None:
+        real = real or clock
+        self._streams = streams
+        self._open_work = open_work
+        self._clock = clock
+        self._restart_work = restart_work
+        self._lookups = Lookups(streams, clock)
+        self._settling = Settling(streams, self._lookups, clock)
+        self._timers = Timers(clock)
+        self._hands = Hands(real.monotonic)
+        self._silence = Silence(
+            self._lookups,
+            self._hands,
+            signs,
+            clock,
+            real,
+            after_s=silence_s,
+            check_s=silence_check_s,
+        )
+        self._open: set[str] = set()
+        self._firing = False
+        self._position: int | None = None  # noted up to here, settlements done
+
+    async def run(self) -> None:
+        position = await self._sweep()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_log(position), name="driver-log")
+            tasks.create_task(self._follow_timers(), name="driver-timers")
+            tasks.create_task(self._silence.watch(), name="driver-silence")
+
+    def in_hand(self) -> frozenset[Held]:
+        """Return the work that stages have in hand."""
+        return self._hands.all()
+
+    def at_rest(self, head: int) -> bool:
+        """Return whether all up to *head* is noted and no timer is due."""
+        if self._position is None or self._position < head:
+            return False
+        return not self._firing and not self._timers.is_due()
+
+    # The start.
+
+    async def _sweep(self) -> int:
+        """Take up what was unfinished when the last driver ended."""
+        unfinished = await self._open_work.unfinished()
+        for search in unfinished.searches:
+            self._settling.waits(search.search, search.key_id, search.lookup)
+        self._open.update(unfinished.lookups)
+        for lookup in list(self._open):
+            await self._take_up(lookup)
+        for lookup in self._settling.waited_for():
+            if lookup not in self._open:
+                failpoints.reach("sweep.before-settlement")
+                await self._settling.settle_all(lookup)
+        return unfinished.position
+
+    async def _take_up(self, lookup: str) -> None:
+        live = (await self._lookups.brand(lookup)).live
+        if live is None or live.id != lookup:
+            return  # finished since; its event comes with the tail
+        self._timers.set(live.deadline_at, lookup)
+        for work in live.open:
+            if work.retry_at is not None:
+                self._timers.set(work.retry_at, lookup)
+            else:
+                self._hands.took(lookup, work.stage, work.item, work.attempt)
+        if self._restart_work:
+            known = await self._lookups.known(lookup)
+            at = self._clock.now()
+            failpoints.reach("sweep.before-restart")
+            await self._lookups.change(Restart(lookup=lookup, known=known, at=at))
+            failpoints.reach("sweep.after-restart")
+
+    # The tail of the log.
+
+    async def _follow_log(self, position: int) -> None:
+        self._position = position
+        async for page in follow(self._streams.log, position):
+            for recorded in page:
+                await self._note(recorded)
+            await self._settle_late(page)
+            self._position = page[-1].position
+
+    async def _note(self, recorded: Recorded) -> None:
+        match recorded.event:
+            case LookupStarted(lookup=lookup, deadline_at=deadline_at):
+                self._open.add(lookup)
+                self._timers.set(deadline_at, lookup)
+            case StageIssued(lookup=lookup, stage=stage, item=item, attempt=attempt):
+                self._hands.took(lookup, stage, item, attempt)
+            case AttemptFailed(lookup=lookup, stage=stage, item=item, retry_at=retry_at):
+                self._hands.gave(lookup, stage, item)
+                if retry_at is not None:
+                    self._timers.set(retry_at, lookup)
+            case BrandResolved(lookup=lookup):
+                self._hands.gave(lookup, "brand-resolution")
+            case ContactsDiscovered(lookup=lookup):
+                self._hands.gave(lookup, "contact-discovery")
+            case ContactsRanked(lookup=lookup):
+                self._hands.gave(lookup, "ranking")
+            case MailDomainChecked(lookup=lookup, mail_domain=domain, learned=learned):
+                self._hands.gave(lookup, "verification", domain)
+                await self._learn(domain, learned)
+            case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
+                self._open.discard(lookup)
+                self._hands.gave_all(lookup)
+                log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
+                await self._settling.settle_all(lookup)
+            case ContactsErased(lookup=lookup):
+                await self._lookups.brand(lookup)  # its kept state has them in clear
+            case SearchAdmitted(search=search, lookup=lookup):
+                self._settling.waits(search, recorded.stream.removeprefix("key-"), lookup)
+            case SearchSettled(search=search, lookup=lookup):
+                self._settling.waits_no_longer(search, lookup)
+            case _:
+                pass
+
+    async def _settle_late(self, page: Sequence[Recorded]) -> None:
+        """Settle searches that joined a lookup just after its finish was stored."""
+        for recorded in page:
+            if isinstance(recorded.event, SearchAdmitted):
+                lookup = recorded.event.lookup
+                if lookup not in self._open:
+                    await self._settling.settle_all(lookup)
+
+    async def _learn(self, domain: str, learned: DomainFacts) -> None:
+        command = mail_domain.LearnDomain(facts=learned, at=self._clock.now())
+        failpoints.reach("learning.before-append")
+        try:
+            await self._streams.change(
+                f"mail-domain-{domain}", lambda state: mail_domain.decide(command, state)
+            )
+        except LogUnavailable as error:
+            log.warning("mail_domain_not_learned", why=str(error))  # only costs a probe
+        failpoints.reach("learning.after-append")
+
+    # Timers.
+
+    async def _follow_timers(self) -> None:
+        while True:
+            when, lookup = await self._timers.next()
+            if lookup in self._open:
+                self._firing = True
+                await self._fire(when, lookup)
+                self._firing = False
+
+    async def _fire(self, when: datetime, lookup: str) -> None:
+        at = max(when, self._clock.now())
+        retry = RetryDue(lookup=lookup, known=await self._lookups.known(lookup), at=at)
+        failpoints.reach("timer.before-deadline")
+        await self._lookups.change(PassDeadline(lookup=lookup, at=at))
+        failpoints.reach("timer.before-retry")
+        await self._lookups.change(retry)
+        failpoints.reach("timer.after-retry")

@@ -1,0 +1,127 @@
+"""Records what stages answer on ``cs.outcomes``.
+
+Any number may run, each taking its share of the records: the expected version of a stream
+is the referee, and the domain's answer to anything said twice is silence.
+"""
+
+import asyncio
+
+from msgspec.structs import replace
+from structlog.contextvars import bound_contextvars
+
+from cs import failpoints
+from cs.bus.dead_letters import dead_letter
+from cs.bus.headers import trace_id
+from cs.bus.port import Bus, Record, Subscription
+from cs.bus.topics import OUTCOMES, UNREADABLE, decode_outcome
+from cs.clock import Clock
+from cs.domain import brand
+from cs.domain.brand_events import RecordFinding
+from cs.domain.mailbox import DomainFacts
+from cs.domain.stage_work import Alive, MailboxChecked, Outcome, PeopleSeen, RankingDone
+from cs.eventlog.streams import Streams
+from cs.pipeline.lookups import Lookups
+from cs.pipeline.signs import Signs
+from cs.pipeline.suppressing import Suppressing
+
+GROUP = "process-manager"
+#: Outcomes being recorded at once; those of one lookup queue behind each other.
+AT_ONCE = 64
+#: How long outcomes in hand may take to be recorded once the recorder is told to stop.
+DRAIN_S = 5.0
+#: What a stage says while it works on.  A result needs no note: it ends the work.
+SIGNS_OF_LIFE = (Alive, PeopleSeen, MailboxChecked)
+
+
+class OutcomeRecorder:
+    """Records for ever; cancel `run` to stop.
+
+    Args:
+        suppressing: Keeps out who asked to be forgotten; without it nobody did.
+        drain_s: Stopping gives outcomes in hand this long to be recorded; what is not
+            comes again.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        bus: Bus,
+        clock: Clock,
+        signs: Signs,
+        *,
+        suppressing: Suppressing | None = None,
+        drain_s: float = DRAIN_S,
+    ) -> None:
+        self._lookups = Lookups(streams, clock)
+        self._bus = bus
+        self._clock = clock
+        self._signs = signs
+        self._suppressing = suppressing
+        self._drain_s = drain_s
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def run(self) -> None:
+        # In this order: the tasks go on while the subscription is left.
+        async with (
+            asyncio.TaskGroup() as tasks,
+            self._bus.subscribe(OUTCOMES, group=GROUP, drain_s=self._drain_s) as outcomes,
+        ):
+            # A place before a record: what is given out is being recorded.
+            await self._places.acquire()
+            async for record in outcomes:
+                task = tasks.create_task(self._record(record, outcomes))
+                task.add_done_callback(lambda _: self._places.release())
+                await self._places.acquire()
+
+    async def _record(self, record: Record, outcomes: Subscription) -> None:
+        try:
+            outcome = decode_outcome(record.value)
+            brand.check_lookup(outcome.lookup)
+        except (*UNREADABLE, ValueError) as error:
+            await dead_letter(self._bus, record, error)
+        else:
+            with bound_contextvars(trace_id=trace_id(record.headers, outcome.lookup)):
+                await self._recorded(outcome)
+        await outcomes.commit(record)
+        failpoints.reach("outcome.after-commit")
+
+    async def _recorded(self, outcome: Outcome) -> None:
+        await self._hear(outcome)
+        if not isinstance(outcome.finding, Alive):
+            failpoints.reach("outcome.before-append")
+            await self._take(outcome)
+            failpoints.reach("outcome.after-append")
+
+    async def _hear(self, outcome: Outcome) -> None:
+        if isinstance(outcome.finding, SIGNS_OF_LIFE):
+            await self._signs.heard(
+                outcome.lookup, outcome.stage, outcome.item, outcome.attempt
+            )
+
+    async def _take(self, outcome: Outcome) -> None:
+        """Decide on what a stage found, without people who are suppressed."""
+        if self._suppressing is not None:
+            screened = await self._suppressing.screened(outcome.finding)
+            live = (await self._lookups.brand(outcome.lookup)).live if screened.met else None
+            for person in live.people if live and live.id == outcome.lookup else ():
+                if person.person in screened.met:
+                    print_ = screened.met[person.person]
+                    await self._suppressing.erase(outcome.lookup, person, print_)
+            if screened.finding is None:
+                return
+            outcome = replace(outcome, finding=screened.finding)
+        await self._lookups.change(await self._command(outcome))
+
+    async def _command(self, outcome: Outcome) -> RecordFinding:
+        known: dict[str, DomainFacts] = {}
+        if isinstance(outcome.finding, RankingDone):
+            known = await self._lookups.known(outcome.lookup)
+        return RecordFinding(
+            lookup=outcome.lookup,
+            stage=outcome.stage,
+            item=outcome.item,
+            attempt=outcome.attempt,
+            finding=outcome.finding,
+            known=known,
+            at=self._clock.now(),
+        )

@@ -1,0 +1,93 @@
+"""Settles every search that waits for a lookup, once it has finished.
+
+Each by an append of its own to its key's stream: outcome and charge in one event.  What is
+settled already is quiet, so several may do this at once.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from cs import failpoints
+from cs.clock import Clock
+from cs.domain import key
+from cs.domain.brand import Finish, stream_of
+from cs.domain.brand_events import LookupFinished
+from cs.domain.key import Key, SettleSearch
+from cs.eventlog.follow import patiently
+from cs.eventlog.port import NO_STREAM
+from cs.eventlog.streams import Streams
+from cs.pipeline.lookups import Lookups
+
+#: Events of a brand read at once when its finish is no longer remembered.
+PAGE = 500
+
+
+class Settling:
+    """Knows who waits for which lookup."""
+
+    def __init__(self, streams: Streams, lookups: Lookups, clock: Clock) -> None:
+        self._streams = streams
+        self._lookups = lookups
+        self._clock = clock
+        self._waiting: dict[str, dict[str, str]] = {}  # lookup -> search -> key
+
+    def waits(self, search: str, key_id: str, lookup: str) -> None:
+        self._waiting.setdefault(lookup, {})[search] = key_id
+
+    def waits_no_longer(self, search: str, lookup: str) -> None:
+        waiting = self._waiting.get(lookup)
+        if waiting is not None:
+            waiting.pop(search, None)
+            if not waiting:
+                del self._waiting[lookup]
+
+    def waited_for(self) -> Sequence[str]:
+        """Return the lookups that somebody waits for."""
+        return list(self._waiting)
+
+    async def settle_all(self, lookup: str) -> None:
+        """Settle who waits for *lookup*, unless it still runs."""
+        waiting = self._waiting.get(lookup)
+        if not waiting:
+            return
+        finish = await self._finish_of(lookup)
+        if finish is None:
+            return  # still live: its finish will come with the tail
+        async with asyncio.TaskGroup() as tasks:
+            for search, key_id in list(waiting.items()):
+                tasks.create_task(self._settle(search, key_id, finish))
+
+    async def _settle(self, search: str, key_id: str, finish: Finish) -> None:
+        def decide(state: Key) -> Sequence[key.KeyEvent]:
+            command = SettleSearch(
+                search=search,
+                lookup=finish.lookup,
+                outcome=finish.outcome,
+                verified=finish.verified,
+                at=self._clock.now(),
+            )
+            return key.decide(command, state)
+
+        failpoints.reach("settlement.before-append")
+        await patiently(lambda: self._streams.change(f"key-{key_id}", decide))
+        failpoints.reach("settlement.after-append")
+        self.waits_no_longer(search, finish.lookup)
+
+    async def _finish_of(self, lookup: str) -> Finish | None:
+        state = await self._lookups.brand(lookup)
+        found = state.finish_of(lookup)
+        if found is not None or (state.live is not None and state.live.id == lookup):
+            return found
+        return await self._finish_in_log(lookup)
+
+    async def _finish_in_log(self, lookup: str) -> Finish | None:
+        read = partial(self._streams.log.read, stream_of(lookup), limit=PAGE)
+        after = NO_STREAM
+        while page := await patiently(partial(read, after=after)):
+            for recorded in page:
+                event = recorded.event
+                if isinstance(event, LookupFinished) and event.lookup == lookup:
+                    return Finish(lookup, event.outcome, event.at, event.verified)
+            after = page[-1].version
+        return None

@@ -1,0 +1,27 @@
+"""What readers and the ring of keys need of whoever follows the log for the views."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from cs.eventlog.port import Recorded
+
+#: Hears of every page once its rows are committed.
+Listener = Callable[[Sequence[Recorded]], None]
+
+
+class Followed(Protocol):
+    @property
+    def position(self) -> int:
+        """Up to where the views are committed and the listeners have heard."""
+
+    def listen(self, listener: Listener) -> None:
+        """Hand *listener* every page from now on."""
+
+    async def catch_up(self) -> None:
+        """Return when the views reflect what the log holds now."""
+
+    async def run(self) -> None:
+        """Follow the log for ever."""
+
+    async def reached(self, position: int) -> None:
+        """Wait until the views reflect *position*."""

@@ -1,0 +1,86 @@
+"""Follows views that another process keeps up to date.
+
+Listeners hear of a page when the views' checkpoint has reached its end: as with
+`cs.projections.runner.ViewRunner`, whoever was woken finds the rows.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from structlog import get_logger
+
+from cs.eventlog.follow import follow, patiently
+from cs.eventlog.port import EventLog
+from cs.projections.followed import Listener
+from cs.projections.port import Views
+
+log = get_logger()
+
+
+class ViewFollower:
+    """Reads only; `cs.projections.followed.Followed`."""
+
+    def __init__(self, events: EventLog, views: Views) -> None:
+        self._events = events
+        self._views = views
+        self._listeners: list[Listener] = []
+        self._checkpoint = 0  # of the views; falls when they are made anew
+        self._told = 0  # what the listeners have heard of
+        self._moved = asyncio.Event()
+
+    @property
+    def position(self) -> int:
+        return min(self._checkpoint, self._told)
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    async def catch_up(self) -> None:
+        """Wait until the views reflect what the log holds now, however long they take.
+
+        What was before is not told to the listeners.
+        """
+        head = await self._events.head()
+        await self._look()
+        if self._checkpoint < head:
+            log.info("views_waited_for", views=self._checkpoint, log=head)
+        while self._checkpoint < head:
+            await self._look()
+        self._told = max(self._told, head)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._watch())
+            tasks.create_task(self._tell())
+
+    async def reached(self, position: int) -> None:
+        await self._until(lambda: self.position >= position)
+
+    async def _watch(self) -> None:
+        while True:
+            await self._look()
+
+    async def _look(self) -> None:
+        self._checkpoint = await patiently(partial(self._views.moved, self._checkpoint))
+        self._stir()
+
+    async def _tell(self) -> None:
+        async for page in follow(self._events, self._told):
+            end = page[-1].position
+            await self._until(partial(self._holds, end))
+            for listener in self._listeners:
+                listener(page)
+            self._told = end
+            self._stir()
+
+    def _holds(self, position: int) -> bool:
+        return self._checkpoint >= position
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            await self._moved.wait()
+
+    def _stir(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()

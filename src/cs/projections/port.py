@@ -1,0 +1,110 @@
+"""Views: rows and a checkpoint, always of one and the same position.
+
+Whatever is kept in them can be lost without loss: it is made anew from the log.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from cs.domain.codec import topic_of
+from cs.eventlog.port import LogUnavailable, Recorded
+from cs.projections.projection import Projection, SealBody
+from cs.projections.rows import Table
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+#: The tables of all projections; names are ours, never a caller's.
+TABLES = ("searches", "results", "usage", "brands")
+
+#: Rows as they will be, encoded, by (table, id).
+Changed = Mapping[tuple[str, str], bytes]
+
+
+class Views(Protocol):
+    """Where the rows of all projections are kept.
+
+    ``since`` is a position that was reached before; views that are behind it now were
+    made anew in between, and know too little.
+
+    Raises:
+        LogUnavailable: From every method: the views cannot be read or written now, were
+            found damaged and are made anew, or are behind ``since``.
+    """
+
+    async def position(self) -> int:
+        """Return the checkpoint: the position of the last event these views reflect."""
+
+    async def last_event(self) -> str:
+        """Return which event the checkpoint is at, as `named` names it; empty at 0."""
+
+    async def moved(self, after: int) -> int:
+        """Return the checkpoint as soon as it is beyond *after*, or after a second."""
+
+    async def apply(
+        self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
+    ) -> int:
+        """Apply what is new in *page* and return the checkpoint after it.
+
+        A page that does not go on where the views are is left alone: somebody else moved
+        or rebuilt them, and the checkpoint says from where to read.
+
+        Args:
+            page: Events in order of position, without gaps.
+            seal: Has the keys of all bodies in *page*.
+            epoch: Of the caller's lease, if it has one.
+
+        Raises:
+            cs.postgres.lease.Fenced: Somebody with a later lease was here.  Only where
+                several processes may write.
+        """
+
+    async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+        """Return the rows that *newer* will change, as they will be; nothing is written."""
+
+    async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None: ...
+
+    async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
+        """Return (id, row) of the rows tagged *tag*, by id."""
+
+    async def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
+        """Return (id, row) of every row, by id."""
+
+    async def reset(self) -> None:
+        """Forget everything; the next page to apply is the log's first."""
+
+    async def retire(self) -> None:
+        """Remove what other versions left behind; called now and then by who has caught up."""
+
+    async def close(self) -> None: ...
+
+
+def generation(projections: Sequence[Projection]) -> str:
+    """Return what names a set of versions; another one is another set of tables."""
+    return "_".join(f"{p.name}{p.version}" for p in projections)
+
+
+def named(recorded: Recorded) -> str:
+    """Return what tells *recorded* from an event of another history at its position.
+
+    Nothing in it is personal, so that it stays the same when somebody is erased.
+    """
+    event = recorded.event
+    return f"{recorded.stream} {recorded.version} {topic_of(event)} {event.at.isoformat()}"
+
+
+def check_since(position: int, since: int) -> None:
+    """Check that views at *position* reflect *since*.
+
+    Raises:
+        LogUnavailable: They do not.
+    """
+    if position < since:
+        raise LogUnavailable(f"the views are made anew: at {position}, they were at {since}")
+
+
+def following_on(page: Sequence[Recorded], checkpoint: int) -> Sequence[Recorded]:
+    """Return what of *page* comes after *checkpoint*; empty if that leaves a gap."""
+    new = [recorded for recorded in page if recorded.position > checkpoint]
+    return new if new and new[0].position == checkpoint + 1 else ()

@@ -1,0 +1,247 @@
+"""The roles of a service that runs as several processes, each built from settings.
+
+Any number of each may run.  Some of their work is led by one process at a time, which the
+others wait to take over (`cs.postgres.lease`).
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import msgspec
+from starlette.types import ASGIApp
+
+from cs.admin.readiness import Readiness, Ready
+from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.shared_advancing import SharedAdvancing
+from cs.answering import answering, reached_end, terms
+from cs.api.app import build
+from cs.api.postgres_limits import PostgresChecks
+from cs.bus.kafka import KafkaBus
+from cs.bus.kafka_settings import KafkaSettings
+from cs.clock import Clock, SystemClock
+from cs.domain.service import World
+from cs.domain.stage_work import StageName
+from cs.erasure import Erasure
+from cs.eventlog.streams import Streams
+from cs.opening import projections
+from cs.opening_postgres import SharedData, Times, keeping_time, shared_data, stages_pool, times
+from cs.operator import Operator
+from cs.pipeline.driver import Driver
+from cs.pipeline.outcomes import OutcomeRecorder
+from cs.pipeline.relay import relay
+from cs.pipeline.runner import Runner
+from cs.postgres.checkpoints import Checkpoint
+from cs.postgres.clock import DatabaseTime
+from cs.postgres.lease import Leader
+from cs.postgres.pool import Pool
+from cs.postgres.signs import PostgresSigns
+from cs.projections.following import ViewFollower
+from cs.projections.port import generation
+from cs.projections.reading import Reading
+from cs.projections.runner import ViewRunner
+from cs.settings import BadSettings, Settings
+from cs.tools import check_world, outside
+from cs.wiring import stages, suppressing
+
+
+class Role(msgspec.Struct, frozen=True):
+    """One role that runs: what its ports serve."""
+
+    ready: Ready
+    app: ASGIApp | None = None  # of the API
+    draining: asyncio.Event | None = None  # set it, and held calls are answered
+    advancing: SharedAdvancing | None = None  # in a sandbox
+
+
+def holder() -> str:
+    """Return what tells this process from others, for people who look at leases."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def bus_settings(settings: Settings) -> KafkaSettings:
+    """Return how *settings* say that Kafka is reached.
+
+    Raises:
+        BadSettings: They do not say, or do not go together.
+    """
+    if not settings.kafka:
+        raise BadSettings("kafka: this role needs it; set CS_KAFKA=host:port of some brokers")
+    try:
+        return KafkaSettings(
+            bootstrap_servers=settings.kafka,
+            prefix=settings.kafka_prefix,
+            tls=settings.kafka_tls,
+            ca_file=settings.kafka_ca_file,
+            certificate_file=settings.kafka_certificate_file,
+            key_file=settings.kafka_key_file,
+            sasl_mechanism=settings.kafka_sasl,
+            username=settings.kafka_username,
+            password=settings.kafka_password,
+            session_timeout_s=settings.kafka_session_timeout_s,
+            rebalance_timeout_s=max(20.0, settings.kafka_session_timeout_s),
+        )
+    except ValueError as error:
+        raise BadSettings(f"kafka: {error}") from error
+
+
+class _Shared(msgspec.Struct, frozen=True):
+    """What every role beside the stages works with."""
+
+    data: SharedData
+    streams: Streams
+    times: Times
+    stages: Pool | None
+
+    @property
+    def clock(self) -> Clock:
+        return self.times.clock
+
+
+@asynccontextmanager
+async def _shared(settings: Settings, world: World, role: str) -> AsyncIterator[_Shared]:
+    """Open what *role* shares with the others, and hold on to the world of the log.
+
+    Raises:
+        Refusal: ``other-world``: the log belongs to the other world.
+    """
+    check_world(settings, world)
+    async with AsyncExitStack() as stack:
+        data = await stack.enter_async_context(shared_data(settings, role))
+        pool = None
+        if world == "sandbox":
+            pool = await stack.enter_async_context(stages_pool(settings, role))
+        told = await times(data.time, world, pool)
+        streams = Streams(data.log, data.snapshots)
+        await Operator(streams, told.clock).choose_world(world)
+        yield _Shared(data, streams, told, pool)
+
+
+@asynccontextmanager
+async def _working(told: Times, *work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Do *work* until left, keeping time beside it."""
+    async with keeping_time(told), asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(each) for each in work]
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+
+
+@asynccontextmanager
+async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Answer calls."""
+    async with _shared(settings, world, "api") as shared:
+        data, clock = shared.data, shared.clock
+        views = ViewFollower(data.log, data.views)
+        reading = Reading(data.log, data.views, views, data.keys)
+        answers = await answering(
+            data.log,
+            shared.streams,
+            views,
+            reading,
+            clock=clock,
+            allowed=terms(settings),
+            checks=PostgresChecks(data.pool),
+        )
+        ready = Readiness(data.log, data.keys, time=data.time, views=views)
+        advancing = None
+        if isinstance(clock, SandboxClock):
+            advancing = SharedAdvancing(clock, data.log, views, reading)
+        async with _working(shared.times, views.run()):
+            yield Role(ready, build(answers), answers.draining, advancing)
+
+
+@asynccontextmanager
+async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Publish issued work, if this process leads."""
+    async with (
+        _shared(settings, world, "relay") as shared,
+        KafkaBus(bus_settings(settings)) as bus,
+    ):
+        data = shared.data
+
+        async def publish(epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, "relay", epoch)
+            await relay(
+                data.log,
+                bus,
+                after=await checkpoint.load(),
+                patient_by=shared.clock,
+                keep=checkpoint.keep,
+            )
+
+        leader = Leader(data.pool, "relay", holder(), publish)
+        ready = Readiness(data.log, data.keys, time=data.time, leader=leader)
+        async with _working(shared.times, leader.run()):
+            yield Role(ready)
+
+
+@asynccontextmanager
+async def process_manager(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Record what stages answer; drive lookups, if this process leads."""
+    async with (
+        _shared(settings, world, "process-manager") as shared,
+        KafkaBus(bus_settings(settings)) as bus,
+    ):
+        data, streams, clock = shared.data, shared.streams, shared.clock
+        signs = PostgresSigns(data.pool)
+        views = ViewFollower(data.log, data.views)
+        reading = Reading(data.log, data.views, views, data.keys)
+        erasure = Erasure(streams, data.keys, clock, reached_end(data.log, views))
+        recorder = OutcomeRecorder(
+            streams, bus, clock, signs, suppressing=suppressing(erasure, data.keys)
+        )
+
+        async def drive(_: int) -> None:
+            await Driver(
+                streams, reading, clock, signs, restart_work=False, real=SystemClock()
+            ).run()
+
+        leader = Leader(data.pool, "driver", holder(), drive)
+        ready = Readiness(data.log, data.keys, time=data.time, leader=leader, bus=bus)
+        await views.catch_up()
+        async with _working(shared.times, views.run(), recorder.run(), leader.run()):
+            yield Role(ready)
+
+
+@asynccontextmanager
+async def projecting(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Keep the views up to date, if this process leads for its version of them."""
+    async with _shared(settings, world, "project") as shared:
+        data = shared.data
+
+        async def project(epoch: int) -> None:
+            runner = ViewRunner(data.log, data.views, data.keys, epoch=epoch)
+            await runner.catch_up()
+            await runner.run()
+
+        name = f"views {generation(projections())}"
+        leader = Leader(data.pool, name, holder(), project)
+        ready = Readiness(data.log, data.keys, time=data.time, leader=leader)
+        async with _working(shared.times, leader.run()):
+            yield Role(ready)
+
+
+@asynccontextmanager
+async def stage(settings: Settings, world: World, name: StageName) -> AsyncIterator[Role]:
+    """Work for the stage *name*: from its topic to ``cs.outcomes``, and nothing else.
+
+    Holds no master key and knows no event log.
+    """
+    check_world(settings, world)
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(stages_pool(settings, f"stage {name}"))
+        time = DatabaseTime(pool)
+        await time.ask()
+        told = await times(time, world, pool)
+        tools = await stack.enter_async_context(outside(settings, told.clock))
+        bus = await stack.enter_async_context(KafkaBus(bus_settings(settings)))
+        (work,) = [each for each in stages(tools) if each.name == name]
+        runner = Runner(work, bus, told.clock)
+        async with _working(told, runner.run()):
+            yield Role(Readiness(time=time, bus=bus))

@@ -1,0 +1,163 @@
+"""What the stages ask the outside world with, made from the settings."""
+
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from ipaddress import ip_network
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from cs.clock import Clock, SystemClock
+from cs.domain.service import World
+from cs.outside.guard import Guard
+from cs.outside.http import GuardedClient, TrustedClient, user_agent
+from cs.outside.resolver import DnsResolver
+from cs.plugins.given import NOTHING, Given
+from cs.settings import BadSettings, Settings
+from cs.sources.port import BrandSource, PeopleSource
+from cs.sources.registry import BrokenPlugin, brand_sources, people_sources
+from cs.sources.registry import Context as SourceContext
+from cs.verifiers.port import Verifier
+from cs.verifiers.registry import BrokenVerifier, UnknownVerifier, discover
+from cs.verifiers.registry import Context as VerifierContext
+
+S = TypeVar("S", BrandSource, PeopleSource)
+
+#: Of one DNS question, retries included.
+DNS_TIMEOUT_S = 5.0
+#: Where mail exchangers of the real world listen (RFC 5321).
+SMTP_PORT = 25
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+class Tools(msgspec.Struct, frozen=True):
+    """What the stages ask the outside world with."""
+
+    brand_sources: Sequence[BrandSource]
+    people_sources: Sequence[PeopleSource]
+    verifiers: Sequence[Verifier]
+
+
+@asynccontextmanager
+async def outside(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Tools]:
+    """Open the clients to the outside world and what asks with them.
+
+    Raises:
+        BadSettings: A source or verifier that is named is not there, or cannot be used.
+    """
+    clock = clock or SystemClock()
+    resolver = DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S)
+    networks = [ip_network(network) for network in settings.allow_networks]
+    guard = Guard(networks, frozenset(settings.web_ports))
+    agent = user_agent(settings.contact)
+    ca_file = settings.ca_file
+    async with (
+        TrustedClient(user_agent=agent, ca_file=ca_file) as trusted,
+        GuardedClient(
+            guard,
+            resolver,
+            user_agent=agent,
+            web_ports=settings.web_ports,
+            ca_file=ca_file,
+            monotonic=clock.monotonic,
+        ) as guarded,
+    ):
+
+        def for_source(name: str) -> SourceContext:
+            return SourceContext(
+                trusted=trusted,
+                guarded=guarded,
+                settings=of_source(settings, name),
+                now=clock.now,
+            )
+
+        def for_verifier(name: str) -> VerifierContext:
+            return VerifierContext(
+                settings=of_verifier(settings, name),
+                resolver=resolver,
+                guard=guard,
+                fetcher=trusted,
+                now=clock.now,
+                monotonic=clock.monotonic,
+            )
+
+        try:
+            yield Tools(
+                _enabled("brand_sources", brand_sources(for_source), settings.brand_sources),
+                _enabled("people_sources", people_sources(for_source), settings.people_sources),
+                discover(for_verifier, enabled=settings.verifiers),
+            )
+        except (BrokenPlugin, BrokenVerifier, UnknownVerifier) as error:
+            raise BadSettings(str(error)) from error
+
+
+def of_source(settings: Settings, name: str) -> Given:
+    """Return what the source *name* is given: its table, over what all share.
+
+    ``wikidata_url`` and ``searxng_url`` are older names of a setting in such a table.
+    """
+    older: Mapping[str, Mapping[str, str | None]] = {
+        "wikidata": {"url": settings.wikidata_url},
+        "searxng": {"url": settings.searxng_url},
+    }
+    return _over(settings.plugins.sources.get(name, NOTHING), older.get(name, {}))
+
+
+def of_verifier(settings: Settings, name: str) -> Given:
+    """Return what the verifier *name* is given; ``smtp_*`` are older names likewise."""
+    smtp = {
+        "helo": settings.smtp_helo or socket.getfqdn(),
+        "mail_from": settings.smtp_mail_from,
+        "port": settings.smtp_port,
+    }
+    return _over(settings.plugins.verifiers.get(name, NOTHING), smtp if name == "smtp" else {})
+
+
+def check_world(settings: Settings, world: World) -> None:
+    """Pass if *settings* go with *world*.
+
+    What points at a made-up world must not reach a log of the real one: its "nobody" would
+    be stored as an answer.
+
+    Raises:
+        BadSettings: One that only a sandbox may have, and *world* is live.
+    """
+    if world == "sandbox":
+        return
+    port = of_verifier(settings, "smtp")["port"]
+    if port != SMTP_PORT:
+        _only_in_a_sandbox("smtp_port", f"{SMTP_PORT}, not {port}")
+    for text in settings.allow_networks:
+        network = ip_network(text)
+        if any(network.overlaps(own) for own in LOOPBACK if own.version == network.version):
+            _only_in_a_sandbox("allow_networks", f"no loopback addresses, not {text}")
+
+
+def _only_in_a_sandbox(name: str, right: str) -> NoReturn:
+    raise BadSettings(f"{name}: {right}: that is for a sandbox; serve with --sandbox")
+
+
+def _over(given: Given, older: Mapping[str, Any]) -> Given:
+    return given.over({name: value for name, value in older.items() if value is not None})
+
+
+def _enabled(setting: str, sources: Sequence[S], names: Sequence[str] | None) -> Sequence[S]:
+    """Return those of *sources* that *names* names, in that order; all without names."""
+    if names is None:
+        return sources
+    by_name = {source.name: source for source in sources}
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        installed = ", ".join(by_name)
+        raise BadSettings(f"{setting}: {missing[0]!r} is not installed; there are {installed}")
+    return [by_name[name] for name in names]
+
+
+def _nameserver(dns: str | None) -> tuple[str, int] | None:
+    if dns is None:
+        return None
+    host, _, port = dns.rpartition(":")
+    if not host or not port.isdecimal():
+        raise BadSettings(f"dns: {dns!r} is not host:port, for example 127.0.0.1:53")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,146 @@
+"""A service in memory whose log and views can go away and come back."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from cs.answering import Terms
+from cs.api.in_time import Patience
+from cs.clock import SystemClock
+from cs.domain.key import SearchAdmitted
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, Recorded
+from cs.keystore.memory import MemoryKeyStore
+from cs.operator import Operator
+from cs.projections.port import Changed
+from cs.projections.projection import SealBody
+from cs.projections.rows import Table
+from cs.projections.sqlite_views import SqliteViews
+from cs.wiring import memory_bus, projections, running, stages
+from loop.outside import tools
+from loop.service import Service
+
+#: How something is while it is away: it says so, or it says nothing.
+How = Literal["fails", "hangs"]
+#: When the log goes away, seen from the append of the next admission.
+When = Literal["before", "stored", "answered"]
+
+#: Short, since these tests wait it out.
+SHORT = Patience(line_s=0.2, admit_s=0.2, answer_s=0.2, read_s=0.2)
+
+
+class AwayLog(MemoryEventLog):
+    """A log that `go` takes away and `come` brings back."""
+
+    def __init__(self, keys: MemoryKeyStore) -> None:
+        super().__init__(keys)
+        self._how: How | None = None
+        self._back = asyncio.Event()
+        self._next: tuple[When, How, bool] | None = None
+        self._readable = False
+
+    def go(self, how: How, *, readable: bool = False) -> None:
+        self._how, self._readable = how, readable
+        self._back.clear()
+
+    def go_at_admission(self, when: When, how: How, *, readable: bool = False) -> None:
+        self._next = (when, how, readable)
+
+    def come(self) -> None:
+        self._how = None
+        self._back.set()
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        admits = any(isinstance(e, SearchAdmitted) for each in appends for e in each.events)
+        planned, self._next = (self._next, None) if admits else (None, self._next)
+        if planned is not None and planned[0] == "before":
+            self.go(planned[1], readable=planned[2])
+        await self._there()
+        position = await super().append(appends, ceiling)
+        if planned is not None and planned[0] != "before":
+            self.go(planned[1], readable=planned[2])
+            if planned[0] == "stored":
+                await self._there()
+        return position
+
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        if not self._readable:
+            await self._there()
+        return await super().read(stream, after, limit)
+
+    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+        await self._there()
+        return await super().tail(after, limit)
+
+    async def head(self) -> int:
+        await self._there()
+        return await super().head()
+
+    async def _there(self) -> None:
+        if self._how == "fails":
+            raise LogUnavailable("the disk went away")
+        if self._how == "hangs":
+            await self._back.wait()
+
+
+class AwayViews(SqliteViews):
+    """Views whose file can be locked by somebody else."""
+
+    def __init__(self) -> None:
+        super().__init__(None, projections())
+        self.locked = False
+
+    async def apply(
+        self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
+    ) -> int:
+        self._check()
+        return await super().apply(page, seal, epoch)
+
+    async def get(self, table: Table[Any], row_id: str, since: int = 0) -> Any:
+        self._check()
+        return await super().get(table, row_id, since)
+
+    async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+        self._check()
+        return await super().ahead(newer, seal)
+
+    def _check(self) -> None:
+        if self.locked:
+            raise LogUnavailable("the views cannot be used: database is locked")
+
+
+@dataclass
+class Fragile(Service):
+    log: AwayLog
+    views: AwayViews
+
+    async def admissions(self) -> int:
+        page = await self.log.tail(0)
+        return sum(isinstance(recorded.event, SearchAdmitted) for recorded in page)
+
+
+@asynccontextmanager
+async def fragile() -> AsyncIterator[Fragile]:
+    """Run a service that waits a short time for anything and holds calls for less."""
+    clock, keys, views = SystemClock(), MemoryKeyStore(), AwayViews()
+    log = AwayLog(keys)
+    try:
+        async with running(
+            log,
+            keys,
+            views,
+            stages(tools()),
+            bus=memory_bus(),
+            clock=clock,
+            allowed=Terms(deadline=timedelta(seconds=120)),
+        ) as service:
+            operator = Operator(service.streams, clock)
+            await operator.choose_world("sandbox")
+            yield Fragile(service, operator, log, views)
+    finally:
+        await views.close()

@@ -1,0 +1,183 @@
+"""While the log or the views are away every caller is answered, and nothing is done twice."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from api.away import SHORT, Fragile, How, When, fragile
+from api.openapi_document import faults
+from cs.domain.api_key import make_key
+from cs.operator import NewSecret
+
+RUNNING = {"id", "status", "brand", "poll_url", "retry_after", "usage"}
+HOW = pytest.mark.parametrize("how", ["fails", "hangs"])
+IDEMPOTENT = {"Idempotency-Key": "once"}
+
+
+async def called(
+    service: Fragile, key: NewSecret, method: str, path: str, **sent: Any
+) -> httpx.Response:
+    """Call with every wait short; one that is not answered fails."""
+    service.running.api.patience = SHORT
+    service.running.api.hold = timedelta(seconds=0.1)
+    async with asyncio.timeout(20), service.client(key) as client:
+        return await client.request(method, path, **sent)
+
+
+async def posted(service: Fragile, key: NewSecret, **body: Any) -> httpx.Response:
+    return await called(
+        service, key, "POST", "/contacts", json={"brand": "Acme", **body}, headers=IDEMPOTENT
+    )
+
+
+async def ended(service: Fragile, key: NewSecret, search: str) -> dict[str, Any]:
+    async with asyncio.timeout(20):
+        await service.running.reading.until_settled(search)
+    record: dict[str, Any] = (await called(service, key, "GET", f"/searches/{search}")).json()
+    return record
+
+
+def is_running(answer: httpx.Response, used: int) -> bool:
+    """Tell whether *answer* is the whole 202 of a search that runs."""
+    body = answer.json()
+    assert (answer.status_code, set(body), body["status"]) == (202, RUNNING, "running")
+    assert body["usage"] == {"quota": 10, "used": used, "remaining": 10 - used}
+    assert answer.headers["Location"] == body["poll_url"] == f"/v1/searches/{body['id']}"
+    assert answer.headers["Retry-After"] == "5"
+    return faults("post", "/contacts", answer) == []
+
+
+def is_server_error(method: str, path: str, answer: httpx.Response) -> bool:
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "server_error")
+    assert answer.headers["Retry-After"] == "5"
+    return faults(method, path, answer) == []
+
+
+@HOW
+@pytest.mark.parametrize("wait", [False, True])
+async def test_a_stored_search_is_told_of_without_the_log(how: How, wait: bool) -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go_at_admission("answered", how)
+
+        answer = await posted(service, key, wait=wait)
+        while_away = [
+            await called(service, key, "GET", answer.json()["poll_url"].removeprefix("/v1")),
+            await called(service, key, "GET", "/usage"),
+        ]
+        service.log.come()
+        again = await posted(service, key)
+
+        assert is_running(answer, used=0)
+        assert answer.headers["RateLimit-Remaining"] == "59"
+        assert is_server_error("get", "/searches/{id}", while_away[0])
+        assert is_server_error("get", "/usage", while_away[1])
+        assert again.json()["id"] == answer.json()["id"]
+        assert (await ended(service, key, answer.json()["id"]))["status"] == "done"
+        assert await service.admissions() == 1
+
+
+async def test_a_check_waits_for_the_views_no_longer_than_for_the_log() -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go("hangs", readable=True)
+        answers = [
+            await called(service, key, "GET", path) for path in ("/usage", "/searches/srch_1")
+        ]
+        service.log.come()
+
+    assert is_server_error("get", "/usage", answers[0])
+    assert is_server_error("get", "/searches/{id}", answers[1])
+
+
+async def test_a_check_that_could_not_be_answered_is_not_counted() -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go("fails")
+        await called(service, key, "GET", "/usage")
+        service.log.come()
+
+        answer = await called(service, key, "GET", "/usage")
+
+    assert '"checks";r=119' in answer.headers["RateLimit"]
+
+
+async def test_a_search_whose_append_says_nothing_is_found_in_the_log() -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go_at_admission("stored", "hangs", readable=True)
+
+        answer = await posted(service, key)
+        service.log.come()
+
+        assert is_running(answer, used=0)
+        assert await service.admissions() == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "readable"), [("before", False), ("before", True), ("stored", False)]
+)
+async def test_a_search_nobody_knows_of_is_an_error_and_made_once(
+    when: When, readable: bool
+) -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go_at_admission(when, "hangs", readable=readable)
+
+        answer = await posted(service, key)
+        service.log.come()
+        again = await posted(service, key)
+
+        assert is_server_error("post", "/contacts", answer)
+        assert "not known" in answer.json()["error"]["message"]
+        assert again.status_code in {200, 202}
+        assert (await ended(service, key, again.json()["id"]))["status"] == "done"
+        assert await service.admissions() == 1
+
+
+@HOW
+async def test_a_log_that_was_away_before_has_stored_nothing(how: How) -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go(how)
+
+        answer = await posted(service, key)
+        service.log.come()
+
+        assert is_server_error("post", "/contacts", answer)
+        assert "not known" not in answer.json()["error"]["message"]
+        assert await service.admissions() == 0
+
+
+@pytest.mark.parametrize("wait", [False, True])
+async def test_a_reused_search_is_told_of_without_the_views(wait: bool) -> None:
+    async with fragile() as service:
+        first, key = await service.new_key(), await service.new_key()
+        assert (await service.search(first, brand="Acme")).json()["status"] == "done"
+        service.views.locked = True
+
+        answer = await posted(service, key, wait=wait)
+        replayed = await posted(service, key, wait=wait)
+        checked = await called(service, key, "GET", "/usage")
+        service.views.locked = False
+
+        assert is_running(answer, used=1)
+        assert replayed.json() == answer.json()
+        assert is_server_error("get", "/usage", checked)
+        record = await ended(service, key, answer.json()["id"])
+        assert (record["status"], record["cached"], record["charged"]) == ("done", True, True)
+
+
+async def test_a_key_nobody_has_heard_of_is_an_error_while_the_log_says_nothing() -> None:
+    async with fragile() as service:
+        unheard = NewSecret(id="key", key=make_key(bytes(32)))
+        service.log.go("hangs")
+        away = await called(service, unheard, "GET", "/usage")
+        service.log.come()
+        back = await called(service, unheard, "GET", "/usage")
+
+    assert is_server_error("get", "/usage", away)
+    assert back.status_code == 401

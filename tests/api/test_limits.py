@@ -1,0 +1,115 @@
+"""The counters of status and usage checks keep the contract: in memory and for all nodes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from contracts.checks import ChecksContract
+from cs.api.limits import CHECKS_PER_MINUTE, MemoryChecks
+from cs.api.postgres_limits import PostgresChecks
+from cs.eventlog.port import LogUnavailable
+from cs.postgres.pool import Pool, open_pool, transaction
+from cs.postgres.schema import migrate
+from servers.postgres import Postgres
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class InMemory:
+    def __init__(self) -> None:
+        self.checks = MemoryChecks()
+        self._now = AT
+
+    def now(self) -> datetime:
+        return self._now
+
+    async def go_by(self, time: timedelta) -> None:
+        self._now += time
+
+
+class OnPostgres:
+    """Its clock cannot be moved, so what was counted is moved into the past instead."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._monotonic = 0.0
+        self.checks = self.another_node()
+
+    def another_node(self) -> PostgresChecks:
+        return PostgresChecks(self._pool, lambda: self._monotonic)
+
+    def now(self) -> datetime:
+        return AT  # nobody reads it
+
+    async def go_by(self, time: timedelta) -> None:
+        self._monotonic += time.total_seconds()
+        await self._pool.execute(
+            "UPDATE checks SET at = at - $1::interval, "
+            "times = ARRAY(SELECT t - $1::interval FROM unnest(times) AS t ORDER BY t)",
+            time,
+        )
+
+
+class TestMemoryChecks(ChecksContract):
+    @pytest.fixture
+    def counting(self) -> InMemory:
+        return InMemory()
+
+    async def test_a_check_of_exactly_a_minute_ago_has_left(self) -> None:
+        checks = MemoryChecks()
+        for _ in range(CHECKS_PER_MINUTE):
+            await checks.take("one", AT)
+
+        just_before = AT + timedelta(seconds=60) - timedelta(microseconds=1)
+        assert not (await checks.take("one", just_before)).taken
+        assert (await checks.take("one", AT + timedelta(seconds=60))).taken
+
+
+@pytest.fixture
+async def on_postgres(every_database: str) -> AsyncIterator[OnPostgres]:
+    async with open_pool(every_database, role="test") as pool:
+        async with pool.acquire() as connection:
+            await migrate(connection, "service")
+        yield OnPostgres(pool)
+
+
+class TestPostgresChecks(ChecksContract):
+    @pytest.fixture
+    def counting(self, on_postgres: OnPostgres) -> OnPostgres:
+        return on_postgres
+
+
+async def test_nodes_share_a_key_s_120(on_postgres: OnPostgres) -> None:
+    nodes = [on_postgres.another_node() for _ in range(3)]
+    checks = await asyncio.gather(*(nodes[n % 3].take("one", AT) for n in range(150)))
+
+    assert sum(check.taken for check in checks) == CHECKS_PER_MINUTE
+    taken = [check.at for check in checks if check.taken]
+    assert len(set(taken)) == CHECKS_PER_MINUTE
+
+
+async def test_a_flood_beyond_the_limit_asks_the_database_nothing(
+    on_postgres: OnPostgres,
+) -> None:
+    for _ in range(CHECKS_PER_MINUTE + 1):
+        await on_postgres.checks.take("one", AT)
+    async with transaction(on_postgres._pool) as connection:
+        await connection.execute("LOCK TABLE checks IN ACCESS EXCLUSIVE MODE")
+
+        async with asyncio.timeout(5):
+            check = await on_postgres.checks.take("one", AT)
+
+    assert not check.taken
+
+
+async def test_checks_that_cannot_be_counted_are_told(own_postgres: Postgres) -> None:
+    async with open_pool(own_postgres.dsn, role="test") as pool:
+        own_postgres.stop()
+        checks = PostgresChecks(pool)
+
+        with pytest.raises(LogUnavailable, match="cannot be counted"):
+            await checks.take("one", AT)
+        with pytest.raises(LogUnavailable, match="cannot be counted"):
+            await checks.take_back("one", AT)

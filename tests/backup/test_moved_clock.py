@@ -1,0 +1,78 @@
+"""A sandbox whose clock was moved goes on at that time after a restore, never before it."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from backup.embedded_service import service_on
+from cs.backup.making import make, places
+from cs.backup.restoring import restore
+from cs.clock import SystemClock
+from cs.data_folder import DataFolder
+from cs.eventlog.streams import Streams
+from cs.operator import Operator
+from cs.wiring import clock_beside, opened, sandbox_clock
+
+MONTH = timedelta(days=30)
+
+
+async def moved(folder: Path, by: timedelta) -> datetime:
+    """Move the clock of the sandbox in *folder*; return an instant of its new time."""
+    clock = sandbox_clock(folder)
+    await clock.move_to(clock.now() + by)
+    return clock.now()
+
+
+async def copied(folder: Path, backup: Path) -> Path:
+    """Back *folder* up and bring it back elsewhere; return where."""
+    at, new = places(backup, None), backup.parent / f"{backup.name}-restored"
+    source = DataFolder(folder, make=False)
+    await make(source, at, SystemClock().now(), with_master_key=True)
+    await restore(at, DataFolder(new), None)
+    return new
+
+
+async def now_of(folder: Path) -> datetime:
+    """Return the time that a service on *folder* would go by."""
+    async with opened(DataFolder(folder, make=False)) as data:
+        return (await clock_beside(Streams(data.log), folder)).now()
+
+
+async def test_a_moved_clock_is_in_the_backup_and_goes_on_from_there(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with service_on(folder):
+        pass
+    before = await moved(folder, MONTH)
+    async with opened(DataFolder(folder)) as data:
+        clock = await clock_beside(Streams(data.log), folder)
+        await Operator(Streams(data.log), clock).create_key("of next month", 1)
+
+    new = await copied(folder, tmp_path / "backup")
+
+    assert await now_of(new) >= before
+    async with opened(DataFolder(new)) as data:
+        newest = (await data.log.tail(await data.log.head() - 1))[-1].event
+    assert before <= newest.at <= await now_of(new)
+
+
+async def test_a_clock_moved_after_the_backup_is_not_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with service_on(folder):
+        pass
+    await moved(folder, MONTH)
+    first = await copied(folder, tmp_path / "first")
+    later = await moved(folder, MONTH)
+
+    second = await copied(folder, tmp_path / "second")
+
+    assert later - MONTH < await now_of(first) < later <= await now_of(second)
+
+
+async def test_without_a_moved_clock_none_is_brought_back(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with service_on(folder):
+        pass
+
+    new = await copied(folder, tmp_path / "backup")
+
+    assert not (new / "clock").exists()
+    assert abs(await now_of(new) - SystemClock().now()) < timedelta(minutes=1)

@@ -1,0 +1,117 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from contracts.call_register import CALL, CallRegisterContract, answered, begin
+from cs.calls.port import Answered, Begun, CallRegister, CallsUnavailable
+from cs.calls.postgres import PostgresCalls, WrongCallsKey
+from cs.postgres.pool import Pool, open_pool
+from cs.postgres.schema import migrate
+
+KEY = b"k" * 32
+SECRET = b"Ada Kern, ada.kern@acme.example"
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with open_pool(database, role="test") as pool:
+        async with pool.acquire() as connection:
+            await migrate(connection, "stages")
+        yield pool
+
+
+@pytest.fixture
+def calls(pool: Pool) -> PostgresCalls:
+    return PostgresCalls(pool, KEY)
+
+
+class TestPostgresCalls(CallRegisterContract):
+    async def an_hour_later(self, calls: CallRegister) -> None:
+        assert isinstance(calls, PostgresCalls)
+        await calls._pool.execute("UPDATE calls SET begun_at = begun_at - interval '3601 s'")
+
+
+async def test_two_workers_share_what_is_known(calls: PostgresCalls, pool: Pool) -> None:
+    other = PostgresCalls(pool, KEY)
+
+    begun = await answered(calls, b"said")
+
+    assert await begin(other) == Answered(b"said")
+    assert await other.erase([CALL.lookup]) == 1
+    again = await begin(other)
+    assert isinstance(again, Begun)
+    assert again.idempotency_key == begun.idempotency_key, "of whichever worker"
+
+
+async def test_neither_question_nor_answer_is_in_the_table(
+    calls: PostgresCalls, pool: Pool
+) -> None:
+    await answered(calls, SECRET)
+
+    (row,) = await pool.fetch("SELECT * FROM calls")
+    assert row["lookup"] == CALL.lookup
+    stored = repr(tuple(row.values())).encode() + row["answer"]
+    assert b"Ada" not in stored
+    assert KEY not in stored
+
+
+async def test_after_erasing_not_even_the_sealed_bytes_are_in_the_table(
+    calls: PostgresCalls, pool: Pool
+) -> None:
+    await answered(calls, SECRET)
+    await begin(calls, CallRegisterContract.others["lookup"])
+    box = await pool.fetchval("SELECT answer FROM calls WHERE answer IS NOT NULL")
+
+    await calls.erase([CALL.lookup])
+
+    await pool.execute("CREATE EXTENSION pageinspect")
+    page = await pool.fetchval("SELECT get_raw_page('calls', 0)")
+    assert b"brand-a.2" in page
+    assert box not in page
+
+
+async def test_a_worker_with_another_key_makes_no_call(
+    calls: PostgresCalls, pool: Pool
+) -> None:
+    await answered(calls, SECRET)
+    other = PostgresCalls(pool, b"n" * 32)
+
+    with pytest.raises(WrongCallsKey, match="another key"):
+        await begin(other)
+    with pytest.raises(WrongCallsKey):
+        await other.check_key()
+
+
+async def test_a_new_key_takes_over_when_nothing_is_remembered(
+    calls: PostgresCalls, pool: Pool
+) -> None:
+    await answered(calls, SECRET)
+    await calls.erase([CALL.lookup])
+
+    other = PostgresCalls(pool, b"n" * 32)
+    await answered(other, SECRET)
+
+    with pytest.raises(WrongCallsKey):
+        await begin(PostgresCalls(pool, KEY))
+
+
+async def test_a_database_that_is_away_makes_no_call(calls: PostgresCalls, pool: Pool) -> None:
+    begun = await begin(calls)
+    assert isinstance(begun, Begun)
+    pool.terminate()
+
+    for asked in (
+        begin(calls),
+        calls.answer(begun, b"said"),
+        calls.undo(begun),
+        calls.forget_old(),
+        calls.erase([CALL.lookup]),
+        PostgresCalls(pool, KEY).check_key(),
+    ):
+        with pytest.raises(CallsUnavailable):
+            await asked
+
+
+def test_a_key_of_another_length_is_refused(pool: Pool) -> None:
+    with pytest.raises(ValueError, match="31 bytes, not 32"):
+        PostgresCalls(pool, b"k" * 31)

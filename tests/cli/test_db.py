@@ -1,0 +1,74 @@
+"""`cs db migrate`: says what it did, or what is missing."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from cli.command import Here, ran
+from cs.postgres.schema import STORES, Store, migrations
+
+
+def _applied(store: Store, here: Here, dsn: str, *options: str) -> list[int]:
+    done = here("db", "migrate", f"--{store}={dsn}", "--json", *options)
+    assert done.code == 0, done
+    (row,) = done.rows
+    assert row["store"] == store
+    return [step["number"] for step in row["applied"]]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_new_database_is_given_every_step_and_then_none(
+    here: Here, database: str, store: Store
+) -> None:
+    every = [step.number for step in migrations(store)]
+
+    assert _applied(store, here, database) == every
+    assert _applied(store, here, database) == []
+
+
+def test_check_changes_nothing_and_its_exit_code_tells(here: Here, database: str) -> None:
+    def check() -> tuple[int, str]:
+        done = here("db", "migrate", "--check", f"--keys={database}")
+        return done.code, done.out
+
+    assert check() == (1, "keys: lacks 1 keys\n")
+    assert check() == (1, "keys: lacks 1 keys\n")
+    assert here("db", "migrate", f"--keys={database}").out == "keys: applied 1 keys\n"
+    assert check() == (0, "keys: nothing is missing\n")
+
+
+def test_several_stores_are_told_one_a_line(here: Here, database: str) -> None:
+    done = here("db", "migrate", f"--keys={database}", f"--stages={database}")
+
+    assert done.code == 0
+    assert done.out == "keys: applied 1 keys\nstages: applied 1 stages\n"
+
+
+def test_who_names_no_database_is_told_how(here: Here) -> None:
+    assert "--service" in here("db", "migrate").told(2)
+
+
+def test_what_is_no_address_is_told(here: Here) -> None:
+    told = here("db", "migrate", "--service=localhost").told(2)
+
+    assert told == "--service: a PostgreSQL address begins with postgresql://"
+
+
+def test_a_database_that_is_away_is_told_without_its_password(
+    here: Here, postgres: str
+) -> None:
+    parts = urlsplit(postgres)
+    where = f"cs:geheim@127.0.0.1:{parts.port}"
+    dsn = parts._replace(netloc=where, path="/never_made").geturl()
+
+    told = here("db", "migrate", f"--service={dsn}").told()
+
+    assert "never_made" in told
+    assert "geheim" not in told
+
+
+@pytest.mark.slow
+def test_the_command_in_a_process_of_its_own(database: str) -> None:
+    done = ran("db", "migrate", f"--stages={database}")
+
+    assert (done.code, done.out) == (0, "stages: applied 1 stages\n")

@@ -1,0 +1,62 @@
+"""`cs topics`: what is told of a real broker, and of one that is not there."""
+
+import pytest
+
+from cli.command import Here
+from cs.bus.topics import TOPICS
+from servers.ports import free_ports
+
+
+@pytest.mark.slow
+def test_topics_are_made_once_and_shown(kafka: str, topic_prefix: str, here: Here) -> None:
+    where = (f"--bootstrap={kafka}", f"--prefix={topic_prefix}")
+
+    missing = here("topics", "show", *where)
+    made = here("topics", "apply", "--partitions=2", *where)
+    again = here("topics", "apply", "--partitions=2", *where)
+    shown = here("topics", "show", "--json", *where)
+
+    names = sorted(topic_prefix + plan.name for plan in TOPICS)
+    assert missing.code == 1
+    assert "`cs topics apply` makes them" in missing.err
+    assert made.out.count("created, 2 partitions, 1 replica") == len(names)
+    assert again.out.count("as it should be") == len(names)
+    assert [row["name"] for row in shown.rows] == names
+    assert {row["partitions"] for row in shown.rows} == {2}
+    assert (made.code, again.code, shown.code) == (0, 0, 0)
+
+
+@pytest.mark.slow
+def test_more_replicas_than_brokers_are_told(kafka: str, topic_prefix: str, here: Here) -> None:
+    where = (f"--bootstrap={kafka}", f"--prefix={topic_prefix}")
+
+    told = here("topics", "apply", "--replication=9", *where)
+
+    assert (told.code, told.out) == (1, "")
+    assert "9 replicas need as many brokers" in told.err
+
+
+@pytest.mark.parametrize("command", ["apply", "show"])
+def test_a_broker_that_is_not_there_is_told_in_a_sentence(command: str, here: Here) -> None:
+    (port,) = free_ports(1)
+
+    ran = here("topics", command, f"--bootstrap=127.0.0.1:{port}")
+
+    assert ran.told() == f"Kafka at 127.0.0.1:{port} does not answer"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--bootstrap=nowhere"], "bootstrap_servers: host:port"),
+        (["--bootstrap=a:1", "--prefix=a b"], "prefix: at most 100 letters"),
+        (["--bootstrap=a:1", "--replication=0"], "--replication: a whole number from 1 to 10"),
+        (["--bootstrap=a:1", "--partitions=0"], "--partitions: a whole number from 1 to 1000"),
+        ([], "--bootstrap"),
+    ],
+)
+def test_what_cannot_be_is_told(words: list[str], told: str, here: Here) -> None:
+    ran = here("topics", "apply", *words)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert told in ran.err

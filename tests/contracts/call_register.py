@@ -1,0 +1,177 @@
+"""What every register of paid calls does, wherever it keeps them."""
+
+import asyncio
+from abc import abstractmethod
+from typing import ClassVar
+
+import pytest
+
+from cs.calls.port import Answered, Begun, Call, CallRegister, InFlight, Lost
+
+CALL = Call("brand-a.1", "acme", b'{"q":"Ada Kern"}')
+
+
+class CallRegisterContract:
+    """Inherit, and give a fixture ``calls``, an empty register, and `an_hour_later`."""
+
+    others: ClassVar = {
+        "lookup": Call("brand-a.2", CALL.provider, CALL.request),
+        "provider": Call(CALL.lookup, "other", CALL.request),
+        "request": Call(CALL.lookup, CALL.provider, b'{"q":"Ada"}'),
+    }
+
+    @abstractmethod
+    async def an_hour_later(self, calls: CallRegister) -> None:
+        """Make what *calls* knows older than it is remembered."""
+
+    async def test_who_comes_first_holds_the_lease_and_others_hear_how_long(
+        self, calls: CallRegister
+    ) -> None:
+        first = await begin(calls)
+        second = await begin(calls)
+        third = await begin(calls, again=True)
+
+        assert isinstance(first, Begun)
+        for other in (second, third):
+            assert isinstance(other, InFlight)
+            assert 0 < other.left_s <= 60
+
+    async def test_one_of_many_at_once_begins(self, calls: CallRegister) -> None:
+        found = await asyncio.gather(*(begin(calls, again=n % 2 == 0) for n in range(20)))
+
+        assert sum(isinstance(each, Begun) for each in found) == 1
+
+    async def test_an_answer_is_remembered_for_everybody(self, calls: CallRegister) -> None:
+        await answered(calls, b"\x00 said")
+
+        assert await begin(calls) == Answered(b"\x00 said")
+        assert await begin(calls, again=True) == Answered(b"\x00 said")
+
+    async def test_an_empty_answer_is_an_answer(self, calls: CallRegister) -> None:
+        await answered(calls, b"")
+
+        assert await begin(calls) == Answered(b"")
+
+    @pytest.mark.parametrize("differing", ["lookup", "provider", "request"])
+    async def test_another_question_is_another_call(
+        self, calls: CallRegister, differing: str
+    ) -> None:
+        begun = await answered(calls, b"said")
+
+        other = await begin(calls, self.others[differing])
+
+        assert isinstance(other, Begun)
+        assert other.idempotency_key != begun.idempotency_key
+
+    async def test_a_call_whose_lease_is_over_is_lost(self, calls: CallRegister) -> None:
+        await begin(calls, lease_s=0)
+
+        assert await begin(calls) == Lost()
+        assert await begin(calls) == Lost()
+
+    async def test_a_lost_call_begins_again_with_its_key_for_who_may_repeat_it(
+        self, calls: CallRegister
+    ) -> None:
+        first = await begin(calls, lease_s=0)
+
+        second = await begin(calls, again=True)
+
+        assert isinstance(first, Begun)
+        assert isinstance(second, Begun)
+        assert first.idempotency_key == second.idempotency_key
+        assert set(first.idempotency_key) <= set("0123456789abcdef")
+        assert len(first.idempotency_key) == 32
+        assert first.holder != second.holder
+        assert isinstance(await begin(calls, again=True), InFlight)
+
+    async def test_an_answer_after_the_lease_counts_and_the_first_one_stays(
+        self, calls: CallRegister
+    ) -> None:
+        late = await begin(calls, lease_s=0)
+        again = await begin(calls, again=True)
+        assert isinstance(late, Begun)
+        assert isinstance(again, Begun)
+
+        await calls.answer(late, b"first")
+        await calls.answer(again, b"second")
+
+        assert await begin(calls) == Answered(b"first")
+
+    async def test_a_lease_given_up_is_over_at_once(self, calls: CallRegister) -> None:
+        begun = await begin(calls)
+        assert isinstance(begun, Begun)
+
+        await calls.leave(begun)
+
+        assert await begin(calls) == Lost()
+
+    async def test_a_call_that_was_not_made_may_be_begun_by_anybody(
+        self, calls: CallRegister
+    ) -> None:
+        begun = await begin(calls)
+        assert isinstance(begun, Begun)
+
+        await calls.undo(begun)
+
+        assert isinstance(await begin(calls), Begun)
+
+    async def test_who_lost_the_lease_can_neither_give_it_up_nor_undo_the_call(
+        self, calls: CallRegister
+    ) -> None:
+        old = await begin(calls, lease_s=0)
+        assert isinstance(old, Begun)
+        await begin(calls, again=True)
+
+        await calls.leave(old)
+        await calls.undo(old)
+
+        assert isinstance(await begin(calls), InFlight)
+
+    async def test_an_answer_can_be_neither_given_up_nor_undone(
+        self, calls: CallRegister
+    ) -> None:
+        begun = await answered(calls, b"said")
+
+        await calls.leave(begun)
+        await calls.undo(begun)
+
+        assert await begin(calls) == Answered(b"said")
+
+    async def test_erasing_deletes_all_calls_of_those_lookups_and_no_others(
+        self, calls: CallRegister
+    ) -> None:
+        begun = await answered(calls, b"said")
+        for other in self.others.values():
+            await begin(calls, other)
+
+        assert await calls.erase([CALL.lookup, "brand-nobody.1"]) == 3
+        await calls.answer(begun, b"late")  # by a worker that knows nothing of it
+
+        assert isinstance(await begin(calls), Begun)
+        assert isinstance(await begin(calls, self.others["lookup"]), InFlight)
+        assert await calls.erase([]) == 0
+
+    async def test_calls_are_forgotten_after_an_hour(self, calls: CallRegister) -> None:
+        await answered(calls, b"said")
+        await begin(calls, self.others["provider"])
+        assert await calls.forget_old() == 0
+        await self.an_hour_later(calls)
+        await begin(calls, self.others["request"])
+
+        assert await calls.forget_old() == 2
+
+        assert isinstance(await begin(calls), Begun)
+        assert isinstance(await begin(calls, self.others["request"]), InFlight)
+
+
+async def begin(
+    calls: CallRegister, call: Call = CALL, *, lease_s: float = 60, again: bool = False
+) -> object:
+    return await calls.begin(call, lease_s=lease_s, again=again)
+
+
+async def answered(calls: CallRegister, answer: bytes) -> Begun:
+    begun = await begin(calls)
+    assert isinstance(begun, Begun)
+    await calls.answer(begun, answer)
+    return begun

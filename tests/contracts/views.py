@@ -1,0 +1,265 @@
+"""What views do, wherever they keep their rows."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.sealing import open_bytes
+from cs.keystore.memory import MemoryKeyStore
+from cs.projections.brands import BRANDS
+from cs.projections.port import Views, named
+from cs.projections.rows import Rows, Table
+from cs.projections.runner import ViewRunner, sealer
+from cs.projections.searches import RESULTS, SEARCHES, ResultRow
+from cs.projections.usage import USAGE
+from cs.wiring import projections
+from projections.history import LIVE, write
+
+EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
+
+
+class History:
+    """A log in which everything has happened that views tell of."""
+
+    def __init__(self) -> None:
+        self.keys = MemoryKeyStore()
+        self.log = MemoryEventLog(self.keys)
+
+    def runner(self, views: Views) -> ViewRunner:
+        return ViewRunner(self.log, views, self.keys)
+
+    async def apply(self, views: Views, page: list[Recorded], epoch: int | None = None) -> int:
+        return await views.apply(page, await sealer(self.keys, page), epoch)
+
+    async def rows(self, views: Views) -> dict[str, dict[str, Any]]:
+        """Return every row of every table, sealed contacts opened."""
+        return {t.name: await self._plain(dict(await views.all(t))) for t in EVERY}
+
+    async def replayed(self) -> dict[str, dict[str, Any]]:
+        """Return the rows that one event after another gives, in memory."""
+        rows = Rows(Nothing())
+        for recorded in await self.log.tail(0, 1_000_000):
+            seal = await sealer(self.keys, [recorded])
+            for projection in projections():
+                projection.apply(rows, recorded, seal)
+        found: dict[str, dict[str, Any]] = {table.name: {} for table in EVERY}
+        decode = {table.name: table.decode for table in EVERY}
+        for table, row_id, _, data in rows.changes():
+            found[table][row_id] = decode[table](data)
+        return {table: await self._plain(rows) for table, rows in found.items()}
+
+    async def _plain(self, rows: dict[str, Any]) -> dict[str, Any]:
+        return {row_id: await self._opened(rows[row_id]) for row_id in sorted(rows)}
+
+    async def _opened(self, row: Any) -> Any:
+        if not isinstance(row, ResultRow):
+            return row
+        key = (await self.keys.find([row.key]))[row.key]
+        return (row.head, row.key, json.loads(open_bytes(key, row.key, row.sealed)))
+
+
+async def all_rows(views: Views) -> list[Any]:
+    return [row for table in EVERY for row in await views.all(table)]
+
+
+class Nothing:
+    def row(self, table: str, row_id: str) -> bytes | None:
+        del table, row_id
+        return None
+
+
+class ViewsContract:
+    """Inherit, and give a fixture ``views``, empty views of all projections."""
+
+    @pytest.fixture
+    async def history(self) -> History:
+        history = History()
+        await write(history.log)
+        return history
+
+    # Pages.
+
+    async def test_views_without_events_are_at_0_and_empty(self, views: Views) -> None:
+        assert await views.position() == 0
+        assert await views.last_event() == ""
+        assert await all_rows(views) == []
+        assert await views.get(SEARCHES, "s-done") is None
+
+    @pytest.mark.parametrize("page", [1, 2, 7, 500])
+    async def test_however_the_log_is_cut_the_rows_are_those_of_a_replay(
+        self, views: Views, history: History, page: int
+    ) -> None:
+        while events := await history.log.tail(await views.position(), page):
+            await history.apply(views, [*events])
+
+        assert await views.position() == await history.log.head()
+        assert await history.rows(views) == await history.replayed()
+
+    async def test_the_checkpoint_names_its_event(self, views: Views, history: History) -> None:
+        events = [*await history.log.tail(0)]
+        await history.apply(views, events[:5])
+
+        assert await views.position() == 5
+        assert await views.last_event() == named(events[4])
+
+    async def test_pages_applied_again_change_nothing(
+        self, views: Views, history: History
+    ) -> None:
+        events = [*await history.log.tail(0)]
+        await history.apply(views, events)
+        before = await history.rows(views)
+
+        for start in range(0, len(events), 5):
+            assert await history.apply(views, events[start:]) == len(events)
+
+        assert await history.rows(views) == before
+
+    async def test_a_page_that_leaves_a_gap_is_left_alone(
+        self, views: Views, history: History
+    ) -> None:
+        events = [*await history.log.tail(0)]
+        await history.apply(views, events[:3])
+
+        assert await history.apply(views, events[4:]) == 3
+
+        assert await views.position() == 3
+
+    async def test_an_empty_page_tells_the_checkpoint(
+        self, views: Views, history: History
+    ) -> None:
+        await history.apply(views, [*await history.log.tail(0, 2)])
+
+        assert await history.apply(views, []) == 2
+
+    async def test_views_that_were_reset_are_built_anew(
+        self, views: Views, history: History
+    ) -> None:
+        await history.runner(views).catch_up()
+        before = await history.rows(views)
+
+        await views.reset()
+        assert await views.position() == 0
+        assert await views.last_event() == ""
+        assert await all_rows(views) == []
+        await history.runner(views).catch_up()
+
+        assert await history.rows(views) == before
+
+    async def test_two_runners_at_once_give_the_rows_of_one(
+        self, views: Views, history: History
+    ) -> None:
+        runners = [history.runner(views) for _ in range(2)]
+        await asyncio.gather(*(runner.catch_up() for runner in runners))
+
+        assert await history.rows(views) == await history.replayed()
+
+    # Reading.
+
+    async def test_rows_are_found_by_id_and_by_tag(
+        self, views: Views, history: History
+    ) -> None:
+        await history.runner(views).catch_up()
+
+        row = await views.get(SEARCHES, "s-live")
+        assert row is not None
+        assert row.status == "running"
+        assert await views.tagged(SEARCHES, "running") == [("s-live", row)]
+        assert [row_id for row_id, _ in await views.tagged(BRANDS, "live")] == [LIVE]
+        assert await views.tagged(SEARCHES, "walking") == []
+        ids = [row_id for row_id, _ in await views.all(SEARCHES)]
+        assert ids == sorted(ids)
+
+    @pytest.mark.parametrize("row_id", ["", "a\0b", "s-done ", "'", "😀" * 2_000])
+    async def test_an_id_that_a_caller_made_up_is_found_nowhere(
+        self, views: Views, history: History, row_id: str
+    ) -> None:
+        await history.runner(views).catch_up()
+
+        assert await views.get(SEARCHES, row_id) is None
+
+    async def test_views_behind_what_an_answer_rests_on_do_not_answer(
+        self, views: Views, history: History
+    ) -> None:
+        await history.runner(views).catch_up()
+        head = await history.log.head()
+        assert await views.get(SEARCHES, "s-done", head) is not None
+
+        for read in (
+            views.get(SEARCHES, "s-done", head + 1),
+            views.tagged(SEARCHES, "running", head + 1),
+            views.all(USAGE, head + 1),
+        ):
+            with pytest.raises(LogUnavailable, match="made anew"):
+                await read
+
+    @pytest.mark.parametrize("at", [0, 1, 9, 20])
+    async def test_rows_ahead_are_those_the_page_would_write_and_nothing_is_written(
+        self, views: Views, history: History, at: int
+    ) -> None:
+        events = [*await history.log.tail(0)]
+        await history.apply(views, events[:at])
+        before = await history.rows(views)
+
+        newer = events[max(0, at - 1) :]
+        ahead = await views.ahead(newer, await sealer(history.keys, newer))
+
+        assert await views.position() == at
+        assert await history.rows(views) == before
+        await history.runner(views).catch_up()
+        for table in EVERY[:3]:
+            for row_id, row in await views.all(table):
+                data = ahead.get((table.name, row_id))
+                assert data is None or table.decode(data) == row
+            changed = {row_id for name, row_id in ahead if name == table.name}
+            unchanged = before[table.name].keys() - changed
+            after = dict(await views.all(table))
+            assert all(after[row_id] == before[table.name][row_id] for row_id in unchanged)
+            assert after.keys() == unchanged | changed
+
+    async def test_nothing_can_be_told_ahead_of_views_made_anew(
+        self, views: Views, history: History
+    ) -> None:
+        await history.runner(views).catch_up()
+        newer = await history.log.tail(4)
+        seal = await sealer(history.keys, newer)
+        await views.reset()
+
+        with pytest.raises(LogUnavailable, match="made anew"):
+            await views.ahead(newer, seal)
+
+    # Hearing of it.
+
+    async def test_who_waits_for_a_move_wakes_at_the_commit(
+        self, views: Views, history: History
+    ) -> None:
+        waiting = asyncio.create_task(views.moved(0))
+        await asyncio.wait([waiting], timeout=0.05)
+        assert not waiting.done()
+
+        async with asyncio.timeout(0.8):  # sooner than a look a second
+            await history.apply(views, [*await history.log.tail(0, 3)])
+            assert await waiting == 3
+
+    async def test_a_move_that_was_made_is_told_at_once_and_one_back_after_a_second(
+        self, views: Views, history: History
+    ) -> None:
+        await history.apply(views, [*await history.log.tail(0, 3)])
+        async with asyncio.timeout(0.8):
+            assert await views.moved(2) == 3
+
+        await views.reset()
+
+        async with asyncio.timeout(5):
+            assert await views.moved(3) == 0
+
+    async def test_retiring_leaves_what_is_in_use(self, views: Views, history: History) -> None:
+        await history.runner(views).catch_up()
+        before = await history.rows(views)
+
+        await views.retire()
+
+        assert await history.rows(views) == before

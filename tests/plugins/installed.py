@@ -1,0 +1,54 @@
+"""Plug-ins as somebody else installs them: a module and a distribution's entry points."""
+
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+#: Installs a distribution: files by path, and entry points by group and name.
+Install = Callable[[Mapping[str, str], Mapping[str, Mapping[str, str]]], None]
+
+
+def documented(page: str) -> tuple[dict[str, str], dict[str, Any], str]:
+    """Return of the worked example on a *page* its module, entry points and settings."""
+    text = (DOCS / page).read_text()
+    example = text[text.index("## Writing a ") :]
+    fenced = r"(?ms)^```(?:python|toml)\n# (\S+)[^\n]*\n(.*?)^```"
+    files = dict(re.findall(fenced, example))
+    points = tomllib.loads(files.pop("pyproject.toml"))["project"]["entry-points"]
+    settings = files.pop("cs.toml")
+    return files, points, settings
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install distributions that are found as any other is, and are gone afterwards."""
+    site = tmp_path / "site"
+    site.mkdir()
+    before = set(sys.modules)
+
+    def run(files: Mapping[str, str], points: Mapping[str, Mapping[str, str]]) -> None:
+        for name, content in files.items():
+            file = site / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+        info = site / "acme-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+        lines = (
+            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in each.items())
+            for group, each in points.items()
+        )
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        monkeypatch.syspath_prepend(str(site))
+
+    yield run
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0].startswith("acme"):
+            del sys.modules[name]

@@ -1,0 +1,93 @@
+"""The worked examples of the documents: pasted, installed, set up, asked."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+from cs.domain.contact import Query
+from cs.domain.mailbox import DomainFacts, Verdict
+from cs.settings import load
+from cs.sources.port import Ended
+from cs.tools import outside
+from outside.loopback_web import pages, serve
+from plugins.installed import Install, documented
+
+
+def test_the_documented_source_is_checked_and_shown_without_its_secret(
+    here: Here, install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, points, settings = documented("sources.md")
+    install(files, points)
+    file = tmp_path / "cs.toml"
+    file.write_text(settings)
+    monkeypatch.setenv("CS_SOURCES__SHOP__API_KEY", "s3cret")
+
+    told = here("config", "show", f"--config={file}").out
+    shown = here("config", "show", "--json", f"--config={file}").rows[0]
+    used = here("config", "check", "--json", f"--config={file}").rows[0]
+
+    assert "\nsources.shop.url    https://api.shop.example\n" in told
+    assert "\nsources.shop.api_key ********\n" in told
+    assert "s3cret" not in told
+    assert (shown["sources.shop.results"], shown["sources.shop.api_key"]) == (10, "********")
+    assert used["brand_sources"] == ["directory", "shop", "website", "wikidata"]
+
+
+async def test_the_documented_source_asks_with_what_it_was_given(install: Install) -> None:
+    files, points, _ = documented("sources.md")
+    install(files, points)
+
+    found = b'[{"name": "Acme", "domain": "acme.example"}]'
+    async with serve(pages({"/brands": found})) as shop:
+        settings = load(
+            environment={
+                "CS_BRAND_SOURCES": "shop",
+                "CS_SOURCES__SHOP__URL": shop.url,
+                "CS_SOURCES__SHOP__API_KEY": "s3cret",
+                "CS_SOURCES__SHOP__RESULTS": "7",
+            }
+        )
+        async with outside(settings) as tools:
+            (source,) = tools.brand_sources
+            answer = await source.find(Query(brand="Acme"), None)
+
+    assert answer.ended is Ended.USED
+    assert [match.facts.domain for match in answer.matches] == ["acme.example"]
+    assert shop.asked[0].path == "/brands?q=Acme&limit=7"
+    assert shop.asked[0].headers["authorization"] == "bearer s3cret"
+
+
+async def test_the_documented_verifier_asks_with_what_it_was_given(install: Install) -> None:
+    files, points, _ = documented("verifiers.md")
+    install(files, points)
+
+    async with serve(pages({"/check": b'{"result": "valid"}'})) as provider:
+        settings = load(
+            environment={
+                "CS_VERIFIERS": "oracle",
+                "CS_VERIFIERS__ORACLE__URL": f"{provider.url}/check",
+                "CS_VERIFIERS__ORACLE__TOKEN": "s3cret",
+            }
+        )
+        async with outside(settings) as tools:
+            (verifier,) = tools.verifiers
+            async with verifier.open("acme.example", DomainFacts()) as check:
+                evidence = await check.check("ada@acme.example")
+
+    assert (evidence.verdict, evidence.verifier) == (Verdict.DELIVERABLE, "oracle")
+    assert provider.asked[0].path == "/check?address=ada%40acme.example"
+    assert provider.asked[0].headers["authorization"] == "bearer s3cret"
+
+
+def test_a_documented_verifier_without_its_settings_is_left_out(
+    here: Here, install: Install, tmp_path: Path
+) -> None:
+    files, points, settings = documented("verifiers.md")
+    install(files, points)
+    file = tmp_path / "cs.toml"
+    file.write_text(settings)
+
+    assert here("config", "check", "--json").rows[0]["verifiers"] == ["smtp"]
+    with_it = here("config", "check", "--json", f"--config={file}").rows[0]
+    assert with_it["verifiers"] == ["smtp", "oracle"], "the cheapest first"

@@ -1,0 +1,198 @@
+"""Following views that another process moves: who is woken finds the rows."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from contracts.views import History
+from cs.domain.key import settled
+from cs.eventlog.port import Append, Recorded
+from cs.postgres.pool import open_pool
+from cs.projections.following import ViewFollower
+from cs.projections.port import Views
+from cs.projections.postgres_views import PostgresViews
+from cs.projections.reading import Reading
+from cs.projections.searches import SEARCHES
+from cs.projections.sqlite_views import SqliteViews
+from cs.wiring import projections
+from domain.acme_run import AT, AcmeRun
+from projections.history import LIVE, write
+from servers.postgres import Postgres
+
+
+@asynccontextmanager
+async def postgres_views(dsn: str) -> AsyncIterator[PostgresViews]:
+    async with open_pool(dsn, role="test") as pool:
+        views = PostgresViews(pool, projections())
+        yield views
+        await views.close()
+
+
+@pytest.fixture
+async def history() -> History:
+    history = History()
+    await write(history.log)
+    return history
+
+
+@asynccontextmanager
+async def running(follower: ViewFollower) -> AsyncIterator[None]:
+    task = asyncio.create_task(follower.run())
+    try:
+        yield
+        assert not task.done(), task.exception()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def live_settles(history: History) -> None:
+    """Append two events: the lookup's finish, and the end of the search."""
+    version = len(AcmeRun(stream=LIVE).resolved().events) - 1
+    finish = AcmeRun(stream=LIVE).resolved().times_out().events[version + 1 :]
+    end = settled("s-live", f"{LIVE}.1", "timeout", 0, cached=False, at=AT)
+    await history.log.append([Append(LIVE, version, finish), Append("key-one", 8, [end])])
+
+
+class FollowerCases:
+    """Inherit, and give a fixture ``views``, empty views."""
+
+    async def test_a_follower_has_caught_up_when_the_views_have(
+        self, views: Views, history: History
+    ) -> None:
+        follower = ViewFollower(history.log, views)
+        catching = asyncio.create_task(follower.catch_up())
+        await asyncio.wait([catching], timeout=0.1)
+        assert not catching.done()
+
+        await history.runner(views).catch_up()
+
+        async with asyncio.timeout(5):
+            await catching
+        assert follower.position == await history.log.head()
+
+    async def test_a_page_is_told_once_and_only_when_its_rows_are_there(
+        self, views: Views, history: History
+    ) -> None:
+        runner, follower = history.runner(views), ViewFollower(history.log, views)
+        await runner.catch_up()
+        await follower.catch_up()
+        head = await history.log.head()
+        heard: list[int] = []
+        follower.listen(lambda page: heard.extend(recorded.position for recorded in page))
+        async with running(follower):
+            await live_settles(history)
+            waiting = asyncio.create_task(follower.reached(head + 2))
+            await asyncio.wait([waiting], timeout=0.1)
+            assert (heard, follower.position, waiting.done()) == ([], head, False)
+
+            await runner.catch_up()
+
+            async with asyncio.timeout(5):
+                await waiting
+            assert (heard, follower.position) == ([head + 1, head + 2], head + 2)
+
+    async def test_a_held_request_wakes_by_a_commit_elsewhere(
+        self, views: Views, history: History
+    ) -> None:
+        runner, follower = history.runner(views), ViewFollower(history.log, views)
+        await runner.catch_up()
+        await follower.catch_up()
+        reading = Reading(history.log, views, follower, history.keys)
+        async with running(follower):
+            held = asyncio.create_task(reading.until_settled("s-live"))
+            await live_settles(history)
+            await asyncio.wait([held], timeout=0.1)
+            assert not held.done()
+
+            await runner.catch_up()
+
+            async with asyncio.timeout(0.8):  # sooner than a look a second
+                await held
+            found = await reading.search("s-live", "one")
+            assert found is not None
+            assert found.row.status == "failed"
+
+    async def test_a_read_after_a_write_reflects_it_though_nobody_moves_the_views(
+        self, views: Views, history: History
+    ) -> None:
+        follower = ViewFollower(history.log, views)
+        await history.runner(views).catch_up()
+        await follower.catch_up()
+        reading = Reading(history.log, views, follower, history.keys)
+        async with running(follower):
+            await live_settles(history)
+
+            found = await reading.search("s-live", "one")
+
+            assert found is not None
+            assert found.row.status == "failed"
+            row = await views.get(SEARCHES, "s-live")
+            assert row is not None
+            assert row.status == "running"
+
+    async def test_views_made_anew_are_followed_from_there(
+        self, views: Views, history: History
+    ) -> None:
+        runner, follower = history.runner(views), ViewFollower(history.log, views)
+        await runner.catch_up()
+        await follower.catch_up()
+        head, heard = await history.log.head(), list[int]()
+        follower.listen(lambda page: heard.extend(recorded.position for recorded in page))
+        async with running(follower):
+            await views.reset()
+            async with asyncio.timeout(5):
+                while follower.position:
+                    await asyncio.wait([asyncio.create_task(views.position())])
+
+            await runner.catch_up()
+            async with asyncio.timeout(5):
+                await follower.reached(head)
+            await live_settles(history)
+            await runner.catch_up()
+            async with asyncio.timeout(5):
+                await follower.reached(head + 2)
+
+            assert heard == [head + 1, head + 2], "what was told before is not told again"
+
+
+class TestOverSqlite(FollowerCases):
+    @pytest.fixture
+    async def views(self) -> AsyncIterator[Views]:
+        views = SqliteViews(None, projections())
+        yield views
+        await views.close()
+
+
+class TestOverPostgres(FollowerCases):
+    @pytest.fixture
+    async def views(self, database: str) -> AsyncIterator[Views]:
+        async with postgres_views(database) as views:
+            yield views
+
+
+async def test_a_database_that_restarts_is_followed_on(
+    own_postgres: Postgres, history: History
+) -> None:
+    async with postgres_views(own_postgres.dsn) as views:
+        runner, follower = history.runner(views), ViewFollower(history.log, views)
+        await runner.catch_up()
+        await follower.catch_up()
+        head, told = await history.log.head(), list[Sequence[Recorded]]()
+        follower.listen(told.append)
+        async with running(follower):
+            await asyncio.to_thread(own_postgres.restart)
+            following = asyncio.create_task(runner.run())
+            await live_settles(history)
+
+            async with asyncio.timeout(20):
+                await follower.reached(head + 2)
+
+            assert [recorded.position for page in told for recorded in page] == [
+                head + 1,
+                head + 2,
+            ]
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
