@@ -7,7 +7,7 @@ others wait to take over (`cs.postgres.lease`).
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -23,14 +23,17 @@ from cs.api.postgres_limits import PostgresChecks
 from cs.bus.kafka import KafkaBus
 from cs.bus.kafka_settings import KafkaSettings
 from cs.clock import Clock, SystemClock
+from cs.domain.brand_events import ContactsErased
 from cs.domain.service import World
 from cs.domain.stage_work import StageName
 from cs.erasure import Erasure
+from cs.eventlog.port import Recorded
 from cs.eventlog.streams import Streams
 from cs.opening import projections
 from cs.opening_postgres import SharedData, Times, keeping_time, shared_data, stages_pool, times
 from cs.operator import Operator
 from cs.pipeline.driver import Driver
+from cs.pipeline.feed import feed
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
@@ -39,6 +42,7 @@ from cs.postgres.clock import DatabaseTime
 from cs.postgres.lease import Leader
 from cs.postgres.pool import Pool
 from cs.postgres.signs import PostgresSigns
+from cs.projections.followed import Listener
 from cs.projections.following import ViewFollower
 from cs.projections.port import generation
 from cs.projections.reading import Reading
@@ -138,6 +142,7 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
     async with _shared(settings, world, "api") as shared:
         data, clock = shared.data, shared.clock
         views = ViewFollower(data.log, data.views)
+        views.listen(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
         answers = await answering(
             data.log,
@@ -146,7 +151,7 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
             reading,
             clock=clock,
             allowed=terms(settings),
-            checks=PostgresChecks(data.pool),
+            checks=_checks(data.pool, clock),
         )
         ready = Readiness(data.log, data.keys, time=data.time, views=views)
         advancing = None
@@ -156,9 +161,26 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
             yield Role(ready, build(answers), answers.draining, advancing)
 
 
+def _checks(pool: Pool, clock: Clock) -> PostgresChecks:
+    if isinstance(clock, SandboxClock):
+        return PostgresChecks(pool, clock.monotonic, lambda: clock.ahead)
+    return PostgresChecks(pool)
+
+
+def _without_erased(streams: Streams) -> Listener:
+    """Return what drops the state of a brand in which somebody was erased."""
+
+    def hear(page: Sequence[Recorded]) -> None:
+        for recorded in page:
+            if isinstance(recorded.event, ContactsErased):
+                streams.drop(recorded.stream)
+
+    return hear
+
+
 @asynccontextmanager
 async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
-    """Publish issued work, if this process leads."""
+    """Publish issued work and, if it is asked for, the feed of events: each if this leads."""
     async with (
         _shared(settings, world, "relay") as shared,
         KafkaBus(bus_settings(settings)) as bus,
@@ -175,9 +197,16 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
                 keep=checkpoint.keep,
             )
 
+        async def publish_feed(epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, "feed", epoch)
+            await feed(data.log, bus, after=await checkpoint.load(), keep=checkpoint.keep)
+
         leader = Leader(data.pool, "relay", holder(), publish)
+        work = [leader.run()]
+        if settings.events_feed:
+            work.append(Leader(data.pool, "feed", holder(), publish_feed).run())
         ready = Readiness(data.log, data.keys, time=data.time, leader=leader)
-        async with _working(shared.times, leader.run()):
+        async with _working(shared.times, *work):
             yield Role(ready)
 
 
@@ -191,6 +220,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         data, streams, clock = shared.data, shared.streams, shared.clock
         signs = PostgresSigns(data.pool)
         views = ViewFollower(data.log, data.views)
+        views.listen(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
         erasure = Erasure(streams, data.keys, clock, reached_end(data.log, views))
         recorder = OutcomeRecorder(

@@ -90,6 +90,18 @@ async def test_nodes_share_a_key_s_120(on_postgres: OnPostgres) -> None:
     assert len(set(taken)) == CHECKS_PER_MINUTE
 
 
+async def test_the_window_goes_by_the_sandbox_s_clock(on_postgres: OnPostgres) -> None:
+    ahead = timedelta()
+    node = PostgresChecks(on_postgres._pool, lambda: ahead.total_seconds(), lambda: ahead)
+    for _ in range(CHECKS_PER_MINUTE):
+        await node.take("one", AT)
+    assert not (await node.take("one", AT)).taken
+
+    ahead = timedelta(days=3)
+
+    assert (await node.take("one", AT)).window.remaining == CHECKS_PER_MINUTE - 1
+
+
 async def test_a_flood_beyond_the_limit_asks_the_database_nothing(
     on_postgres: OnPostgres,
 ) -> None:

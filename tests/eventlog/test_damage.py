@@ -230,7 +230,7 @@ async def test_keys_that_cannot_be_read_or_stored_make_the_log_unavailable(
         SqliteEventLog(path, keys) as log,
     ):
         await log.append([Append("brand-a", NO_STREAM, [found])])
-        keys._cache.clear()
+        keys.forget()
         with closing(sqlite3.connect(tmp_path / "keys.db")) as database:
             database.execute("ALTER TABLE data_key RENAME TO away")
             with pytest.raises(LogUnavailable, match="data keys could not be read"):

@@ -294,3 +294,14 @@ async def test_every_category_of_stream_can_be_loaded(
         await log.append([Append(stream, NO_STREAM, events)])
 
     assert (await Streams(log).load(stream)).version == len(events) - 1
+
+
+async def test_what_is_dropped_is_folded_anew(log: MemoryEventLog) -> None:
+    folded = Streams(log)
+    await _issue(log)
+    before = await folded.key("a")
+
+    folded.drop("key-a")
+
+    assert "key-a" not in folded._kept["key"]
+    assert (await folded.key("a")).state == before.state

@@ -84,6 +84,11 @@ class SandboxClock:
         finally:
             self.delays -= 1
 
+    @property
+    def ahead(self) -> timedelta:
+        """By how far it was moved."""
+        return self._ahead
+
     def next_due(self) -> datetime | None:
         """Return when the first of those who sleep on this clock wakes."""
         return min(self._sleeping.values(), default=None)

@@ -17,11 +17,21 @@ from cs.postgres.pool import CONNECT_TIMEOUT_S, DatabaseAway, Pool, away_is_told
 
 
 class PostgresChecks:
-    """`cs.api.limits.Checks` on *pool*."""
+    """`cs.api.limits.Checks` on *pool*.
 
-    def __init__(self, pool: Pool, monotonic: Callable[[], float] = time.monotonic) -> None:
+    *ahead* says by how far the service's clock was moved before the database's, in a sandbox;
+    *monotonic* moves with it.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        monotonic: Callable[[], float] = time.monotonic,
+        ahead: Callable[[], timedelta] = timedelta,
+    ) -> None:
         self._pool = pool
         self._monotonic = monotonic
+        self._ahead = ahead
         self._shut: OrderedDict[str, tuple[float, Check]] = OrderedDict()
 
     async def take(self, key_id: str, at: datetime) -> Check:
@@ -61,7 +71,9 @@ class PostgresChecks:
         try:
             with away_is_told():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                    row = await connection.fetchrow(_TAKE, key_id, CHECKS_PER_MINUTE, MINUTE)
+                    row = await connection.fetchrow(
+                        _TAKE, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+                    )
         except DatabaseAway as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
         assert row is not None, "the statement always writes its row"
@@ -74,7 +86,7 @@ class PostgresChecks:
 # after it was taken.  A clock that steps back stands still here, so that all times differ.
 _TAKE = """
 INSERT INTO checks AS c (key_id, times, at, taken)
-SELECT $1, ARRAY[n.at], n.at, true FROM (SELECT clock_timestamp() AS at) AS n
+SELECT $1, ARRAY[n.at], n.at, true FROM (SELECT clock_timestamp() + $4::interval AS at) AS n
 ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
     SELECT
         CASE WHEN cardinality(w.inside) < $2 THEN w.inside || w.at ELSE w.inside END,
@@ -87,7 +99,9 @@ ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
                 SELECT t FROM unnest(c.times) AS t WHERE t > n.at - $3::interval ORDER BY t
             ) AS inside
         FROM (
-            SELECT GREATEST(clock_timestamp(), c.at + interval '1 microsecond') AS at
+            SELECT GREATEST(
+                clock_timestamp() + $4::interval, c.at + interval '1 microsecond'
+            ) AS at
             OFFSET 0
         ) AS n
         OFFSET 0

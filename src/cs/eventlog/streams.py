@@ -120,6 +120,10 @@ class Streams:
                     return self._keep(stream, await self._folded_first(stream))
         return self._keep(stream, await self._advanced(stream, kept))
 
+    def drop(self, stream: str) -> None:
+        """Keep nothing of *stream* in memory: it holds somebody who was erased."""
+        self._kept[category_name(stream)].pop(stream, None)
+
     async def key(self, key_id: str) -> Folded[key.Key]:
         return await self.load(f"key-{key_id}")
 
