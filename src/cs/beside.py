@@ -4,16 +4,19 @@ On the data folder of a service in one process, or on the databases that the rol
 share, as the settings say.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import msgspec
 
+from cs.calls.postgres import erase_calls
 from cs.clock import Clock
 from cs.data_folder import DataFolder
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
+from cs.opening import erase_paid_calls
 from cs.opening_postgres import shared_data, stages_pool, times
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
@@ -27,6 +30,7 @@ class Beside(msgspec.Struct, frozen=True):
     views: Views
     streams: Streams
     clock: Clock
+    forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None
 
     def view_runner(self) -> ViewRunner:
         """Return what brings the views up to date, beside others that do."""
@@ -47,14 +51,16 @@ async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Besi
         async with opened(DataFolder(settings.data_dir, make=new)) as data:
             streams = Streams(data.log, data.snapshots)
             clock = await clock_beside(streams, settings.data_dir)
-            yield Beside(data.log, data.keys, data.views, streams, clock)
+            forget = partial(erase_paid_calls, settings.data_dir)
+            yield Beside(data.log, data.keys, data.views, streams, clock, forget)
         return
     async with AsyncExitStack() as stack:
         shared = await stack.enter_async_context(shared_data(settings, "command"))
         streams = Streams(shared.log, shared.snapshots)
         world = (await streams.service()).state.world or "live"
         pool = None
-        if world == "sandbox":
+        if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(stages_pool(settings, "command"))
         clock = (await times(shared.time, world, pool)).clock
-        yield Beside(shared.log, shared.keys, shared.views, streams, clock)
+        shared_calls = partial(erase_calls, pool) if pool is not None else None
+        yield Beside(shared.log, shared.keys, shared.views, streams, clock, shared_calls)

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from cs.calls.port import CallsUnavailable
 from cs.clock import Clock
 from cs.domain import brand, person
 from cs.domain.brand import stream_of
@@ -29,7 +30,7 @@ from cs.domain.codec import to_plain
 from cs.domain.contact import Contact
 from cs.domain.person import ErasePerson, PersonCommand, PersonEvent, SuppressPerson
 from cs.eventlog.fingerprints import email_print, name_print, profile_print
-from cs.eventlog.port import Append, Recorded
+from cs.eventlog.port import Append, LogUnavailable, Recorded
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
@@ -63,11 +64,14 @@ class Erasure:
         keys: KeyStore,
         clock: Clock,
         reflected: Callable[[], Awaitable[None]],
+        *,
+        forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
     ) -> None:
         self._streams = streams
         self._keys = keys
         self._clock = clock
         self._reflected = reflected
+        self._forget_calls = forget_calls
 
     async def erase_mailbox(self, address: str) -> Erased:
         """Erase whoever has the e-mail *address*, and keep them from being found again."""
@@ -120,9 +124,15 @@ class Erasure:
         if old:
             await self._reflected()
             await self._keys.destroy(old)
+        lookups = {_lookup_of(name) for name in found}
+        if lookups and self._forget_calls is not None:
+            try:
+                await self._forget_calls(lookups)
+            except CallsUnavailable as error:
+                raise LogUnavailable(f"answers of paid calls: {error}") from error
         erase = ErasePerson(found_in=tuple(sorted(found)), at=self._clock.now())
         done = await self._say(stream, erase)
-        return Erased(len({_lookup_of(name) for name in found}), len(found), bool(said or done))
+        return Erased(len(lookups), len(found), bool(said or done))
 
     async def _say(self, stream: str, command: PersonCommand) -> bool:
         events, _ = await self._streams.change(stream, lambda s: person.decide(command, s))

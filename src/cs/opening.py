@@ -5,8 +5,9 @@ nothing, and whoever reads about them is told how to go on, not to look for a ba
 """
 
 import errno
+import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -14,6 +15,10 @@ import msgspec
 from eventsourcing.persistence import PersistenceError
 from structlog import get_logger
 
+from cs.calls.forgetting import forgetting
+from cs.calls.paid import Paid, Registered
+from cs.calls.sealing import key_from
+from cs.calls.sqlite import SqliteCalls
 from cs.data_folder import DataFolder, DataFolderError
 from cs.eventlog.log_file import LogFile, told
 from cs.eventlog.port import LogUnavailable
@@ -29,6 +34,10 @@ from cs.projections.usage import Usage
 from cs.watched_keys import WatchedKeys
 
 log = get_logger()
+
+#: Paid calls of the last hour; can be deleted while the service is stopped, and then those of
+#: running searches may be made again.
+CALLS_FILE = "calls.db"
 
 _WAIT = (
     "nothing is lost; end the process that holds it, or wait until it is done, and try again"
@@ -112,6 +121,36 @@ async def opened(
             f"the data in {folder.path} cannot be used: {told(error)}; "
             f"{_advice(error, folder.path)}"
         ) from error
+
+
+@asynccontextmanager
+async def paid_calls(path: Path) -> AsyncIterator[Paid]:
+    """Yield what remembers paid calls beside the data in the folder *path*.
+
+    Nothing is made before the first such call: most services never make one.
+    """
+
+    def key() -> bytes:
+        return key_from(DataFolder(path, make=False).master_key.read_bytes())
+
+    async with SqliteCalls(path / CALLS_FILE, key) as calls, forgetting(calls):
+        yield Registered(calls)
+
+
+async def erase_paid_calls(path: Path, lookups: Iterable[str]) -> int:
+    """Forget the paid calls of *lookups* beside the data in the folder *path*.
+
+    Raises:
+        CallsUnavailable: They cannot be forgotten now.
+    """
+    if not os.access(path / CALLS_FILE, os.F_OK):
+        return 0
+
+    def key() -> bytes:
+        return key_from(DataFolder(path, make=False).master_key.read_bytes())
+
+    async with SqliteCalls(path / CALLS_FILE, key) as calls:
+        return await calls.erase(lookups)
 
 
 def _advice(error: BaseException, folder: Path) -> str:

@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,6 +23,9 @@ from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
 from cs.bus.kafka import KafkaBus
 from cs.bus.kafka_settings import KafkaSettings
+from cs.calls.forgetting import forgetting
+from cs.calls.paid import Registered
+from cs.calls.postgres import PostgresCalls, erase_calls
 from cs.clock import Clock, SystemClock
 from cs.domain.brand_events import ContactsErased
 from cs.domain.service import World
@@ -30,7 +34,15 @@ from cs.erasure import Erasure
 from cs.eventlog.port import Recorded
 from cs.eventlog.streams import Streams
 from cs.opening import projections
-from cs.opening_postgres import SharedData, Times, keeping_time, shared_data, stages_pool, times
+from cs.opening_postgres import (
+    SharedData,
+    Times,
+    keeping_time,
+    key_of,
+    shared_data,
+    stages_pool,
+    times,
+)
 from cs.operator import Operator
 from cs.pipeline.driver import Driver
 from cs.pipeline.feed import feed
@@ -116,7 +128,7 @@ async def _shared(settings: Settings, world: World, role: str) -> AsyncIterator[
     async with AsyncExitStack() as stack:
         data = await stack.enter_async_context(shared_data(settings, role))
         pool = None
-        if world == "sandbox":
+        if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(stages_pool(settings, role))
         told = await times(data.time, world, pool)
         streams = Streams(data.log, data.snapshots)
@@ -222,7 +234,13 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         views = ViewFollower(data.log, data.views)
         views.listen(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
-        erasure = Erasure(streams, data.keys, clock, reached_end(data.log, views))
+        erasure = Erasure(
+            streams,
+            data.keys,
+            clock,
+            reached_end(data.log, views),
+            forget_calls=partial(erase_calls, shared.stages) if shared.stages else None,
+        )
         recorder = OutcomeRecorder(
             streams, bus, clock, signs, suppressing=suppressing(erasure, data.keys)
         )
@@ -269,7 +287,12 @@ async def stage(settings: Settings, world: World, name: StageName) -> AsyncItera
         time = DatabaseTime(pool)
         await time.ask()
         told = await times(time, world, pool)
-        tools = await stack.enter_async_context(outside(settings, told.clock))
+        calls = PostgresCalls(pool, key_of(settings.stages_key_file, "stages_key_file"))
+        await calls.check_key()
+        await stack.enter_async_context(forgetting(calls))
+        tools = await stack.enter_async_context(
+            outside(settings, told.clock, Registered(calls))
+        )
         bus = await stack.enter_async_context(KafkaBus(bus_settings(settings)))
         (work,) = [each for each in stages(tools) if each.name == name]
         runner = Runner(work, bus, told.clock)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from cs.calls.paid import EVERY_TIME, Paid
 from cs.clock import Clock, SystemClock
 from cs.domain.service import World
 from cs.outside.guard import Guard
@@ -40,8 +41,15 @@ class Tools(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def outside(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Tools]:
+async def outside(
+    settings: Settings, clock: Clock | None = None, paid: Paid = EVERY_TIME
+) -> AsyncIterator[Tools]:
     """Open the clients to the outside world and what asks with them.
+
+    Args:
+        settings: Name and set up what asks.
+        clock: The machine's if ``None``.
+        paid: Makes calls that cost money; without a register each time that it is told to.
 
     Raises:
         BadSettings: A source or verifier that is named is not there, or cannot be used.
@@ -70,6 +78,7 @@ async def outside(settings: Settings, clock: Clock | None = None) -> AsyncIterat
                 guarded=guarded,
                 settings=of_source(settings, name),
                 now=clock.now,
+                paid=paid,
             )
 
         def for_verifier(name: str) -> VerifierContext:
@@ -80,6 +89,7 @@ async def outside(settings: Settings, clock: Clock | None = None) -> AsyncIterat
                 fetcher=trusted,
                 now=clock.now,
                 monotonic=clock.monotonic,
+                paid=paid,
             )
 
         try:

@@ -10,7 +10,11 @@ from contracts.call_register import CALL, CallRegisterContract, answered, begin
 from cs.calls.port import Answered, Begun, CallRegister, CallsUnavailable, InFlight, Lost
 from cs.calls.sqlite import SqliteCalls
 
-KEY = b"k" * 32
+
+def key() -> bytes:
+    return b"k" * 32
+
+
 SECRET = b"Ada Kern, ada.kern@acme.example"
 
 
@@ -34,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def calls(file: Path) -> AsyncIterator[SqliteCalls]:
-    async with SqliteCalls(file, KEY, now=SHIFTED) as calls:
+    async with SqliteCalls(file, key, now=SHIFTED) as calls:
         yield calls
 
 
@@ -45,30 +49,65 @@ class TestSqliteCalls(CallRegisterContract):
 
 
 async def test_calls_outlive_the_process(file: Path) -> None:
-    async with SqliteCalls(file, KEY) as before:
+    async with SqliteCalls(file, key) as before:
         await answered(before, b"said")
 
-    async with SqliteCalls(file, KEY) as after:
+    async with SqliteCalls(file, key) as after:
         assert await begin(after) == Answered(b"said")
 
 
-async def test_a_start_ends_the_leases_of_whoever_had_the_folder_before(file: Path) -> None:
-    async with SqliteCalls(file, KEY) as before:
+async def test_a_lease_of_a_process_that_ended_runs_on_and_out(file: Path) -> None:
+    async with SqliteCalls(file, key, now=SHIFTED) as before:
         begun = await begin(before)
 
-    async with SqliteCalls(file, KEY) as after:
+    async with SqliteCalls(file, key, now=SHIFTED) as after:
         assert isinstance(await begin(after), InFlight)
-        await after.end_leases()
+        SHIFTED.by_s += 61
         assert await begin(after) == Lost()
-        assert isinstance(begun, Begun)
         again = await begin(after, again=True)
 
+    assert isinstance(begun, Begun)
     assert isinstance(again, Begun)
     assert again.idempotency_key == begun.idempotency_key
 
 
+async def test_before_the_first_call_there_is_no_file(calls: SqliteCalls, file: Path) -> None:
+    assert (await calls.forget_old(), await calls.erase([CALL.lookup])) == (0, 0)
+    assert list(file.parent.iterdir()) == []
+
+    await begin(calls)
+
+    assert file in file.parent.iterdir()
+
+
+async def test_what_was_begun_is_on_the_disk_before_the_call_is_made(
+    calls: SqliteCalls,
+) -> None:
+    await begin(calls)
+
+    assert calls._db.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
+
+
+@pytest.mark.parametrize("lacking", ["folder", "key"])
+async def test_a_register_that_cannot_be_opened_makes_no_call_until_it_can(
+    tmp_path: Path, lacking: str
+) -> None:
+    folder, key_file = tmp_path / "data", tmp_path / "key"
+    if lacking == "key":
+        folder.mkdir()
+    else:
+        key_file.write_bytes(b"k" * 32)
+    async with SqliteCalls(folder / "calls.db", key_file.read_bytes) as calls:
+        with pytest.raises(CallsUnavailable, match=r"No such file|unable to open"):
+            await begin(calls)
+
+        folder.mkdir(exist_ok=True)
+        key_file.write_bytes(b"k" * 32)
+        assert isinstance(await begin(calls), Begun)
+
+
 async def test_two_on_one_file_share_what_is_known(calls: SqliteCalls, file: Path) -> None:
-    async with SqliteCalls(file, KEY) as beside:
+    async with SqliteCalls(file, key) as beside:
         await answered(calls, b"said")
         assert await begin(beside) == Answered(b"said")
         assert await beside.erase([CALL.lookup]) == 1
@@ -113,7 +152,7 @@ async def test_with_another_key_nothing_is_found_and_nothing_opened(
 ) -> None:
     await answered(calls, SECRET)
 
-    async with SqliteCalls(file, b"n" * 32) as other:
+    async with SqliteCalls(file, lambda: b"n" * 32) as other:
         assert isinstance(await begin(other), Begun)
 
 
@@ -128,7 +167,7 @@ async def test_a_damaged_answer_is_not_asked_for_again(calls: SqliteCalls, file:
 
 
 async def test_a_file_that_is_locked_for_long_makes_no_call(file: Path) -> None:
-    async with SqliteCalls(file, KEY, lock_timeout_s=0) as calls:
+    async with SqliteCalls(file, key, lock_timeout_s=0) as calls:
         holder = sqlite3.connect(file, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
 

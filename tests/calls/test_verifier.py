@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -29,27 +28,27 @@ __all__ = ["install"]
 TOPIC = STAGE_TOPICS["verification"]
 
 
-@dataclass
 class Oracle:
     """The documented verifier and its provider, which answers or hangs up."""
 
     verifier: Verifier
     web: Web
-    hangs_up: bool = False
+    hangs_up = False
 
 
 @pytest.fixture
 async def oracle(install: Install) -> AsyncIterator[Oracle]:
+    provider = Oracle()
     files, points, _ = documented("verifiers.md")
     install(files, points)
 
     async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
-        if not oracle.hangs_up:
+        if not provider.hangs_up:
             reply(writer, b'{"result": "valid"}')
 
     async with serve(answer) as web, TrustedClient(user_agent="test") as trusted:
         context = Context(
-            settings={"url": f"{web.url}/check"},
+            settings={"url": f"{web.url}/check", "token": "s3cret"},
             resolver=Zone({}),
             guard=Guard([], frozenset()),
             fetcher=trusted,
@@ -57,9 +56,9 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
             monotonic=lambda: 0.0,
             paid=Registered(MemoryCalls()),
         )
-        (verifier,) = discover(lambda _: context, enabled=["oracle"])
-        oracle = Oracle(verifier, web)
-        yield oracle
+        (provider.verifier,) = discover(lambda _: context, enabled=["oracle"])
+        provider.web = web
+        yield provider
 
 
 async def checked(oracle: Oracle, *, attempts: int) -> list[Checked]:
@@ -85,8 +84,8 @@ def work(attempt: int) -> Work:
     ada = Candidate(
         person="p1",
         full_name="Ada Kern",
-        first_name=None,
-        last_name=None,
+        first_name="Ada",
+        last_name="Kern",
         addresses=("ada@acme.example",),
     )
     return Work(

@@ -56,7 +56,7 @@ async def register(where: str, *, dies: bool) -> AsyncIterator[CallRegister]:
         async with open_pool(where, role="test") as pool:
             yield (DyingPostgres if dies else PostgresCalls)(pool, KEY)
     else:
-        async with (DyingSqlite if dies else SqliteCalls)(Path(where), KEY) as calls:
+        async with (DyingSqlite if dies else SqliteCalls)(Path(where), lambda: KEY) as calls:
             yield calls
 
 

@@ -5,7 +5,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,13 @@ KINDS: Mapping[str, Sequence[str]] = {
     **{f"stage-{name}": ("stage", name) for name in STAGES},
 }
 STORES = ("service", "keys", "stages")
+
+#: Hears of each step while a cluster starts.
+Tell = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    pass
 
 
 @dataclass
@@ -63,12 +71,21 @@ class Cluster:
         self.roles[name] = role
         return role
 
-    def start(self, each: int = 1) -> None:
-        """Start *each* roles of every kind, and return when all of them work."""
-        for kind in KINDS:
+    def start(self, each: int = 1, tell: Tell = _silent, kinds: Iterable[str] = KINDS) -> None:
+        """Start *each* roles of *kinds*, and return when all of them work."""
+        for kind in kinds:
             for _ in range(each):
                 self.add(kind).start()
-        for role in self.roles.values():
+        for done, role in enumerate(self.roles.values(), 1):
+            role.wait_ready()
+            tell(f"{role.name} runs, {done} of {len(self.roles)}")
+
+    def start_missing(self) -> None:
+        """Start every role that does not run, and return when all of them work."""
+        missing = [role for role in self.roles.values() if not role.runs]
+        for role in missing:
+            role.start()
+        for role in missing:
             role.wait_ready()
 
     @property
@@ -120,23 +137,42 @@ class Cluster:
 
 @contextmanager
 def running_cluster(
-    *, brokers: int = 1, each: int = 1, world: Path | None = None, durable: bool = False
+    *,
+    brokers: int = 1,
+    each: int = 1,
+    kinds: Iterable[str] = KINDS,
+    world: Path | None = None,
+    durable: bool = False,
+    tell: Tell = _silent,
 ) -> Iterator[Cluster]:
-    """Run servers, databases, topics, a world and *each* roles of every kind until left.
+    """Run servers, databases, topics, a world and *each* roles of *kinds* until left.
 
     Nothing is left behind, in whatever way the block ends.
+
+    Raises:
+        Missing: A server cannot be had.
+        NotRunning: A role did not start.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(own_folder())
         postgres = stack.enter_context(running_postgres(folder / "pg", durable=durable))
+        tell(f"PostgreSQL {postgres.binaries.version} runs")
         kafka = stack.enter_context(running_kafka(folder / "kafka", brokers=brokers))
+        tell(f"Kafka runs: {counted(brokers, 'broker')}")
         cluster = _prepared(folder, postgres, kafka, brokers, world)
+        tell("three databases and the topics are made")
         stack.callback(cluster.world.end)
         cluster.world.start()
         cluster.world.wait_ready()
+        tell("the sandbox world runs")
         stack.callback(cluster.end)
-        cluster.start(each)
+        cluster.start(each, tell, kinds)
         yield cluster
+
+
+def counted(number: int, what: str) -> str:
+    """Return *number* of *what*, as one says it."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _prepared(
@@ -148,6 +184,9 @@ def _prepared(
     master.chmod(0o600)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
     session = {"CS_KAFKA": kafka.bootstrap, "CS_KAFKA_SESSION_TIMEOUT_S": "6"}
+    sealing = folder / "stages.key"
+    sealing.write_bytes(os.urandom(32))
+    session["CS_STAGES_KEY_FILE"] = str(sealing)
     stages = {**clean, **session, "CS_STAGES_POSTGRES": postgres.dsn_of("stages")}
     whole = {
         **stages,
@@ -166,12 +205,9 @@ def _prepared(
         world=RoleProcess("world", words, stages, folder / "world.log"),
         settings_file=file,
     )
-    dsns = [f"--{store}={postgres.dsn_of(store)}" for store in STORES]
-    cluster.command("db", "migrate", *dsns)
-    replicas = min(3, brokers)
-    cluster.command(
-        "topics", "apply", f"--bootstrap={kafka.bootstrap}", f"--replication={replicas}"
-    )
+    topics = ("topics", "apply", f"--replication={min(3, brokers)}")
+    with ThreadPoolExecutor() as both:
+        list(both.map(lambda words: cluster.command(*words), [("db", "migrate"), topics]))
     return cluster
 
 

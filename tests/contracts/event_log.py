@@ -1,6 +1,7 @@
 """What every event log does, wherever it keeps its events."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -85,6 +86,21 @@ class EventLogContract:
 
         assert [r.event for r in await log.read("brand-5f0c")] == events
         assert [r.event for r in await log.tail(0)] == events
+
+    async def test_what_is_stored_is_told_with_its_place_in_pages(self, log: EventLog) -> None:
+        await log.append([Append("key-a", NO_STREAM, units(1, 2))])
+        await log.append([Append("key-b", NO_STREAM, units(3))])
+
+        stored = await log.stored(0)
+
+        assert [(r.position, r.stream, r.version, r.topic) for r in stored] == [
+            (1, "key-a", 0, "key.quota-granted.v1"),
+            (2, "key-a", 1, "key.quota-granted.v1"),
+            (3, "key-b", 0, "key.quota-granted.v1"),
+        ]
+        assert [json.loads(r.state)["units"] for r in stored] == [1, 2, 3]
+        assert await log.stored(1, 1) == stored[1:2]
+        assert list(await log.stored(3)) == []
 
     @pytest.mark.parametrize("category", ["key", "service", "mail-domain", "person"])
     async def test_every_category_is_read_as_it_was_appended(

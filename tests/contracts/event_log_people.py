@@ -1,5 +1,6 @@
 """How every event log keeps people: sealed, each under a key that can be destroyed."""
 
+import json
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -79,3 +80,14 @@ class PeopleContract:
         opened = await keys.find(names)
         assert set(opened) == set(names[1:])
         assert len(set(opened.values())) == 3
+
+    async def test_what_is_told_as_it_is_stored_has_people_sealed(self, log: EventLog) -> None:
+        found = golden_event("brand.people-found.v1")
+        await log.append([Append("brand-5f0c", NO_STREAM, [found])])
+
+        ((_, stream, _, topic, state),) = await log.stored(0)
+
+        (person,) = json.loads(state)["people"]
+        assert (stream, topic) == ("brand-5f0c", "brand.people-found.v1")
+        assert {**person, "box": ""} == {"sealed": "person", "person": "p1", "box": ""}
+        assert b"Quillfeather" not in state

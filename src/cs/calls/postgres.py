@@ -5,7 +5,7 @@ is not among what they have.
 """
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from cs.calls.port import (
     PAGE,
@@ -86,28 +86,15 @@ class PostgresCalls:
         return len(gone)
 
     async def erase(self, lookups: Iterable[str]) -> int:
-        """Delete, and write the table anew: a page keeps the bytes of what was in it.
-
-        The server's own write-ahead log holds them, sealed, until it is recycled.
-        """
-        async with self._connected() as connection:
-            gone = await connection.fetch(_ERASE, list(lookups))
-            if gone:
-                await connection.execute("VACUUM FULL calls")  # of an hour: small
-        return len(gone)
+        return await erase_calls(self._pool, lookups)
 
     async def _change(self, statement: str, call: Call, value: str | bytes) -> None:
         request = self._seal.request(call)
         async with self._connected() as connection:
             await connection.execute(statement, call.lookup, call.provider, request, value)
 
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[PooledConnection]:
-        try:
-            async with connected(self._pool) as connection:
-                yield connection
-        except DatabaseAway as error:
-            raise CallsUnavailable(f"the register of paid calls: {error}") from error
+    def _connected(self) -> AbstractAsyncContextManager[PooledConnection]:
+        return _connected(self._pool)
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[PooledConnection]:
@@ -116,6 +103,31 @@ class PostgresCalls:
                 yield connection
         except DatabaseAway as error:
             raise CallsUnavailable(f"the register of paid calls: {error}") from error
+
+
+async def erase_calls(pool: Pool, lookups: Iterable[str]) -> int:
+    """Forget the calls of *lookups*, which needs no key; return how many there were.
+
+    The table is written anew, since a page keeps the bytes of what was in it.  The server's
+    own write-ahead log holds them, sealed, until it is recycled.
+
+    Raises:
+        CallsUnavailable: The database is away.
+    """
+    async with _connected(pool) as connection:
+        gone = await connection.fetch(_ERASE, list(lookups))
+        if gone:
+            await connection.execute("VACUUM FULL calls")  # of an hour: small
+    return len(gone)
+
+
+@asynccontextmanager
+async def _connected(pool: Pool) -> AsyncIterator[PooledConnection]:
+    try:
+        async with connected(pool) as connection:
+            yield connection
+    except DatabaseAway as error:
+        raise CallsUnavailable(f"the register of paid calls: {error}") from error
 
 
 #: A key may change while there is nothing that it would have to open.

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -31,56 +32,45 @@ LOCK_TIMEOUT_S = 10
 
 
 class SqliteCalls:
-    """Use as ``async with``.  Leases go by *now*, seconds that go on when the process ends.
+    """Use as ``async with``.  The file is made by the first call.
 
     Args:
-        path: Of the file; made if it is missing.
-        key: 32 bytes; what was asked with another key is not found.
-
-    Raises:
-        sqlite3.Error: The file cannot be used.
+        path: Of the file.
+        key: Gives the key when it is needed, 32 bytes; what was asked with another key is
+            not found.
+        now: What leases go by: seconds that go on when the process ends.
+        lock_timeout_s: How long to wait for another process's transaction.
     """
 
     def __init__(
         self,
         path: Path,
-        key: bytes,
+        key: Callable[[], bytes],
         *,
         now: Callable[[], float] = time.time,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
     ) -> None:
-        path.touch(mode=0o600, exist_ok=True)
-        path.chmod(0o600)  # also one that came back from a backup readable for others
-        self._seal = CallSeal(key)
+        self._path = path
+        self._key = key
         self._now = now
+        self._lock_timeout_s = lock_timeout_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
-        self._db = sqlite3.connect(
-            path, check_same_thread=False, isolation_level=None, timeout=lock_timeout_s
-        )
-        try:
-            for statement in _OPENING:
-                self._db.execute(statement)
-        except sqlite3.Error:
-            self._db.close()
-            raise
+        self._connection: sqlite3.Connection | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._thread.shutdown(wait=True)
-        self._db.close()
-
-    async def end_leases(self) -> None:
-        """End every lease: whoever held one is gone, since one service has the folder."""
-        await self._run(self._write, _END_LEASES, {"now": self._now()})
+        if self._connection is not None:
+            self._connection.close()
 
     async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
         return await self._run(self._begin, call, lease_s, again)
 
     async def answer(self, begun: Begun, answer: bytes) -> None:
-        box = self._seal.sealed(begun.call, answer)
-        await self._run(self._write, _ANSWER, self._named(begun.call) | {"answer": box})
+        box = {"answer": self._seal.sealed(begun.call, answer)}
+        await self._run(self._write, _ANSWER, self._named(begun.call) | box)
 
     async def leave(self, begun: Begun) -> None:
         await self._run(self._write, _LEAVE, self._held(begun) | {"now": self._now()})
@@ -110,10 +100,37 @@ class SqliteCalls:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._thread, function, *args)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise CallsUnavailable(f"the register of paid calls: {error}") from error
 
     # What runs in the thread.
+
+    @cached_property
+    def _seal(self) -> CallSeal:
+        return CallSeal(self._key())
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = self._opened()
+        return self._connection
+
+    def _opened(self) -> sqlite3.Connection:
+        self._path.touch(mode=0o600, exist_ok=True)
+        self._path.chmod(0o600)  # also one that came back from a backup readable for others
+        connection = sqlite3.connect(
+            self._path,
+            check_same_thread=False,
+            isolation_level=None,
+            timeout=self._lock_timeout_s,
+        )
+        try:
+            for statement in _OPENING:
+                connection.execute(statement)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
 
     def _begin(self, call: Call, lease_s: float, again: bool) -> Beginning:
         now = self._now()
@@ -137,6 +154,8 @@ class SqliteCalls:
         self._db.execute(statement, values)
 
     def _delete(self, statement: str, rows: list[dict[str, Any]]) -> int:
+        if self._connection is None and not self._path.exists():
+            return 0
         with self._transaction():
             gone = sum(self._db.execute(statement, row).rowcount for row in rows)
         if gone:
@@ -183,4 +202,3 @@ _FORGET = (
     "FROM calls WHERE begun_at < :old ORDER BY begun_at LIMIT :page)"
 )
 _ERASE = "DELETE FROM calls WHERE lookup = :lookup"
-_END_LEASES = "UPDATE calls SET lease_until = :now WHERE lease_until > :now AND answer IS NULL"

@@ -90,7 +90,13 @@ def reapply(*, json: Json = False, data_dir: DataDir = None, config: Config = No
 async def _erasure(chosen: Settings) -> AsyncIterator[Erasure]:
     async with beside(chosen) as data:
         views = data.view_runner()
-        yield Erasure(data.streams, data.keys, data.clock, views.catch_up)
+        yield Erasure(
+            data.streams,
+            data.keys,
+            data.clock,
+            views.catch_up,
+            forget_calls=data.forget_calls,
+        )
 
 
 def _told(done: Erased) -> str:

@@ -18,6 +18,7 @@ from cs.cli.passing_folder import passing_folder
 from cs.cli.sandbox_service import enter_world
 from cs.data_folder import DataFolder
 from cs.eventlog.port import LogUnavailable
+from cs.opening import paid_calls
 from cs.sandbox.world import load
 from cs.serving import address, listen, on_signal, serving
 from cs.settings import Settings
@@ -88,7 +89,8 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
             data = DataFolder(chosen.data_dir)
             certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
             chosen = await enter_world(stack, chosen, made_up, certificates, clock)
-        tools = await stack.enter_async_context(outside(chosen, clock))
+        paid = await stack.enter_async_context(paid_calls(chosen.data_dir))
+        tools = await stack.enter_async_context(outside(chosen, clock, paid))
         service = await stack.enter_async_context(
             embedded(chosen, tools, "sandbox" if sandbox else "live", clock)
         )

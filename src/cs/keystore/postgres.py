@@ -14,7 +14,17 @@ import asyncpg
 from cs.keystore.open_keys import OpenKeys
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import Wrapping
-from cs.postgres.pool import DatabaseAway, Pool, PooledConnection, away_is_told, transaction
+from cs.postgres.pool import (
+    DatabaseAway,
+    Pool,
+    PooledConnection,
+    away_is_told,
+    connected,
+    transaction,
+)
+
+#: At most so long for one part of the table: 5 million keys are about 1 GiB.
+WRITE_ANEW_S = 600
 
 
 class PostgresKeyStore:
@@ -67,7 +77,7 @@ class PostgresKeyStore:
             gone = await connection.fetch(_DESTROY_SUPPRESSED, prints, names)
         if gone:
             self._open.drop(row["name"] for row in gone)
-            await self._vacuum()
+            await self._write_anew(gone)
 
     def fingerprint(self, kind: str, value: str) -> str:
         return self._wrapping.fingerprint(kind, value)
@@ -92,8 +102,8 @@ class PostgresKeyStore:
         gone = sorted(set(names))
         if gone:
             async with self._writing() as connection:
-                await connection.execute(_DESTROY, gone)
-            await self._vacuum()
+                destroyed = await connection.fetch(_DESTROY, gone)
+            await self._write_anew(destroyed)
         self.forget()
 
     def forget(self) -> None:
@@ -133,15 +143,21 @@ class PostgresKeyStore:
         except DatabaseAway as error:
             raise KeysUnavailable(f"the key store: {error}") from error
 
-    async def _vacuum(self) -> None:
-        """Take destroyed keys out of the table's pages.
+    async def _write_anew(self, destroyed: Iterable[asyncpg.Record]) -> None:
+        """Write those parts of the table anew that *destroyed* keys were in.
 
         The server's own write-ahead log holds them, wrapped, until it is recycled, and so
         does a backup until it is thrown away (docs/operations.md).
         """
+        parts = sorted({row["part"] for row in destroyed})
         try:
-            with away_is_told():
-                await self._pool.execute("VACUUM (INDEX_CLEANUP ON) data_key")
+            async with connected(self._pool) as connection:
+                await connection.execute("SET statement_timeout = 0; SET lock_timeout = 0")
+                try:
+                    for part in parts:
+                        await connection.execute(f"VACUUM FULL {part}", timeout=WRITE_ANEW_S)
+                finally:
+                    await connection.execute("RESET statement_timeout; RESET lock_timeout")
         except DatabaseAway as error:
             raise KeysUnavailable(
                 f"destroyed keys may linger in the key store: {error}; erase again"
@@ -160,6 +176,7 @@ _FIND = "SELECT name, wrapped FROM data_key WHERE name = ANY($1) AND wrapped IS 
 _DESTROY = """
 INSERT INTO data_key SELECT DISTINCT unnest($1::text[]), NULL::bytea
 ON CONFLICT (name) DO UPDATE SET wrapped = NULL
+RETURNING tableoid::regclass::text AS part
 """
 _DESTROY_SUPPRESSED = """
 INSERT INTO data_key
@@ -167,7 +184,7 @@ SELECT DISTINCT entry.name, NULL::bytea
 FROM unnest($1::text[], $2::text[]) AS entry (fingerprint, name)
 JOIN suppressed USING (fingerprint)
 ON CONFLICT (name) DO UPDATE SET wrapped = NULL
-RETURNING name
+RETURNING name, tableoid::regclass::text AS part
 """
 _MATCHING = "SELECT DISTINCT name FROM person_index WHERE fingerprint = ANY($1)"
 _SUPPRESSED = "SELECT fingerprint FROM suppressed WHERE fingerprint = ANY($1)"
