@@ -1,14 +1,18 @@
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from cs.bus.topics import (
     DEAD_LETTERS,
+    EVENTS,
     OUTCOMES,
     STAGE_TOPICS,
     TOPICS,
     UNREADABLE,
+    PublicEvent,
     TopicPlan,
+    decode_event,
     decode_outcome,
     decode_work,
     encode,
@@ -57,14 +61,31 @@ def test_every_stage_has_a_topic_of_its_own_that_names_its_version() -> None:
     assert all(topic == f"cs.{stage}.v1" for stage, topic in STAGE_TOPICS.items())
 
 
-def test_every_topic_that_is_spoken_is_planned_and_forgets_within_the_hour() -> None:
-    spoken = {*STAGE_TOPICS.values(), OUTCOMES, DEAD_LETTERS}
+def test_every_topic_with_people_in_clear_is_planned_and_forgets_within_the_hour() -> None:
+    in_clear = {*STAGE_TOPICS.values(), OUTCOMES, DEAD_LETTERS}
 
-    assert {plan.name for plan in TOPICS} == spoken
+    assert {plan.name for plan in TOPICS} == in_clear | {EVENTS}
     for plan in TOPICS:
-        assert plan.configs(3)["cleanup.policy"] == "delete"
-        assert plan.configs(3)["retention.ms"] == "3600000"
-        assert int(plan.configs(3)["segment.ms"]) <= 3_600_000
+        configs = plan.configs(3)
+        assert configs["cleanup.policy"] == "delete"
+        assert (configs["retention.ms"] == "3600000") == (plan.name in in_clear)
+        assert int(configs["segment.ms"]) <= int(configs["retention.ms"]) / 6
+
+
+def test_the_feed_remembers_for_a_week() -> None:
+    (plan,) = [plan for plan in TOPICS if plan.name == EVENTS]
+
+    assert plan.configs(3)["retention.ms"] == str(7 * 24 * 3_600_000)
+
+
+def test_an_event_is_read_as_it_was_written_and_its_state_is_not_touched() -> None:
+    state = b'{"at":"2026-01-01T00:00:00.000000Z","units": 5}'
+    event = PublicEvent(
+        position=7, stream="key-a", version=0, topic="key.x.v1", state=msgspec.Raw(state)
+    )
+
+    assert state in encode(event)
+    assert bytes(decode_event(encode(event)).state) == state
 
 
 @pytest.mark.parametrize(("replicas", "in_sync"), [(1, "1"), (2, "1"), (3, "2"), (4, "2")])
@@ -79,6 +100,6 @@ def test_verification_is_keyed_by_mail_domain_and_the_rest_by_lookup() -> None:
 
 @pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"null", b"{}", b'{"x":' + b"[" * 99_999])
 def test_bytes_that_are_no_message_are_told_as_such(value: bytes) -> None:
-    for decode in (decode_work, decode_outcome):
+    for decode in (decode_work, decode_outcome, decode_event):
         with pytest.raises(UNREADABLE):
             decode(value)

@@ -39,13 +39,39 @@ async def test_an_older_snapshot_takes_no_newer_ones_place(pool: Pool) -> None:
     assert await _stored(pool) == [("key-a", 900)]
 
 
-async def test_a_newer_snapshot_and_one_of_another_shape_take_the_place(pool: Pool) -> None:
-    for version, shape in ((500, "s"), (900, "s"), (700, "t")):
+async def test_two_versions_of_the_service_leave_each_other_s_snapshots_alone(
+    pool: Pool,
+) -> None:
+    for version, shape in ((500, "s"), (900, "s"), (700, "t"), (901, "t"), (1400, "s")):
         async with PostgresSnapshots(pool) as snapshots:
-            snapshots.offer(Snapshot("key-a", version, shape, b""))
+            snapshots.offer(Snapshot("key-a", version, shape, shape.encode()))
             snapshots.offer(Snapshot("key-b", 1, "s", b""))
 
-    assert await _stored(pool) == [("key-a", 700), ("key-b", 1)]
+    assert await _stored(pool) == [("key-a", 901), ("key-a", 1400), ("key-b", 1)]
+    async with PostgresSnapshots(pool) as snapshots:
+        for version, shape in ((901, "t"), (1400, "s")):
+            mine = Snapshot("key-a", version, shape, shape.encode())
+            assert await snapshots.find("key-a", shape) == mine
+        assert await snapshots.find("key-a", "u") is None
+
+
+async def test_of_the_shapes_of_others_only_the_newest_stays(pool: Pool) -> None:
+    for version, shape in ((500, "old"), (900, "before"), (1000, "now")):
+        async with PostgresSnapshots(pool) as snapshots:
+            snapshots.offer(Snapshot("key-a", version, shape, b""))
+
+    assert await _stored(pool) == [("key-a", 900), ("key-a", 1000)]
+
+
+async def test_a_version_that_another_shape_has_is_not_taken_from_it(pool: Pool) -> None:
+    async with PostgresSnapshots(pool) as snapshots:
+        snapshots.offer(Snapshot("key-a", 500, "s", b"s"))
+    async with PostgresSnapshots(pool) as snapshots:
+        snapshots.offer(Snapshot("key-a", 500, "t", b"t"))
+
+    async with PostgresSnapshots(pool) as snapshots:
+        assert await snapshots.find("key-a", "s") == Snapshot("key-a", 500, "s", b"s")
+        assert await snapshots.find("key-a", "t") is None
 
 
 async def test_more_than_a_bounded_number_never_waits_to_be_written(
@@ -64,11 +90,11 @@ async def test_what_is_offered_is_found_at_once(pool: Pool) -> None:
     snapshot = Snapshot("key-a", 500, "s", b"{}")
     async with PostgresSnapshots(pool) as snapshots:
         snapshots.offer(snapshot)
-        assert await snapshots.find("key-a") == snapshot
+        assert await snapshots.find("key-a", "s") == snapshot
 
     async with PostgresSnapshots(pool) as snapshots:
-        assert await snapshots.find("key-a") == snapshot
-        assert await snapshots.find("key-b") is None
+        assert await snapshots.find("key-a", "s") == snapshot
+        assert await snapshots.find("key-b", "s") is None
 
 
 async def test_a_table_that_cannot_be_used_costs_the_snapshots_of_that_moment_and_no_more(
@@ -77,7 +103,7 @@ async def test_a_table_that_cannot_be_used_costs_the_snapshots_of_that_moment_an
     async with PostgresSnapshots(pool) as snapshots:
         await pool.execute("ALTER TABLE snapshots RENAME TO away")
         snapshots.offer(Snapshot("key-a", 500, "s", b""))
-        assert await snapshots.find("key-b") is None
+        assert await snapshots.find("key-b", "s") is None
     await pool.execute("ALTER TABLE away RENAME TO snapshots")
     assert await _stored(pool) == []
 

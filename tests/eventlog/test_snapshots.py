@@ -126,14 +126,21 @@ async def test_a_key_that_is_kept_in_memory_is_snapshotted_as_it_grows(path: Pat
     assert _stored(path) == [("key-a", 2 * EVERY - 1)]
 
 
-async def test_a_snapshot_of_another_shape_is_thrown_away(path: Path) -> None:
+async def test_a_snapshot_of_another_shape_is_not_used_and_not_in_the_way(path: Path) -> None:
     await _grow(path, EVERY + 1)
     _sql(path, "UPDATE snapshots SET topic = 'older', state = '{\"quota\": 7777}'")
 
-    async with started(path) as (streams, _):
-        assert (await streams.key("a")).state.quota == EVERY
+    async with started(path) as (streams, log):
+        await log.append([Append("key-a", EVERY, grants(1))])
+        assert (await streams.key("a")).state.quota == EVERY + 1
+    async with started(path) as (streams, log):
+        assert (await streams.key("a")).state.quota == EVERY + 1
+        assert log.reads == [("key-a", 1), ("key-a", 0)]
 
-    assert _sql(path, "SELECT topic FROM snapshots") == [(shape_of("key").fingerprint,)]
+    assert _sql(path, "SELECT topic FROM snapshots ORDER BY originator_version") == [
+        ("older",),
+        (shape_of("key").fingerprint,),
+    ]
 
 
 @pytest.mark.parametrize("state", [b"", b"\xff", b'{"quota": "many"}', b"[]"])

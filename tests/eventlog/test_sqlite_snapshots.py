@@ -31,6 +31,39 @@ async def test_an_older_snapshot_takes_no_newer_ones_place(path: Path) -> None:
     assert _stored(path) == [("key-a", 900)]
 
 
+async def test_two_versions_of_the_service_leave_each_other_s_snapshots_alone(
+    path: Path,
+) -> None:
+    for version, shape in ((500, "s"), (900, "s"), (700, "t"), (901, "t"), (1400, "s")):
+        async with SqliteSnapshots(path) as snapshots:
+            snapshots.offer(Snapshot("key-a", version, shape, shape.encode()))
+
+    assert sorted(_stored(path)) == [("key-a", 901), ("key-a", 1400)]
+    async with SqliteSnapshots(path) as snapshots:
+        for version, shape in ((901, "t"), (1400, "s")):
+            mine = Snapshot("key-a", version, shape, shape.encode())
+            assert await snapshots.find("key-a", shape) == mine
+        assert await snapshots.find("key-a", "u") is None
+
+
+async def test_of_the_shapes_of_others_only_the_newest_stays(path: Path) -> None:
+    for version, shape in ((500, "old"), (900, "before"), (1000, "now")):
+        async with SqliteSnapshots(path) as snapshots:
+            snapshots.offer(Snapshot("key-a", version, shape, b""))
+
+    assert sorted(_stored(path)) == [("key-a", 900), ("key-a", 1000)]
+
+
+async def test_a_version_that_another_shape_has_is_not_taken_from_it(path: Path) -> None:
+    for shape in ("s", "t"):
+        async with SqliteSnapshots(path) as snapshots:
+            snapshots.offer(Snapshot("key-a", 500, shape, shape.encode()))
+
+    async with SqliteSnapshots(path) as snapshots:
+        assert await snapshots.find("key-a", "s") == Snapshot("key-a", 500, "s", b"s")
+        assert await snapshots.find("key-a", "t") is None
+
+
 async def test_more_than_a_bounded_number_never_waits_to_be_written(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,11 +80,11 @@ async def test_what_is_offered_is_found_at_once(path: Path) -> None:
     snapshot = Snapshot("key-a", 500, "s", b"{}")
     async with SqliteSnapshots(path) as snapshots:
         snapshots.offer(snapshot)
-        assert await snapshots.find("key-a") == snapshot
+        assert await snapshots.find("key-a", "s") == snapshot
 
     async with SqliteSnapshots(path) as snapshots:
-        assert await snapshots.find("key-a") == snapshot
-        assert await snapshots.find("key-b") is None
+        assert await snapshots.find("key-a", "s") == snapshot
+        assert await snapshots.find("key-b", "s") is None
 
 
 @pytest.mark.slow

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from structlog import get_logger
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 
+from cs.bus.headers import work_headers
 from cs.bus.memory import MemoryBus
 from cs.bus.port import NO_HEADERS, BusUnavailable, Record
 from cs.bus.topics import (
@@ -122,6 +126,45 @@ async def test_an_outcome_names_the_work_it_answers() -> None:
     assert decode_outcome(record.value) == Outcome(
         lookup="brand-a.1", stage="brand-resolution", attempt=3, finding=NO_MATCH
     )
+
+
+async def test_an_outcome_goes_on_in_the_trace_of_its_work() -> None:
+    async def in_steps(_: Work, report: Report) -> AnyFinding:
+        await report(PeopleSeen(()))
+        return NO_MATCH
+
+    parent = f"00-{'4b' * 16}-{'0f' * 8}-01"
+    side = Side()
+    async with side.running(Scripted(in_steps)):
+        each = work()
+        headers = {"traceparent": parent}
+        await side.bus.publish(TOPIC, key=b"", value=encode(each), headers=headers)
+        await side.bus.publish(TOPIC, key=b"", value=encode(work("brand-b.1")))
+        traced = await side.records(4)
+
+    of_both = [
+        {r.headers["traceparent"] for r in traced if r.key == key}
+        for key in (b"brand-a.1", b"brand-b.1")
+    ]
+    assert of_both == [{parent}, {work_headers(work("brand-b.1"))["traceparent"]}]
+    assert {r.headers["schema"] for r in traced} == {"cs.outcome.v1"}
+
+
+async def test_what_a_stage_logs_carries_the_trace_of_its_work() -> None:
+    async def logs(work: Work, _: Report) -> AnyFinding:
+        get_logger().info("asked", lookup=work.lookup)
+        return NO_MATCH
+
+    side = Side()
+    with capture_logs([merge_contextvars]) as lines:
+        async with side.running(Scripted(logs)):
+            await side.give(work("brand-a.1"), work("brand-b.1"))
+            await side.outcomes(2)
+
+    assert {(line["lookup"], line["trace_id"]) for line in lines} == {
+        (lookup, work_headers(work(lookup))["traceparent"].split("-")[1])
+        for lookup in ("brand-a.1", "brand-b.1")
+    }
 
 
 async def test_progress_comes_before_the_result() -> None:
@@ -340,6 +383,7 @@ async def test_the_relay_publishes_issued_work_in_order_and_nothing_else() -> No
         )
         assert (message.input, message.deadline_at) == (event.input, event.deadline_at)
         assert record.key == (event.item or event.lookup).encode()
+        assert record.headers == work_headers(message)
     relaying.cancel()
     await asyncio.gather(relaying, return_exceptions=True)
 

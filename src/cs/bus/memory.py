@@ -47,8 +47,10 @@ class MemoryBus:
         try:
             yield subscription
         finally:
-            await subscription.drain(drain_s)
-            await joined.give_back(subscription.in_hand)
+            try:
+                await subscription.drain(drain_s)
+            finally:
+                await joined.give_back(subscription.in_hand)
 
 
 class Group:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -11,31 +12,40 @@ from cs.bus.kafka_settings import BadKafkaSettings, KafkaSettings
 from cs.bus.kafka_topics import Applied, CannotApply, TopicState, apply, shown
 from cs.bus.port import BusUnavailable
 from cs.bus.topics import PARTITIONS, TOPICS
-from cs.cli.options import Json
+from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.topics_described import describe_topics
+from cs.roles import bus_settings
 
 app = App(
     name="topics",
-    help="Make the topics that the service needs on Kafka, and show them.\n\n"
+    help="Make the topics that the service needs on Kafka, show and describe them.\n\n"
     "Brokers make none by themselves here: a mistyped name would be a topic of its own.",
 )
+app.command(describe_topics, name="describe")
 
 Bootstrap = Annotated[
-    str, Parameter(help="host:port of some brokers, separated by commas; they name the others.")
+    str | None,
+    Parameter(help="host:port of some brokers, separated by commas; else the setting kafka."),
 ]
-Prefix = Annotated[str, Parameter(help="Stands before every topic, `staging.` for example.")]
+Prefix = Annotated[
+    str | None, Parameter(help="Stands before every topic, `staging.`; else kafka_prefix.")
+]
 
 
 @app.command(name="apply")
 def apply_topics(
     *,
-    bootstrap: Bootstrap,
+    bootstrap: Bootstrap = None,
     replication: Annotated[int, Parameter(help="Replicas of each; 3 in production.")] = 1,
     partitions: Annotated[int, Parameter(help="The most members of a group.")] = PARTITIONS,
-    prefix: Prefix = "",
+    prefix: Prefix = None,
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Make what is missing and bring the rest up to date; safe to repeat.
+
+    Brokers, prefix, TLS and SASL are those of the settings kafka... unless given here.
 
     Adds partitions if there are fewer (keys move to others: do it while little is under
     way) and sets retention and the other settings. Never deletes or shrinks anything.
@@ -46,10 +56,10 @@ def apply_topics(
         stop(f"--replication: a whole number from 1 to 10, not {replication}", 2)
     if not 1 <= partitions <= 1_000:
         stop(f"--partitions: a whole number from 1 to 1000, not {partitions}", 2)
-    settings = _settings(bootstrap, prefix)
+    on = _kafka(config, bootstrap, prefix)
 
     async def run() -> list[Applied]:
-        return await apply(settings, TOPICS, partitions=partitions, replication=replication)
+        return await apply(on, TOPICS, partitions=partitions, replication=replication)
 
     try:
         applied = asyncio.run(run())
@@ -65,23 +75,27 @@ def apply_topics(
 
 
 @app.command(name="show")
-def show_topics(*, bootstrap: Bootstrap, prefix: Prefix = "", json: Json = False) -> None:
+def show_topics(
+    *,
+    bootstrap: Bootstrap = None,
+    prefix: Prefix = None,
+    json: Json = False,
+    config: Config = None,
+) -> None:
     """Show the topics that are there, with partitions, replicas and settings.
 
     Example: `cs topics show --bootstrap kafka-1:9092 --json`, one line a topic.
     """
-    settings = _settings(bootstrap, prefix)
+    on = _kafka(config, bootstrap, prefix)
 
     async def run() -> list[TopicState]:
-        return await shown(settings, TOPICS)
+        return await shown(on, TOPICS)
 
     try:
         states = asyncio.run(run())
     except (CannotApply, BusUnavailable, BadKafkaSettings) as error:
         stop(str(error))
-    missing = {settings.on_broker(plan.name) for plan in TOPICS} - {
-        each.name for each in states
-    }
+    missing = {on.on_broker(plan.name) for plan in TOPICS} - {each.name for each in states}
     if json:
         for each in states:
             print_json(msgspec.to_builtins(each))
@@ -92,13 +106,17 @@ def show_topics(*, bootstrap: Bootstrap, prefix: Prefix = "", json: Json = False
         stop(f"missing: {', '.join(sorted(missing))}; `cs topics apply` makes them")
 
 
-def _settings(bootstrap: str, prefix: str) -> KafkaSettings:
+def _kafka(config: Path | None, bootstrap: str | None, prefix: str | None) -> KafkaSettings:
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters is told at the end
-    servers = tuple(server.strip() for server in bootstrap.split(","))
-    try:
-        return KafkaSettings(bootstrap_servers=servers, prefix=prefix)
-    except BadKafkaSettings as error:
-        stop(str(error), 2)
+    chosen = settings(config)
+    if bootstrap is not None:
+        servers = tuple(server.strip() for server in bootstrap.split(","))
+        chosen = msgspec.structs.replace(chosen, kafka=servers)
+    if prefix is not None:
+        chosen = msgspec.structs.replace(chosen, kafka_prefix=prefix)
+    if not chosen.kafka:
+        stop("name brokers: --bootstrap kafka-1:9092, or set CS_KAFKA", 2)
+    return bus_settings(chosen)
 
 
 def _cells(state: TopicState) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ Kind = Literal[
     "lookup-twice",  # two live lookups of one brand at once
     "finished-twice",  # a lookup that ended again, or never started
     "verified",  # an outcome done without a verified e-mail, or the other way round
+    "newer",  # an event that only a newer version can read: nothing after it was checked
     "unsettled",  # a search whose lookup ended waits still (only in a log at rest)
 ]
 

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.port import EventLog, LogUnavailable, Recorded
+from cs.eventlog.hold import Hold
+from cs.eventlog.port import EventLog, LogUnavailable, NewerEvent, Recorded
 
 log = get_logger()
 
@@ -18,11 +19,19 @@ RETRY_S = 0.5
 
 
 async def follow(
-    events: EventLog, after: int, *, page: int = 500
+    events: EventLog, after: int, *, page: int = 500, hold: Hold | None = None
 ) -> AsyncIterator[Sequence[Recorded]]:
-    """Yield pages of events after position *after*, for ever, in order of position."""
+    """Yield pages of events after position *after*, for ever, in order of position.
+
+    At an event of a newer version *hold* stands still.  Without one whoever follows leads,
+    and is to give up, so that a process of that version may lead.
+
+    Raises:
+        NewerEvent: Such an event is next, and there is no *hold*.
+    """
     while True:
-        found = await patiently(partial(events.tail, after, page))
+        attempt = partial(patiently, partial(events.tail, after, page))
+        found = await (attempt() if hold is None else hold.until_read(attempt))
         if found:
             after = found[-1].position
             yield found
@@ -35,10 +44,15 @@ async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
 
     For what runs in the background: nobody is there to be told, and giving up would
     stop the service.
+
+    Raises:
+        NewerEvent: Waiting does not help.
     """
     while True:
         try:
             return await attempt()
+        except NewerEvent:
+            raise
         except LogUnavailable as error:
             log.warning("log_away", why=str(error), retry_in_s=RETRY_S)
             await asyncio.sleep(RETRY_S)

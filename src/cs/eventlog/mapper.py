@@ -1,14 +1,15 @@
 """Domain events to the library's stored events and back, personal values sealed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Protocol
 
 import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 
-from cs.domain.codec import AnyEvent, from_plain, to_plain, topic_of
+from cs.domain.codec import AnyEvent, from_plain, is_known, to_plain, topic_of
 from cs.eventlog.fingerprints import fingerprints
-from cs.eventlog.port import Append, Recorded
+from cs.eventlog.port import Append, NewerEvent, Recorded
 from cs.eventlog.sealing import (
     key_name,
     personal_values,
@@ -120,13 +121,30 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
     return [mapper.to_stored_event(envelope) for envelope in envelopes]
 
 
+def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
+    """Return *rows* up to the first of a newer version, if it is not the very first."""
+    known = list(takewhile(_is_known, rows))
+    return known or rows
+
+
+def _is_known(row: StoredRow) -> bool:
+    return is_known(row[3])
+
+
 async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorded]:
     """Return the events in *rows*, what was sealed opened.
 
     The news that somebody was erased drops the keys kept open, theirs among them.
+
+    Raises:
+        NewerEvent: A newer version wrote one of them.  It may stand before such news, so
+            the keys kept open are dropped then too.
     """
     names: set[str] = set()
-    for _, _, _, _, state in rows:
+    for position, stream, _, topic, state in rows:
+        if not is_known(topic):
+            keys.forget()
+            raise NewerEvent(position, stream, topic)
         if _SEALED in state:
             plain = msgspec.json.decode(state)
             names.update(sealed_names(plain, plain.get("lookup", "")))

@@ -6,7 +6,7 @@ from datetime import datetime
 from eventsourcing.persistence import StoredEvent
 
 from cs.domain.key import DAY
-from cs.eventlog.mapper import DataKeys, domain_form, envelopes, store_form
+from cs.eventlog.mapper import DataKeys, domain_form, envelopes, readable, store_form
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -49,19 +49,15 @@ class MemoryEventLog:
     ) -> Sequence[Recorded]:
         positions = self._streams.get(stream, ())
         page = positions[after + 1 : None if limit is None else after + 1 + limit]
-        return await self._recorded((n, self._events[n - 1]) for n in page)
+        rows = _stored((n, self._events[n - 1]) for n in page)
+        return await domain_form(self._keys, rows)
 
     async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
         page = self._events[after : after + limit]
-        return await self._recorded(enumerate(page, after + 1))
+        return await domain_form(self._keys, readable(_stored(enumerate(page, after + 1))))
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
         return _stored(enumerate(self._events[after : after + limit], after + 1))
-
-    async def _recorded(
-        self, numbered: Iterable[tuple[int, StoredEvent]]
-    ) -> Sequence[Recorded]:
-        return await domain_form(self._keys, _stored(numbered))
 
     async def head(self) -> int:
         return len(self._events)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from cs.domain.codec import AnyEvent
+from cs.domain.codec import AnyEvent, UnknownEvent
 
 #: The expected version of a stream without events.
 NO_STREAM = -1
@@ -83,6 +83,27 @@ class LogUnavailable(Exception):
     """The log cannot take or give events now; whether an append was stored is not known."""
 
 
+class NewerEvent(UnknownEvent, LogUnavailable):
+    """An event stands in the way that a newer version wrote: waiting does not make it known.
+
+    Its words name no stream: a stream's name may tell of a person or a customer.
+
+    Attributes:
+        position: Of that event.
+        stream: That it belongs to.
+        topic: What it is stored as.
+    """
+
+    def __init__(self, position: int, stream: str, topic: str) -> None:
+        super().__init__(
+            f"the event at position {position} is {topic}, which this version does not know: "
+            "a newer one wrote it; upgrade this role"
+        )
+        self.position = position
+        self.stream = stream
+        self.topic = topic
+
+
 class EventLog(Protocol):
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
         """Store all events of all *appends*, or none; return the last position.
@@ -102,10 +123,18 @@ class EventLog(Protocol):
 
         Raises:
             LogUnavailable: The log cannot be read now, or what it holds is damaged.
+            NewerEvent: One of them is of a newer version.
         """
 
     async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
-        """Return events of all streams after position *after*, in order of position."""
+        """Return events of all streams after position *after*, in order of position.
+
+        They end before the first one of a newer version, if it is not the very first.
+
+        Raises:
+            LogUnavailable: As `read`.
+            NewerEvent: The first of them is of a newer version.
+        """
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
         """Return what `tail` returns, as it is stored: no data key is asked for.

@@ -18,7 +18,14 @@ from cryptography.exceptions import InvalidTag
 from cs.domain.key import DAY
 from cs.eventlog.batch_recorder import Prepared
 from cs.eventlog.group_writer import GroupWriter
-from cs.eventlog.mapper import DataKeys, StoredRow, domain_form, envelopes, store_form
+from cs.eventlog.mapper import (
+    DataKeys,
+    StoredRow,
+    domain_form,
+    envelopes,
+    readable,
+    store_form,
+)
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, Recorded, Stored
 from cs.eventlog.postgres_append import PostgresAppender
 from cs.eventlog.postgres_listening import LAST_POSITION, Listening
@@ -104,7 +111,7 @@ class PostgresEventLog:
             upto = recent[-1].position if recent else after
             if len(recent) == limit or upto >= self._recent.head:
                 return recent  # else another process's events come next, or unanswered ones
-        events = await self._recorded(await self._page(after, limit))
+        events = await self._recorded(readable(await self._page(after, limit)))
         self._recent.hear(events)
         return events
 

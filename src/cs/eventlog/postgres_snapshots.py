@@ -43,13 +43,13 @@ class PostgresSnapshots:
         self._some.set()
         await self._task
 
-    async def find(self, stream: str) -> Snapshot | None:
+    async def find(self, stream: str, shape: str) -> Snapshot | None:
         waiting = self._waiting.get(stream)
-        if waiting is not None:
+        if waiting is not None and waiting.shape == shape:
             return waiting
         try:
             async with connected(self._pool) as connection:
-                row = await connection.fetchrow(_NEWEST, stream)
+                row = await connection.fetchrow(_NEWEST, stream, shape)
         except _FAILED as error:
             log.warning("snapshot_not_read", stream=stream, why=str(error))
             return None
@@ -76,28 +76,38 @@ class PostgresSnapshots:
                 log.warning("snapshots_not_written", streams=len(batch), why=str(error))
 
     async def _write(self, snapshots: Sequence[Snapshot]) -> None:
-        """Let each take the place of older ones of its stream, and of other shapes."""
+        """Let each take the place of older ones of its stream and shape."""
         rows = [(new.stream, new.version, new.shape, new.state) for new in snapshots]
         columns = [list(column) for column in zip(*rows, strict=True)]
         async with transaction(self._pool) as connection:
             await connection.execute("SET LOCAL synchronous_commit = off")
-            await connection.execute(_DROP_OLD, *columns[:3])
             await connection.execute(_ADD, *columns)
+            await connection.execute(_DROP_OLD, columns[0], columns[2])
 
 
 _NEWEST = """
 SELECT originator_id, originator_version, topic, state FROM snapshots
-WHERE originator_id = $1 ORDER BY originator_version DESC LIMIT 1
+WHERE originator_id = $1 AND topic = $2 ORDER BY originator_version DESC LIMIT 1
 """
-_DROP_OLD = """
-DELETE FROM snapshots
-USING unnest($1::text[], $2::bigint[], $3::text[]) AS new (stream, version, shape)
-WHERE originator_id = new.stream AND (originator_version <= new.version OR topic <> new.shape)
-"""
+# Where another shape has this very version there is no place: it costs a longer fold.
 _ADD = """
-INSERT INTO snapshots (originator_id, originator_version, topic, state)
+INSERT INTO snapshots AS there (originator_id, originator_version, topic, state)
 SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[])
     AS new (stream, version, shape, state)
-WHERE NOT EXISTS (SELECT 1 FROM snapshots WHERE originator_id = new.stream)
-ON CONFLICT DO NOTHING
+WHERE NOT EXISTS (
+    SELECT 1 FROM snapshots
+    WHERE originator_id = new.stream AND topic = new.shape
+    AND originator_version > new.version
+)
+ON CONFLICT (originator_id, originator_version) DO UPDATE SET state = excluded.state
+WHERE there.topic = excluded.topic
+"""
+_DROP_OLD = """
+DELETE FROM snapshots AS old
+USING unnest($1::text[], $2::text[]) AS mine (stream, shape)
+WHERE old.originator_id = mine.stream AND EXISTS (
+    SELECT 1 FROM snapshots AS new
+    WHERE new.originator_id = mine.stream AND new.originator_version > old.originator_version
+    AND (new.topic = old.topic OR (new.topic <> mine.shape AND old.topic <> mine.shape))
+)
 """

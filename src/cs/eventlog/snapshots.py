@@ -2,6 +2,9 @@
 
 A snapshot is a place to begin folding, nothing more: what came after it is always read,
 and one that is in doubt is thrown away, because the log knows everything in it.
+
+Two versions of the service may work on one log, each with a shape of its own: each has its
+own newest snapshot of a stream, and leaves the other's alone.
 """
 
 import ast
@@ -37,18 +40,22 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Snapshots(Protocol):
-    async def find(self, stream: str) -> Snapshot | None:
-        """Return the newest snapshot of *stream*; ``None`` if there is none to be had."""
+    async def find(self, stream: str, shape: str) -> Snapshot | None:
+        """Return the newest snapshot of *stream* in *shape*, if there is one to be had."""
 
     def offer(self, snapshot: Snapshot) -> None:
-        """Keep *snapshot* soon, or not at all: never waits and never fails."""
+        """Keep *snapshot* soon, or not at all: never waits and never fails.
+
+        It takes the place of older ones of its shape.  Of other shapes the newest one of the
+        stream stays, and no more.
+        """
 
 
 class NoSnapshots:
     """Every start folds every stream from its first event."""
 
-    async def find(self, stream: str) -> Snapshot | None:
-        del stream
+    async def find(self, stream: str, shape: str) -> Snapshot | None:
+        del stream, shape
         return None
 
     def offer(self, snapshot: Snapshot) -> None:

@@ -24,7 +24,14 @@ from eventsourcing.sqlite import SQLiteDatastore
 from cs.eventlog.batch_recorder import BatchRecorder, Prepared
 from cs.eventlog.group_writer import GroupWriter
 from cs.eventlog.log_file import FAILED, LogFile, told
-from cs.eventlog.mapper import DataKeys, StoredRow, domain_form, envelopes, store_form
+from cs.eventlog.mapper import (
+    DataKeys,
+    StoredRow,
+    domain_form,
+    envelopes,
+    readable,
+    store_form,
+)
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -155,7 +162,7 @@ class SqliteEventLog:
             upto = recent[-1].position if recent else after
             if len(recent) == limit or upto >= self._recent.head:
                 return recent  # else another process's events come next, or unanswered ones
-        events = await self._recorded(await self._page(after, limit))
+        events = await self._recorded(readable(await self._page(after, limit)))
         self._recent.hear(events)
         return events
 

@@ -32,24 +32,24 @@ class SnapshotRecorder(SQLiteAggregateRecorder):
     def __init__(self, datastore: SQLiteDatastore) -> None:
         super().__init__(datastore, events_table_name="snapshots")
 
-    def newest(self, stream: str) -> Snapshot | None:
-        found = self.select_events(stream, desc=True, limit=1)
-        if not found:
-            return None
-        stored = found[0]
-        return Snapshot(stream, stored.originator_version, stored.topic, stored.state)
+    def newest(self, stream: str, shape: str) -> Snapshot | None:
+        with self.datastore.get_connection(commit=False) as connection:
+            cursor = connection.cursor()
+            cursor.execute(_NEWEST, (stream, shape))
+            row = cursor.fetchone()
+        return None if row is None else Snapshot(*row)
 
     def write(self, snapshots: Sequence[Snapshot]) -> None:
-        """Let each take the place of older ones of its stream, and of other shapes."""
+        """Let each take the place of older ones of its stream and shape."""
         with self.datastore.get_connection(commit=True) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA synchronous=NORMAL")
             cursor.execute("BEGIN IMMEDIATE")
             try:
                 for new in snapshots:
-                    cursor.execute(_DROP_OLD, (new.stream, new.version, new.shape))
                     row = (new.stream, new.version, new.shape, new.state)
-                    cursor.execute(_ADD, (*row, new.stream))
+                    cursor.execute(_ADD, row)
+                    cursor.execute(_DROP_OLD, (new.stream, new.shape))
                 cursor.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -88,12 +88,12 @@ class SqliteSnapshots:
         finally:
             self._datastore.close()
 
-    async def find(self, stream: str) -> Snapshot | None:
+    async def find(self, stream: str, shape: str) -> Snapshot | None:
         waiting = self._waiting.get(stream)
-        if waiting is not None:
+        if waiting is not None and waiting.shape == shape:
             return waiting
         try:
-            return await asyncio.to_thread(self._recorder.newest, stream)
+            return await asyncio.to_thread(self._recorder.newest, stream, shape)
         except (PersistenceError, sqlite3.Error) as error:
             log.warning("snapshot_not_read", stream=stream, why=str(error))
             return None
@@ -117,10 +117,24 @@ class SqliteSnapshots:
                 log.warning("snapshots_not_written", streams=len(batch), why=str(error))
 
 
-_DROP_OLD = (
-    "DELETE FROM snapshots WHERE originator_id = ? AND (originator_version <= ? OR topic <> ?)"
+_NEWEST = """
+SELECT originator_id, originator_version, topic, state FROM snapshots
+WHERE originator_id = ? AND topic = ? ORDER BY originator_version DESC LIMIT 1
+"""
+# Where another shape has this very version there is no place: it costs a longer fold.
+_ADD = """
+INSERT INTO snapshots (originator_id, originator_version, topic, state)
+SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (
+    SELECT 1 FROM snapshots
+    WHERE originator_id = ?1 AND topic = ?3 AND originator_version > ?2
 )
-_ADD = (
-    "INSERT INTO snapshots SELECT ?, ?, ?, ? "
-    "WHERE NOT EXISTS (SELECT 1 FROM snapshots WHERE originator_id = ?)"
+ON CONFLICT (originator_id, originator_version) DO UPDATE SET state = excluded.state
+WHERE topic = excluded.topic
+"""
+_DROP_OLD = """
+DELETE FROM snapshots AS old WHERE originator_id = ?1 AND EXISTS (
+    SELECT 1 FROM snapshots AS new
+    WHERE new.originator_id = ?1 AND new.originator_version > old.originator_version
+    AND (new.topic = old.topic OR (new.topic <> ?2 AND old.topic <> ?2))
 )
+"""

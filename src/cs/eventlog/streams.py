@@ -110,7 +110,12 @@ class Streams:
         self._first = Turns()
 
     async def load(self, stream: str) -> Folded[Any]:
-        """Return the state of *stream* as it is now: what is kept, and what came since."""
+        """Return the state of *stream* as it is now: what is kept, and what came since.
+
+        Raises:
+            NewerEvent: A newer version wrote some of it: nothing can be decided on it here.
+            LogUnavailable: It cannot be read now.
+        """
         states = self._kept[category_name(stream)]
         kept = states.get(stream)
         if kept is None:
@@ -145,6 +150,7 @@ class Streams:
 
         Raises:
             Refusal: From *decide*.  Nothing was stored.
+            NewerEvent: A newer version wrote some of the stream.  Nothing was stored.
             LogUnavailable: The append may or may not have been stored.
         """
 
@@ -185,10 +191,11 @@ class Streams:
     async def _folded_first(self, stream: str) -> Folded[Any]:
         """Fold *stream* from its snapshot, or from its first event if there is none to use."""
         category = category_of(stream)
-        snapshot = None
+        snapshot = state = None
         if category.may_outlive is not None:
-            snapshot = await self._snapshots.find(stream)
-        state = shape_of(category_name(stream)).state(snapshot) if snapshot else None
+            shape = shape_of(category_name(stream))
+            snapshot = await self._snapshots.find(stream, shape.fingerprint)
+            state = shape.state(snapshot) if snapshot else None
         if snapshot is not None and state is not None:
             # The last event it is made of is read too: is it really in this log?
             new = await self.log.read(stream, snapshot.version - 1, 1)

@@ -8,7 +8,7 @@ domain's answer to anything said twice is silence.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from structlog import get_logger
@@ -34,7 +34,7 @@ from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.mailbox import DomainFacts
 from cs.eventlog.follow import follow
 from cs.eventlog.open_work import OpenWork
-from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.port import LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
 from cs.pipeline.hands import Hands, Held
 from cs.pipeline.lookups import Lookups
@@ -92,6 +92,21 @@ class Driver:
         self._position: int | None = None  # noted up to here, settlements done
 
     async def run(self) -> None:
+        """Drive for ever.
+
+        Raises:
+            NewerEvent: A newer version wrote what is to be decided on next: that one is to
+                drive.  This one may be made again later.
+        """
+        newer: NewerEvent | None = None
+        try:
+            await self._run()
+        except* NewerEvent as held:
+            newer = next(_newer(held))
+        if newer is not None:
+            raise newer
+
+    async def _run(self) -> None:
         position = await self._sweep()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_log(position), name="driver-log")
@@ -200,7 +215,7 @@ class Driver:
             await self._streams.change(
                 f"mail-domain-{domain}", lambda state: mail_domain.decide(command, state)
             )
-        except LogUnavailable as error:
+        except LogUnavailable as error:  # or a newer version's, who learns for itself
             log.warning("mail_domain_not_learned", why=str(error))  # only costs a probe
         failpoints.reach("learning.after-append")
 
@@ -222,3 +237,11 @@ class Driver:
         failpoints.reach("timer.before-retry")
         await self._lookups.change(retry)
         failpoints.reach("timer.after-retry")
+
+
+def _newer(held: BaseExceptionGroup[NewerEvent]) -> Iterator[NewerEvent]:
+    for error in held.exceptions:
+        if isinstance(error, NewerEvent):
+            yield error
+        else:
+            yield from _newer(error)

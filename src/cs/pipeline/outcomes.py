@@ -5,6 +5,7 @@ is the referee, and the domain's answer to anything said twice is silence.
 """
 
 import asyncio
+from functools import partial
 
 from msgspec.structs import replace
 from structlog.contextvars import bound_contextvars
@@ -19,6 +20,8 @@ from cs.domain import brand
 from cs.domain.brand_events import RecordFinding
 from cs.domain.mailbox import DomainFacts
 from cs.domain.stage_work import Alive, MailboxChecked, Outcome, PeopleSeen, RankingDone
+from cs.eventlog.hold import Hold
+from cs.eventlog.port import NewerEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.signs import Signs
@@ -59,6 +62,7 @@ class OutcomeRecorder:
         self._suppressing = suppressing
         self._drain_s = drain_s
         self._places = asyncio.Semaphore(AT_ONCE)
+        self._hold = Hold("outcomes")
 
     async def run(self) -> None:
         # In this order: the tasks go on while the subscription is left.
@@ -89,7 +93,7 @@ class OutcomeRecorder:
         await self._hear(outcome)
         if not isinstance(outcome.finding, Alive):
             failpoints.reach("outcome.before-append")
-            await self._take(outcome)
+            await self._take_in_the_end(outcome)
             failpoints.reach("outcome.after-append")
 
     async def _hear(self, outcome: Outcome) -> None:
@@ -97,6 +101,19 @@ class OutcomeRecorder:
             await self._signs.heard(
                 outcome.lookup, outcome.stage, outcome.item, outcome.attempt
             )
+
+    async def _take_in_the_end(self, outcome: Outcome) -> None:
+        """Take *outcome*; keep it if its stream has an event of a newer version.
+
+        It stays uncommitted, so that a process of that version is given it when this one
+        ends.  The others of its partition go on, as long as the bus gives them out.
+        """
+        try:
+            await self._take(outcome)
+        except NewerEvent:
+            self._places.release()  # or the others would wait for it
+            await self._hold.until_read(partial(self._take, outcome))
+            await self._places.acquire()
 
     async def _take(self, outcome: Outcome) -> None:
         """Decide on what a stage found, without people who are suppressed."""

@@ -1,9 +1,11 @@
 """Everything that drives lookups, in one process: the recorder of outcomes and the driver."""
 
 import asyncio
+from functools import partial
 
 from cs.bus.port import Bus
 from cs.clock import Clock
+from cs.eventlog.hold import Hold
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
@@ -38,14 +40,20 @@ class ProcessManager:
         real = real or clock
         signs = signs or MemorySigns(real.monotonic)
         self._recorder = OutcomeRecorder(streams, bus, clock, signs, suppressing=suppressing)
-        self._driver = Driver(
-            streams, open_work, clock, signs, restart_work=restart_work, real=real
-        )
+        self._make_driver = partial(Driver, streams, open_work, clock, signs, real=real)
+        self._driver = self._make_driver(restart_work=restart_work)
+        self._hold = Hold("driver")
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="outcomes")
-            tasks.create_task(self._driver.run(), name="driver")
+            tasks.create_task(self._hold.until_read(self._drive), name="driver")
+
+    async def _drive(self) -> None:
+        try:
+            await self._driver.run()
+        finally:  # it leads once; what it issued again is issued
+            self._driver = self._make_driver(restart_work=False)
 
     def in_hand(self) -> frozenset[Held]:
         """Return the work that stages have in hand."""

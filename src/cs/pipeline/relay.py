@@ -17,6 +17,7 @@ from cs.clock import Clock
 from cs.domain.brand_events import StageIssued
 from cs.domain.stage_work import Work
 from cs.eventlog.follow import follow
+from cs.eventlog.hold import Hold
 from cs.eventlog.port import EventLog
 
 log = get_logger()
@@ -39,10 +40,15 @@ async def relay(
     *patient_by*; without that clock it is offered once, since a bus in this process has
     room or it has not.  *keep* is called with each position that has been relayed.
 
+    At an event of a newer version it stands still, also if that may be no work: to say so
+    would be a guess.  With *keep* there may be other processes, and it gives up instead.
+
     Raises:
+        NewerEvent: It gives up; one of that version is to go on.
         Exception: What *keep* raises.
     """
-    async for page in follow(events, after):
+    hold = Hold("relay") if keep is None else None
+    async for page in follow(events, after, hold=hold):
         issued = [each.event for each in page if isinstance(each.event, StageIssued)]
         await _publish_all(issued, bus, patient_by)
         if keep is not None:

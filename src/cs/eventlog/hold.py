@@ -1,0 +1,92 @@
+"""Standing still at an event that a newer version wrote.
+
+It is neither skipped nor guessed at: whoever reads on from it would decide, answer or show
+something that is not so.  Until this process is upgraded it stands there, and says so.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from structlog import get_logger
+
+from cs.eventlog.port import NewerEvent
+
+log = get_logger()
+
+T = TypeVar("T")
+
+#: Wait before it is tried again.  Only another log makes a difference, or one restored.
+RETRY_S = 5.0
+#: How often it is told of again.
+TOLD_EVERY_S = 60.0
+
+
+class Hold:
+    """Keeps one role from going on where it cannot read.
+
+    Args:
+        who: Of this process stands still, for the log line.
+        retry_s: Wait before it is tried again.
+    """
+
+    def __init__(
+        self,
+        who: str,
+        *,
+        retry_s: float = RETRY_S,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._who = who
+        self._retry_s = retry_s
+        self._monotonic = monotonic
+        self._held: dict[object, NewerEvent] = {}
+        self._told_at: dict[int, float] = {}  # by position
+
+    @property
+    def why(self) -> str | None:
+        """What stands in the way; ``None`` if nothing does."""
+        first = min(self._held.values(), key=lambda held: held.position, default=None)
+        return None if first is None else str(first)
+
+    def check(self) -> None:
+        """Return if nothing stands in the way.
+
+        Raises:
+            NewerEvent: Something does.
+        """
+        for held in self._held.values():
+            raise NewerEvent(held.position, held.stream, held.topic)
+
+    async def until_read(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Return what *attempt* gives, once nothing of a newer version stands in its way."""
+        here = object()
+        try:
+            while True:
+                try:
+                    return await attempt()
+                except NewerEvent as error:
+                    self._held[here] = error
+                    self._tell(error)
+                await asyncio.sleep(self._retry_s)
+        finally:
+            self._let_go(here)
+
+    def _tell(self, held: NewerEvent) -> None:
+        now = self._monotonic()
+        told_at = self._told_at.get(held.position)
+        if told_at is None or now - told_at >= TOLD_EVERY_S:
+            self._told_at[held.position] = now
+            log.error(
+                "held_at_newer_event",
+                who=self._who,
+                position=held.position,
+                topic=held.topic,
+                do="upgrade this role to the version that writes this event",
+            )
+
+    def _let_go(self, here: object) -> None:
+        held = self._held.pop(here, None)
+        if held is not None and held.position not in {e.position for e in self._held.values()}:
+            self._told_at.pop(held.position, None)

@@ -1,0 +1,180 @@
+"""The page about topics says what is true, and what it shows is read by the service."""
+
+import asyncio
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from aiokafka.partitioner import murmur2  # type: ignore[import-untyped,unused-ignore]
+
+from bus.kafka_cases import settings_for
+from cs.bus.asyncapi import committed
+from cs.bus.kafka import KafkaBus
+from cs.bus.kafka_topics import apply
+from cs.bus.topics import (
+    EVENTS,
+    OUTCOMES,
+    PARTITIONS,
+    STAGE_TOPICS,
+    TOPICS,
+    TopicPlan,
+    decode_event,
+    decode_outcome,
+    decode_work,
+)
+from cs.domain.lookup_failure import ATTEMPTS, FIRST_RETRY
+from cs.domain.lookup_issuing import SILENT_REISSUES
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.feed import feed
+from cs.pipeline.runner import ALIVE_EVERY_S, DRAIN_S
+from cs.pipeline.signs import SILENCE_S
+from domain.golden_files import golden, golden_event
+
+PAGE = (Path(__file__).parents[2] / "docs" / "topics.md").read_text()
+BLOCKS = [block.encode() for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
+DOCUMENT: dict[str, Any] = json.loads(committed())
+
+
+def shown() -> dict[str, bytes]:
+    """Return the messages of the page by what they are."""
+    found = {}
+    for block in BLOCKS:
+        message = json.loads(block)
+        if "finding" in message:
+            found[message["finding"]["type"]] = block
+        else:
+            found["work" if "input" in message else "event"] = block
+    return found
+
+
+def test_work_two_answers_a_failure_and_an_event_are_shown() -> None:
+    assert shown().keys() == {"work", "alive", "ranked", "failed", "event"}
+    assert len(BLOCKS) == 5
+
+
+def test_what_is_shown_is_read_and_every_answer_names_its_work() -> None:
+    work = decode_work(shown()["work"])
+
+    for kind in ("alive", "ranked", "failed"):
+        outcome = decode_outcome(shown()[kind])
+        assert (outcome.lookup, outcome.stage, outcome.item, outcome.attempt) == (
+            work.lookup,
+            work.stage,
+            work.item,
+            work.attempt,
+        )
+        assert outcome.finding.__struct_config__.tag == kind
+    assert decode_event(shown()["event"]).topic == "brand.people-found.v1"
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("work", "ranking-work"),
+        ("alive", "outcome"),
+        ("ranked", "outcome"),
+        ("failed", "outcome"),
+        ("event", "brand.people-found.v1"),
+    ],
+)
+def test_what_is_shown_fits_the_description(block: str, message: str) -> None:
+    payload = DOCUMENT["components"]["messages"][message]["payload"]
+
+    schema = {**payload, "components": DOCUMENT["components"]}
+    jsonschema.validate(json.loads(shown()[block]), schema, jsonschema.Draft7Validator)
+
+
+def test_work_is_shown_with_all_that_the_service_writes() -> None:
+    written = DOCUMENT["components"]["messages"]["ranking-work"]["examples"][0]["payload"]
+    told = json.loads(shown()["work"])
+
+    assert told.keys() == written.keys()
+    assert told["input"].keys() == written["input"].keys()
+    assert told["input"]["brand"].keys() == written["input"]["brand"].keys()
+    assert told["input"]["people"][0].keys() == written["input"]["people"][0].keys()
+
+
+def test_every_topic_has_a_row_with_how_long_it_is_kept() -> None:
+    for plan in TOPICS:
+        (row,) = re.findall(rf"^\| `{re.escape(plan.name)}` \|.*$", PAGE, re.MULTILINE)
+        kept = "1 h" if plan.retention == timedelta(hours=1) else f"{plan.retention.days} days"
+        assert row.endswith(f"| {kept} |")
+    assert f"with {PARTITIONS} partitions" in PAGE
+
+
+def test_every_header_has_a_row() -> None:
+    names = {
+        name
+        for message in DOCUMENT["components"]["messages"].values()
+        for name in message["headers"]["properties"]
+    }
+    rows = "".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE))
+
+    assert [name for name in sorted(names) if f"`{name}`" not in rows] == []
+
+
+def test_every_stage_has_a_row_with_its_input_and_findings() -> None:
+    for stage in STAGE_TOPICS:
+        (row,) = re.findall(rf"^\| `{stage}` \| .*$", PAGE, re.MULTILINE)
+        (example,) = DOCUMENT["components"]["messages"][f"{stage}-work"]["examples"]
+        assert f"`{example['payload']['input']['type']}`" in row
+        for outcome in DOCUMENT["components"]["messages"]["outcome"]["examples"]:
+            payload = outcome["payload"]
+            kind = payload["finding"]["type"]
+            if payload["stage"] == stage and kind not in {"alive", "failed"}:
+                assert f"`{kind}`" in row
+
+
+def test_the_partitions_shown_are_those_of_the_partitioner() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| (\d+) \|$", PAGE, re.MULTILINE)
+
+    assert len(rows) == 4
+    for key, partition in rows:
+        assert (murmur2(key.encode()) & 0x7FFFFFFF) % PARTITIONS == int(partition)
+
+
+def test_times_and_numbers_are_those_of_the_service() -> None:
+    assert f"every {ALIVE_EVERY_S:.0f} s while" in PAGE
+    assert f"{SILENCE_S:.0f} s without a sign of life" in PAGE
+    assert f"for up to {DRAIN_S:.0f} s" in PAGE
+    assert f"after {FIRST_RETRY.seconds} s, then four times" in PAGE
+    assert (SILENT_REISSUES, sorted(ATTEMPTS.values())) == (2, [3, 3, 3, 6])
+    assert "at most twice" in PAGE
+    assert "Three attempts in all, six in verification" in PAGE
+    assert OUTCOMES in PAGE
+
+
+@pytest.mark.slow
+async def test_the_reader_shown_reads_the_feed(kafka: str, topic_prefix: str) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    printed = asyncio.Queue[tuple[Any, ...]]()
+    reader: dict[str, Any] = {"print": lambda *told: printed.put_nowait(told)}
+    exec(compile(code, "settled_searches.py", "exec"), reader)
+    settings = settings_for(kafka, topic_prefix)
+    await apply(settings, [TopicPlan(EVENTS)], partitions=2, replication=1)
+    log = MemoryEventLog(MemoryKeyStore())
+    names = ["key.issued.v1", "key.search-admitted.v1", "key.search-settled.v1"]
+    events = [golden_event(name) for name in names]
+    await log.append([Append("key-a", NO_STREAM, events)])
+
+    async def keep(_: int) -> None:
+        pass
+
+    async with KafkaBus(settings) as bus, asyncio.TaskGroup() as tasks:
+        topic, group = topic_prefix + EVENTS, topic_prefix + "billing"
+        working = [
+            tasks.create_task(feed(log, bus, after=0, keep=keep)),
+            tasks.create_task(reader["show"](kafka, topic, group)),
+        ]
+        told = await asyncio.wait_for(printed.get(), 30)
+        for task in working:
+            task.cancel()
+
+    settled = golden("key.search-settled.v1").state
+    assert told == ("key-a", 2, settled["charged"])

@@ -1,0 +1,46 @@
+"""A server that notes what the proxy sends it and answers as it is told to."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from cs.sandbox.listening import listening
+
+Writer = asyncio.StreamWriter
+#: Writes the answer to one call; when it returns the connection is closed.
+Answer = Callable[[Writer], Awaitable[None]]
+
+OK = b"HTTP/1.1 200 OK\r\nX-Request-Id: req_ours\r\nContent-Length: 2\r\n\r\nok"
+
+
+async def fine(writer: Writer) -> None:
+    writer.write(OK)
+
+
+async def nothing(_: Writer) -> None:
+    """Hang up on the caller."""
+
+
+class RecordingApi:
+    """Every call, as (first line, headers, body)."""
+
+    def __init__(self, answer: Answer = fine) -> None:
+        self.answer = answer
+        self.calls: list[tuple[str, dict[str, str], bytes]] = []
+        self.called = asyncio.Event()
+
+    @asynccontextmanager
+    async def at(self, host: str, port: int) -> AsyncIterator[None]:
+        async with listening(self._serve, [host], port):
+            yield
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: Writer) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        pairs = (line.split(": ", 1) for line in head[1:] if line)
+        headers = {name.lower(): value for name, value in pairs}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        self.calls.append((head[0], headers, body))
+        self.called.set()
+        await self.answer(writer)
+        await writer.drain()
+        writer.close()

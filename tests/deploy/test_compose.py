@@ -1,0 +1,261 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from cs.cli.app import build
+from cs.settings import ENV_PREFIX, Settings, load
+from deploy.compose_files import (
+    ACCOUNT,
+    BASE,
+    FOLDER,
+    ONCE,
+    ROLES,
+    STAGES,
+    THREE_BROKERS,
+    NotSet,
+    project,
+    read,
+    variables_of,
+)
+
+#: The compose specification's own schema, with its licence beside it.
+SCHEMA = json.loads((Path(__file__).parent / "compose-spec.json").read_text())
+WHOLE = project()
+SERVICES: dict[str, dict[str, Any]] = WHOLE["services"]
+
+#: What a stage may not reach: who holds these reads everybody's data.
+OPENS_DATA = {"master_key", "service_pgpass", "migrate_pgpass", "keys_password"}
+
+
+def _secrets(name: str) -> set[str]:
+    return set(SERVICES[name].get("secrets", ()))
+
+
+def _networks(name: str) -> set[str]:
+    return set(SERVICES[name]["networks"])
+
+
+@pytest.mark.parametrize("path", [BASE, THREE_BROKERS], ids=lambda path: path.name)
+def test_each_file_is_what_the_compose_specification_says(path: Path) -> None:
+    wrong = [
+        f"{'.'.join(map(str, error.path))}: {error.message}"
+        for error in Draft202012Validator(SCHEMA).iter_errors(read(path))
+    ]
+
+    assert wrong == []
+
+
+def test_the_merged_files_are_what_the_compose_specification_says() -> None:
+    Draft202012Validator(SCHEMA).validate(project(THREE_BROKERS))
+
+
+def test_nothing_starts_before_the_secrets_are_made() -> None:
+    with pytest.raises(NotSet, match="run deploy/make-secrets"):
+        project(variables={})
+
+
+def test_every_role_and_both_commands_that_run_once_are_there() -> None:
+    ours = {name for name, service in SERVICES.items() if "build" in service}
+
+    assert ours == {*ROLES, *ONCE}
+
+
+@pytest.mark.parametrize("name", [*ROLES, *ONCE])
+def test_the_command_line_takes_every_command(name: str) -> None:
+    words = SERVICES[name]["command"]
+
+    build(words).parse_args(words, print_error=False, exit_on_error=False)
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_the_service_takes_every_setting(name: str) -> None:
+    given = SERVICES[name]["environment"]
+    settings = load(environment=given)  # which takes no notice of empty ones
+
+    fields = set(Settings.__struct_fields__)
+    assert {each.removeprefix(ENV_PREFIX).lower() for each in given} <= fields
+    assert settings.admin_port == 8081, "where the health check asks"
+
+
+@pytest.mark.parametrize("path", [BASE, THREE_BROKERS], ids=lambda path: path.name)
+def test_a_variable_named_like_a_setting_is_one(path: Path) -> None:
+    ours = {name for name in variables_of(path) if name.startswith(ENV_PREFIX)}
+
+    assert {name.removeprefix(ENV_PREFIX).lower() for name in ours} <= set(
+        Settings.__struct_fields__
+    )
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_holds_no_key_to_personal_data(name: str) -> None:
+    settings = load(environment=SERVICES[name]["environment"])
+
+    assert (settings.postgres, settings.keys_postgres, settings.master_key_file) == (None,) * 3
+    assert _secrets(name) == {"stages_key", "stages_pgpass"}
+    assert not _secrets(name) & OPENS_DATA
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name not in ROLES[:4]])
+def test_only_roles_that_need_the_key_store_share_a_network_with_it(name: str) -> None:
+    reaches = "keys-data" in _networks(name)
+
+    assert reaches == (name in {"keys-postgres", "migrate"})
+
+
+def test_the_key_store_shares_neither_volume_nor_secret_with_the_other_databases() -> None:
+    assert not _secrets("postgres") & _secrets("keys-postgres")
+    assert _data_volume("postgres") != _data_volume("keys-postgres")
+
+
+def _data_volume(name: str) -> str:
+    (volume,) = [each for each in SERVICES[name]["volumes"] if "/var/lib/postgresql" in each]
+    return str(volume.split(":")[0])
+
+
+def test_only_the_proxy_publishes_a_port_and_only_on_this_machine() -> None:
+    published = {name: each["ports"] for name, each in SERVICES.items() if "ports" in each}
+
+    assert published == {"proxy": ["127.0.0.1:8080:8080"]}
+
+
+def test_only_what_asks_the_outside_reaches_it() -> None:
+    open_networks = {
+        name for name, each in WHOLE["networks"].items() if not each.get("internal")
+    }
+
+    assert {name for name in SERVICES if _networks(name) & open_networks} == {
+        *("proxy", "searxng"),
+        *("brand-resolution", "contact-discovery", "verification"),
+    }
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_is_closed(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not {"privileged", "cap_add", "network_mode", "pid", "devices"} & set(service)
+
+
+@pytest.mark.parametrize("name", [*ROLES, *ONCE, "proxy", "postgres", "keys-postgres"])
+def test_no_root_account_and_nothing_to_write_to_but_memory_and_data(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["user"] == "10001:10001"
+    assert service["read_only"] is True
+    assert any(each.startswith("/tmp:") for each in service["tmpfs"])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_images_are_pinned_by_a_version(name: str) -> None:
+    image = SERVICES[name]["image"]
+
+    assert re.search(r":\d+\.\d+(\.\d+)?(-[\w.]+)?$", image), image
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name not in ONCE])
+def test_what_runs_on_is_watched_and_started_again(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["healthcheck"]["test"][0] == "CMD"
+    assert service["restart"] == "unless-stopped"
+    assert "stop_grace_period" in service or name == "searxng"
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_runs_once_is_not_started_again(name: str) -> None:
+    assert SERVICES[name]["restart"] == "no"
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_a_role_waits_for_the_schema_and_the_topics(name: str) -> None:
+    waits = SERVICES[name]["depends_on"]
+
+    assert {waits[once]["condition"] for once in ONCE} == {"service_completed_successfully"}
+
+
+def test_there_are_two_of_the_api() -> None:
+    assert SERVICES["api"]["deploy"]["replicas"] == 2
+
+
+def test_every_secret_is_a_file_that_is_used() -> None:
+    used = set().union(*(_secrets(name) for name in SERVICES))
+
+    assert {name: each["file"] for name, each in WHOLE["secrets"].items()} == {
+        name: f"secrets/{name}" for name in used
+    }
+
+
+def test_no_password_stands_in_a_file_or_an_environment() -> None:
+    written = yaml.safe_dump({name: each.get("environment") for name, each in SERVICES.items()})
+
+    assert not re.search(r"://[^/\s@]+:[^/\s@]+@", written + BASE.read_text())
+    assert not re.search(r"(?im)(password|secret|_key):", written)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_mounted_file_is_there(name: str) -> None:
+    sources = [each.split(":")[0] for each in SERVICES[name].get("volumes", ())]
+    files = [each for each in sources if each.startswith(".")]
+
+    assert [each for each in files if not (FOLDER / each).is_file()] == []
+    assert {each for each in sources if each not in files} <= set(WHOLE["volumes"])
+
+
+def test_search_answers_in_json_and_refuses_nobody() -> None:
+    settings = yaml.safe_load((FOLDER / "searxng" / "settings.yml").read_text())
+
+    assert "json" in settings["search"]["formats"]
+    assert settings["server"]["limiter"] is False
+    assert "secret_key" not in settings["server"], "it comes from a file"
+    asked = load(environment=SERVICES["contact-discovery"]["environment"]).searxng_url
+    assert asked == "http://searxng:8080"
+
+
+@pytest.mark.parametrize("name", ["relay", "process-manager", *STAGES])
+def test_with_three_brokers_everybody_knows_all_of_them(name: str) -> None:
+    three = project(THREE_BROKERS)["services"]
+
+    assert load(environment=three[name]["environment"]).kafka == (
+        *("kafka:9092", "kafka-2:9092", "kafka-3:9092"),
+    )
+
+
+def test_with_three_brokers_one_may_be_lost() -> None:
+    three = project(THREE_BROKERS)["services"]
+    brokers = [three[name] for name in ("kafka", "kafka-2", "kafka-3")]
+    settings = [broker["environment"] for broker in brokers]
+
+    assert [each["KAFKA_NODE_ID"] for each in settings] == ["1", "2", "3"]
+    assert len({each["CLUSTER_ID"] for each in settings}) == 1
+    for each in settings:
+        copies = {value for key, value in each.items() if "REPLICATION_FACTOR" in key}
+        in_sync = {value for key, value in each.items() if key.endswith(("_ISR", "_REPLICAS"))}
+        assert (copies, in_sync) == ({"3"}, {"2"})
+        assert each["KAFKA_AUTO_CREATE_TOPICS_ENABLE"] == "false"
+    assert "--replication=3" in three["topics"]["command"]
+    assert len({tuple(broker["volumes"]) for broker in brokers}) == 3
+
+
+def test_the_overrides_change_only_what_merges_as_told() -> None:
+    """Lists are appended by an engine, except commands and volumes."""
+    lists = {
+        key
+        for service in read(THREE_BROKERS)["services"].values()
+        for key, value in service.items()
+        if isinstance(value, list)
+    }
+
+    assert lists <= {"command", "volumes"}
+
+
+def test_the_account_is_what_make_secrets_writes() -> None:
+    script = (FOLDER / "make-secrets").read_text()
+
+    assert all(f"{name}=%s" in script for name in ACCOUNT)

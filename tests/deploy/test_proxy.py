@@ -1,0 +1,201 @@
+import asyncio
+import re
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cs.api.body import MAX_BYTES
+from cs.api.routes import HOLD
+from cs.sandbox.dns import Zone, name_server
+from deploy.recording_api import OK, RecordingApi, Writer, nothing
+from deploy.running_proxy import TEMPLATE, configured, find_nginx, rendered, running_proxy
+from servers.missing import Missing
+from servers.ports import free_ports
+
+CALL = {"Authorization": "Bearer cs_secret", "X-Request-Id": "of-the-caller"}
+
+
+def _seconds(directive: str) -> int:
+    (found,) = re.findall(rf"^\s*{directive} (\d+)s;", TEMPLATE.read_text(), re.MULTILINE)
+    return int(found)
+
+
+def test_a_held_call_is_waited_for_and_nobody_else_gives_up_before_the_service() -> None:
+    assert _seconds("proxy_read_timeout") == 100 > HOLD.total_seconds() + 10
+
+
+def test_the_api_is_the_one_to_say_that_a_body_is_too_long() -> None:
+    (most,) = re.findall(r"client_max_body_size (\d+)k;", TEMPLATE.read_text())
+
+    assert int(most) * 1024 > 2 * MAX_BYTES
+
+
+@pytest.fixture(scope="module")
+def nginx() -> Path:
+    try:
+        return find_nginx()
+    except Missing as missing:
+        pytest.skip(str(missing))
+
+
+def test_the_file_is_taken_without_a_warning(nginx: Path, tmp_path: Path) -> None:
+    listen, api, names = free_ports(3)
+    file = configured(tmp_path, rendered(listen=listen, api=api, names=names))
+
+    told = subprocess.run(
+        [nginx, "-t", "-c", file, "-p", tmp_path], capture_output=True, text=True, check=False
+    )
+
+    assert told.returncode == 0, told.stderr
+    assert "warn" not in told.stderr
+
+
+class Proxied:
+    """The proxy before APIs on 127.0.0.1 and 127.0.0.2, of which *started* run."""
+
+    def __init__(self, folder: Path, process: "subprocess.Popen[bytes]", port: int) -> None:
+        self.folder = folder
+        self.process = process
+        self.url = f"http://127.0.0.1:{port}"
+
+    def client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=self.url, headers=CALL, timeout=20, trust_env=False)
+
+    def calls(self) -> str:
+        return (self.folder / "calls").read_text()
+
+
+class TwoAddresses(Zone):
+    """A name server as a container engine's is: one name, an address for each copy."""
+
+    def _records(self, name: str, kind: object) -> list[str]:
+        return ["127.0.0.1", "127.0.0.2"] if (name, kind) == ("api", 1) else []
+
+
+@pytest.fixture
+def first() -> RecordingApi:
+    return RecordingApi()
+
+
+@pytest.fixture
+def zone() -> Zone:
+    one = Zone()
+    one.host("api", "127.0.0.1")
+    return one
+
+
+@pytest.fixture
+async def proxied(
+    nginx: Path, tmp_path: Path, first: RecordingApi, zone: Zone
+) -> AsyncIterator[Proxied]:
+    listen, api, names = free_ports(3)
+    text = rendered(listen=listen, api=api, names=names)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
+        await stack.enter_async_context(first.at("127.0.0.1", api))
+        running = running_proxy(nginx, tmp_path, text, listen)
+        yield Proxied(tmp_path, stack.enter_context(running), listen)
+
+
+async def test_a_call_passes_with_its_key_and_ids(
+    proxied: Proxied, first: RecordingApi
+) -> None:
+    async with proxied.client() as client:
+        answer = await client.post("/v1/contacts?a=%2F", json={"brand": "Acme"})
+
+    assert (answer.status_code, answer.text) == (200, "ok")
+    assert answer.headers["X-Request-Id"] == "req_ours"
+    ((line, headers, body),) = first.calls
+    assert line == "POST /v1/contacts?a=%2F HTTP/1.1"
+    assert headers["authorization"] == "Bearer cs_secret"
+    assert headers["x-request-id"] == "of-the-caller"
+    assert headers["host"] == proxied.url.removeprefix("http://")
+    assert body == b'{"brand":"Acme"}'
+
+
+async def test_the_log_tells_the_request_and_no_key(proxied: Proxied) -> None:
+    async with proxied.client() as client:
+        await client.get("/v1/usage?q=private")
+
+    assert '"request":"req_ours"' in proxied.calls()
+    assert "cs_secret" not in proxied.calls()
+    assert "private" not in proxied.calls()
+
+
+async def test_a_post_that_was_sent_is_never_sent_again(
+    proxied: Proxied, first: RecordingApi
+) -> None:
+    first.answer = nothing
+
+    async with proxied.client() as client:
+        answer = await client.post("/v1/contacts", json={"brand": "Acme"})
+
+    assert answer.status_code == 502
+    assert len(first.calls) == 1
+
+
+async def test_what_the_api_has_said_is_passed_on_at_once(
+    proxied: Proxied, first: RecordingApi
+) -> None:
+    heard = asyncio.Event()
+
+    async def in_two_parts(writer: Writer) -> None:
+        writer.write(OK.removesuffix(b"k"))
+        await writer.drain()
+        await heard.wait()
+        writer.write(b"k")
+
+    first.answer = in_two_parts
+    async with proxied.client() as client, client.stream("GET", "/v1/usage") as answer:
+        async with asyncio.timeout(10):
+            parts = answer.aiter_raw()
+            assert await anext(parts) == b"o"
+            heard.set()
+            assert await anext(parts) == b"k"
+
+
+async def test_a_held_call_ends_before_the_proxy_leaves(
+    proxied: Proxied, first: RecordingApi
+) -> None:
+    leaving = asyncio.Event()
+
+    async def held(writer: Writer) -> None:
+        await leaving.wait()
+        writer.write(OK)
+
+    first.answer = held
+    async with proxied.client() as client:
+        call = asyncio.create_task(client.post("/v1/contacts", json={"brand": "Acme"}))
+        await first.called.wait()
+        proxied.process.send_signal(signal.SIGQUIT)
+        leaving.set()
+        answer = await call
+
+    assert answer.status_code == 200
+    assert await asyncio.to_thread(proxied.process.wait, 20) == 0
+
+
+class TestOfTwo:
+    """One of the two has gone, and the name server still names it."""
+
+    @pytest.fixture
+    def zone(self) -> Zone:
+        two = TwoAddresses()
+        two.host("api", "127.0.0.1")
+        return two
+
+    async def test_calls_go_to_the_other_one(
+        self, proxied: Proxied, first: RecordingApi
+    ) -> None:
+        async with proxied.client() as client:
+            answers = [
+                await client.post("/v1/contacts", json={"brand": str(n)}) for n in range(6)
+            ]
+
+        assert [answer.status_code for answer in answers] == [200] * 6
+        assert len(first.calls) == 6

@@ -1,0 +1,62 @@
+"""Every service of ours in compose.yaml, on real PostgreSQL and Kafka, without containers."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from deploy.compose_files import ONCE, ROLES, project
+from deploy.databases import Databases
+from deploy.running_roles import Container
+from servers.ports import free_ports
+
+SERVICES = project()["services"]
+#: Ready once there are views, which `project` makes.
+FOLLOW_THE_VIEWS = ("api", "process-manager")
+pytestmark = pytest.mark.slow
+
+Containers = Callable[[str], Container]
+
+
+@pytest.fixture(scope="module")
+def containers(
+    databases: Databases, kafka: str, tmp_path_factory: pytest.TempPathFactory
+) -> Containers:
+    """Make containers of services by name; what runs once has run."""
+    folder = tmp_path_factory.mktemp("containers")
+    here = {
+        f"@{name}:5432": f"@127.0.0.1:{each.port}" for name, each in databases.servers.items()
+    }
+    here |= {"/run/secrets": str(databases.secrets), "kafka:9092": kafka}
+
+    def made(name: str) -> Container:
+        return Container(SERVICES[name], here, free_ports(1)[0], folder / name)
+
+    for name in ONCE:
+        made(name).run()
+    return made
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_a_role_becomes_healthy_and_leaves_when_told(containers: Containers, name: str) -> None:
+    container = containers(name)
+
+    with ExitStack() as stack:
+        if name in FOLLOW_THE_VIEWS:
+            stack.enter_context(containers("project").running())
+        process = stack.enter_context(container.running())
+        assert container.becomes_healthy(process), container.said
+        assert container.stop(process) == 0, container.said
+
+
+def test_a_role_without_its_secret_never_is(containers: Containers, tmp_path: Path) -> None:
+    relay = {**SERVICES["relay"], "environment": dict(SERVICES["relay"]["environment"])}
+    relay["environment"]["CS_MASTER_KEY_FILE"] = str(tmp_path / "none")
+    known = containers("relay")
+    container = Container(relay, known._here, free_ports(1)[0], tmp_path / "log")
+
+    with container.running() as process:
+        assert not container.becomes_healthy(process)
+
+    assert "master_key_file" in container.said

@@ -1,0 +1,243 @@
+"""The public feed: every event as it is stored, in order for each stream, nobody in clear."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cs.bus.memory import MemoryBus
+from cs.bus.port import NO_HEADERS, BusUnavailable, Record
+from cs.bus.topics import EVENTS, decode_event
+from cs.domain.codec import AnyEvent
+from cs.domain.key import QuotaGranted
+from cs.eventlog.mapper import EventMapper
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.sealing import sealed_names
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline import feed as feeding
+from cs.pipeline.feed import feed
+from domain.acme_run import AT
+from domain.golden_files import NAMES, golden, golden_event
+from erasure.traces import written
+
+
+class Refusing(MemoryBus):
+    """Keeps what came; refuses the first record of each key as often as it is told."""
+
+    def __init__(self, refusals: int = 0) -> None:
+        super().__init__([(EVENTS, "others")])
+        self._left: dict[bytes, int] = {}
+        self._refusals = refusals
+        self.refused = 0
+
+    async def publish(
+        self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        left = self._left.setdefault(key, self._refusals)
+        if left:
+            self._left[key] = left - 1
+            self.refused += 1
+            raise BusUnavailable("away")
+        await super().publish(topic, key=key, value=value, headers=headers)
+
+
+class Feeding:
+    def __init__(self, bus: MemoryBus | None = None) -> None:
+        self.keys = MemoryKeyStore()
+        self.log = MemoryEventLog(self.keys)
+        self.bus = bus or MemoryBus([(EVENTS, "others")])
+        self.kept: list[int] = []
+
+    @asynccontextmanager
+    async def running(self, after: int = 0) -> AsyncIterator[None]:
+        async def keep(position: int) -> None:
+            self.kept.append(position)
+
+        task = asyncio.create_task(feed(self.log, self.bus, after=after, keep=keep))
+        try:
+            yield
+            assert not task.done(), task.exception()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def append(self, stream: str, *events: AnyEvent) -> None:
+        version = len(await self.log.read(stream)) - 1
+        expected = NO_STREAM if version < 0 else version
+        await self.log.append([Append(stream, expected, events)])
+
+    async def records(self, count: int) -> list[Record]:
+        taken: list[Record] = []
+        async with asyncio.timeout(10), self.bus.subscribe(EVENTS, group="others") as records:
+            async for record in records:
+                taken.append(record)
+                await records.commit(record)
+                if len(taken) == count:
+                    break
+        return taken
+
+
+def units(number: int) -> QuotaGranted:
+    return QuotaGranted(units=number, at=AT)
+
+
+def places(records: list[Record]) -> list[tuple[str, int]]:
+    return [(e.stream, e.version) for e in (decode_event(r.value) for r in records)]
+
+
+async def test_every_event_goes_out_as_it_is_stored_under_its_stream() -> None:
+    others = Feeding()
+    async with others.running():
+        for name in NAMES:
+            await others.append(f"{name.partition('.')[0]}-x", golden_event(name))
+        records = await others.records(len(NAMES))
+
+    stored = await others.log.stored(0)
+    by_position = {row.position: row for row in stored}
+    for record in records:
+        event = decode_event(record.value)
+        row = by_position.pop(event.position)
+        assert (event.stream, event.version, event.topic) == row[1:4]
+        assert bytes(event.state) == row.state
+        assert record.key == event.stream.encode()
+        assert record.headers["event"] == event.topic
+    assert not by_position
+
+
+async def test_nobody_is_in_what_goes_out() -> None:
+    people = dict(_people())
+    others = Feeding()
+    async with others.running():
+        for name in NAMES:
+            await others.append(f"{name.partition('.')[0]}-x", golden_event(name))
+        records = await others.records(len(NAMES))
+
+    out = b"\n".join(
+        b"%s %s %s" % (r.key, r.value, repr(dict(r.headers)).encode()) for r in records
+    )
+    short = [text for text in people if len(text) < 8]  # stand by chance in base64
+    assert len(people) - len(short) > 12
+    assert [t for t in people if t not in short and any(f in out for f in written(t))] == []
+    assert [
+        text for text in short if json.dumps(text, ensure_ascii=False).encode() in out
+    ] == []
+
+
+def _people() -> list[tuple[str, str]]:
+    """Return every text about a person in the golden events, and what it is."""
+    found: dict[str, str] = {}
+
+    def look(value: object, personal: bool, name: str) -> None:
+        if isinstance(value, dict):
+            inside = personal or "personal" in value
+            for key, part in value.items():
+                if key not in _TELLS_NOTHING:
+                    look(part, inside, key)
+        elif isinstance(value, list):
+            for part in value:
+                look(part, personal, name)
+        elif isinstance(value, str) and personal and value:
+            found[value] = name
+
+    for name in NAMES:
+        look(golden(name).state, False, "")
+    return list(found.items())
+
+
+#: Of a personal value: its kind, and words that stand elsewhere too.
+_TELLS_NOTHING = {
+    "personal",
+    "person",
+    "company",
+    "sources",
+    "verifier",
+    "email_source",
+    "mail_domain",
+    "verdict",
+    "reason",
+    "family",
+    "level",
+    "email_status",
+    "who",
+    "mx",
+    "at",
+}
+
+
+async def test_events_of_one_stream_come_in_their_order_whatever_the_bus_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feeding, "RETRY_S", 0)
+    bus = Refusing(refusals=3)
+    others = Feeding(bus)
+    for number in range(20):
+        await others.append(f"key-{number % 4}", units(number))
+    async with others.running():
+        records = await others.records(20)
+
+    for stream in range(4):
+        of_stream = [version for name, version in places(records) if name == f"key-{stream}"]
+        assert of_stream == [0, 1, 2, 3, 4]
+    assert bus.refused == 12
+
+
+async def test_what_is_kept_is_out() -> None:
+    others = Feeding()
+    await others.append("key-a", units(1), units(2))
+    async with others.running():
+        assert places(await others.records(2)) == [("key-a", 0), ("key-a", 1)]
+        await others.append("key-a", units(3))
+        await others.records(1)
+
+    assert others.kept[0] == 2
+
+
+async def test_the_next_feed_goes_on_where_the_last_one_kept() -> None:
+    others = Feeding()
+    await others.append("key-a", units(1), units(2), units(3))
+    async with others.running(after=2):
+        assert places(await others.records(1)) == [("key-a", 2)]
+
+
+async def test_a_page_that_was_not_kept_goes_out_again() -> None:
+    others = Feeding()
+    await others.append("key-a", units(1), units(2))
+
+    async def dies(_: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await feed(others.log, others.bus, after=0, keep=dies)
+    async with others.running():
+        again = await others.records(4)
+
+    assert [version for _, version in places(again)] == [0, 1, 0, 1]
+
+
+async def test_a_long_log_goes_out_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeding, "PAGE", 3)
+    others = Feeding()
+    await others.append("key-a", *(units(number) for number in range(8)))
+    async with others.running():
+        records = await others.records(8)
+        await others.append("key-a", units(8))
+        await others.records(1)
+
+    assert [version for _, version in places(records)] == list(range(8))
+    assert others.kept[:3] == [3, 6, 8]
+
+
+async def test_the_service_itself_could_still_open_what_went_out() -> None:
+    others = Feeding()
+    found = golden_event("brand.people-found.v1")
+    await others.append("brand-x", found)
+    async with others.running():
+        (record,) = await others.records(1)
+
+    event = decode_event(record.value)
+    plain = EventMapper({}).transcoder.decode(bytes(event.state))
+    keys = await others.keys.find(sealed_names(plain, plain["lookup"]))
+    assert EventMapper(keys).event(event.topic, bytes(event.state)) == found
