@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -120,7 +120,7 @@ async def test_a_key_read_before_it_was_destroyed_is_not_kept_after(tmp_path: Pa
     loop, was_read, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
 
     class Slow(SqliteKeyStore):
-        def _find(self, names: list[str]) -> dict[str, bytes]:
+        def _find(self, names: Sequence[str]) -> dict[str, bytes]:
             found = super()._find(names)
             loop.call_soon_threadsafe(was_read.set)
             assert go_on.wait(10)
