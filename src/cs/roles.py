@@ -21,6 +21,7 @@ from cs.admin.shared_advancing import SharedAdvancing
 from cs.answering import answering, reached_end, terms
 from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
+from cs.bus import faulty
 from cs.bus.kafka import KafkaBus
 from cs.bus.kafka_settings import KafkaSettings
 from cs.calls.forgetting import forgetting
@@ -203,7 +204,7 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
             checkpoint = Checkpoint(data.pool, "relay", epoch)
             await relay(
                 data.log,
-                bus,
+                faulty.behind(bus),
                 after=await checkpoint.load(),
                 patient_by=shared.clock,
                 keep=checkpoint.keep,
@@ -251,7 +252,9 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
             ).run()
 
         leader = Leader(data.pool, "driver", holder(), drive)
-        ready = Readiness(data.log, data.keys, time=data.time, leader=leader, bus=bus)
+        ready = Readiness(
+            data.log, data.keys, time=data.time, views=views, leader=leader, bus=bus
+        )
         await views.catch_up()
         async with _working(shared.times, views.run(), recorder.run(), leader.run()):
             yield Role(ready)
@@ -295,6 +298,6 @@ async def stage(settings: Settings, world: World, name: StageName) -> AsyncItera
         )
         bus = await stack.enter_async_context(KafkaBus(bus_settings(settings)))
         (work,) = [each for each in stages(tools) if each.name == name]
-        runner = Runner(work, bus, told.clock)
+        runner = Runner(work, faulty.behind(bus), told.clock)
         async with _working(told, runner.run()):
             yield Role(Readiness(time=time, bus=bus))

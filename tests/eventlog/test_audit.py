@@ -92,7 +92,7 @@ def sound() -> Log:
     )
 
 
-def found(log: Log) -> set[Kind]:
+def found(log: Log) -> set[str]:
     audit = Audit()
     kinds = {violation.kind for recorded in log for violation in audit.check(recorded)}
     return kinds | {violation.kind for violation in audit.end()}

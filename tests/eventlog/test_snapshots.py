@@ -1,5 +1,6 @@
 """Where folding may begin: snapshots are caches that are dropped whenever in doubt."""
 
+import ast
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
@@ -14,6 +15,7 @@ from cs.domain import brand, key
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, QuotaGranted
 from cs.domain.mailbox import Verdict
+from cs.eventlog import snapshots
 from cs.eventlog import streams as deciding
 from cs.eventlog.port import NO_STREAM, Append, Recorded
 from cs.eventlog.snapshots import EVERY, Shape
@@ -279,3 +281,22 @@ def test_a_shape_changes_with_a_field_however_deep_and_with_the_rules_that_fold(
     assert Shape(Before, key.evolve).fingerprint == Shape(Before, key.evolve).fingerprint
     assert Shape(Before, key.evolve).fingerprint != Shape(named, key.evolve).fingerprint
     assert Shape(Before, key.evolve).fingerprint != Shape(Before, brand.evolve).fingerprint
+
+
+def test_the_shape_goes_by_the_rules_of_every_module_that_folding_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`brand.evolve` leaves most of the work to other modules of the domain."""
+    sources = list(snapshots._rules("cs.domain.brand"))
+    assert snapshots._source("cs.domain.lookup_findings") in sources
+    before = snapshots.Shape(brand.Brand, brand.evolve).fingerprint
+
+    changed = ast.parse("anything = 'else'")
+    source = snapshots._source
+    monkeypatch.setattr(
+        snapshots,
+        "_source",
+        lambda name: changed if name == "cs.domain.lookup_findings" else source(name),
+    )
+
+    assert snapshots.Shape(brand.Brand, brand.evolve).fingerprint != before

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cs.domain.codec import UnknownEvent
 from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.lease import Fenced, Leader
 from cs.postgres.pool import Pool, open_pool
@@ -176,3 +177,51 @@ async def test_another_process_leads_within_five_seconds_of_a(
                 assert await _said(old) in {"fenced 1", "stopped 1"}
             assert await pool.fetchval("SELECT position FROM checkpoints") >= kept
             assert await pool.fetchval("SELECT epoch FROM checkpoints") == 2
+
+
+async def test_work_that_meets_a_newer_event_leaves_leading_to_others_for_a_while(
+    pool: Pool,
+) -> None:
+    tries: list[int] = []
+
+    async def old(epoch: int) -> None:
+        tries.append(epoch)
+        raise UnknownEvent("brand.renamed.v1 is of a newer version")
+
+    new = Worker()
+    held = Leader(pool, "x", "old", old, every_s=0.02)
+    one = asyncio.create_task(held.run())
+    async with asyncio.timeout(5):
+        while held.held is None:
+            await asyncio.wait([one], timeout=0.02)
+    two = asyncio.create_task(Leader(pool, "x", "new", new, every_s=0.3).run())
+    async with asyncio.timeout(5):
+        await new.began.wait()
+
+    assert tries == [1]
+    assert new.epochs == [2]
+    assert "brand.renamed.v1" in held.held
+    assert not one.done()
+    for leader in (one, two):
+        leader.cancel()
+    await asyncio.gather(one, two, return_exceptions=True)
+
+
+async def test_it_comes_back_and_is_held_no_longer_once_it_got_on(pool: Pool) -> None:
+    epochs: list[int] = []
+
+    async def once(epoch: int) -> None:
+        epochs.append(epoch)
+        if len(epochs) == 1:
+            raise UnknownEvent("brand.renamed.v1 is of a newer version")
+        await asyncio.Event().wait()
+
+    leader = Leader(pool, "x", "old", once, every_s=0.02, rests_s=0.05)
+    running = asyncio.create_task(leader.run())
+    async with asyncio.timeout(5):
+        while len(epochs) < 2 or leader.held is not None:
+            await asyncio.wait([running], timeout=0.02)
+
+    assert leader.epoch == epochs[1]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

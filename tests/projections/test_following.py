@@ -94,6 +94,23 @@ class FollowerCases:
                 await waiting
             assert (heard, follower.position) == ([head + 1, head + 2], head + 2)
 
+    async def test_who_listens_early_hears_while_the_views_stand_still(
+        self, views: Views, history: History
+    ) -> None:
+        runner, follower = history.runner(views), ViewFollower(history.log, views)
+        await runner.catch_up()
+        await follower.catch_up()
+        head = await history.log.head()
+        heard: list[int] = []
+        follower.listen_early(lambda page: heard.extend(each.position for each in page))
+        async with running(follower):
+            await live_settles(history)
+
+            async with asyncio.timeout(5):
+                await follower.heard(head + 2)
+
+            assert (heard, follower.position) == ([head + 1, head + 2], head)
+
     async def test_a_held_request_wakes_by_a_commit_elsewhere(
         self, views: Views, history: History
     ) -> None:

@@ -36,14 +36,16 @@ class Health:
         except KeysUnavailable as error:
             return False, {"ready": False, "log": "ok", "keys": str(error)}
         lag = max(0, head - self.views.position)
-        ready = lag <= LAG
-        return ready, {
+        held = self.views.hold.why  # whoever else follows the log is held there as well
+        ready = lag <= LAG and held is None
+        told = {
             "ready": ready,
             "log": "ok",
             "keys": "ok",
             "head": head,
             "views_behind": lag,
         }
+        return ready, told if held is None else told | {"held": held}
 
 
 def build(health: Ready, advancing: Moves | None = None) -> ASGIApp:

@@ -58,6 +58,8 @@ class Readiness:
         told["ready"] &= self._time.ready
         if self._leader is not None:
             told["leads"] = self._leader.epoch is not None
+            if self._leader.held is not None:
+                told["ready"], told["held"] = False, self._leader.held
         if self._bus is not None:
             try:
                 told["bus"] = msgspec.to_builtins(await self._bus.measured())
@@ -75,6 +77,8 @@ class Readiness:
         if self._views is not None:
             told["views_behind"] = max(0, told["head"] - self._views.position)
             told["ready"] &= told["views_behind"] <= LAG
+            if (held := self._views.hold.why) is not None:
+                told["ready"], told["held"] = False, held
 
     async def _check_keys(self, keys: KeyStore, told: dict[str, Any]) -> None:
         try:

@@ -75,6 +75,11 @@ class UnknownEvent(Exception):
     """A topic this version cannot read: it was written by a newer one."""
 
 
+def is_known(topic: str) -> bool:
+    """Return whether this version can read events of *topic*."""
+    return topic in TOPICS
+
+
 def topic_of(event: AnyEvent) -> str:
     return _TOPIC_OF[type(event)]
 

@@ -40,7 +40,6 @@ Kind = Literal[
     "lookup-twice",  # two live lookups of one brand at once
     "finished-twice",  # a lookup that ended again, or never started
     "verified",  # an outcome done without a verified e-mail, or the other way round
-    "newer",  # an event that only a newer version can read: nothing after it was checked
     "unsettled",  # a search whose lookup ended waits still (only in a log at rest)
 ]
 
@@ -53,9 +52,12 @@ _IN_FLIGHT = 2
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """One broken promise; ``position`` is of the event that broke it, 0 for none."""
+    """One broken promise; ``position`` is of the event that broke it, 0 for none.
 
-    kind: Kind
+    ``newer`` is found by who reads the log: only a newer version can read that event.
+    """
+
+    kind: Kind | Literal["newer"]
     position: int
     stream: str
     what: str

@@ -12,7 +12,8 @@ import hashlib
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Protocol
 
 import msgspec
@@ -92,8 +93,39 @@ class Shape:
 
 def _fingerprint(state: type[msgspec.Struct], evolve: Callable[..., Any]) -> str:
     try:
-        folding = ast.dump(ast.parse(inspect.getsource(sys.modules[evolve.__module__])))
+        folding = "".join(ast.dump(rules) for rules in _rules(evolve.__module__))
     except OSError:  # installed without source: nobody can tell whether the rules changed
         folding = os.urandom(16).hex()
     fields = msgspec.json.encode(msgspec.json.schema(state), order="deterministic")
     return hashlib.sha256(fields + folding.encode()).hexdigest()[:32]
+
+
+def _rules(module: str) -> Iterator[ast.Module]:
+    """Yield the source of *module* and of all it imports from its own package, by name."""
+    package = module.rpartition(".")[0] + "."
+    trees: dict[str, ast.Module] = {}
+    left = [module]
+    while left:
+        name = left.pop()
+        if name not in trees:
+            trees[name] = _source(name)
+            left += [found for found in _imported(trees[name]) if found.startswith(package)]
+    for name in sorted(trees):
+        yield trees[name]
+
+
+@cache
+def _source(module: str) -> ast.Module:
+    return ast.parse(inspect.getsource(sys.modules[module]))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of all modules that *tree* imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name for name in names if name in sys.modules)

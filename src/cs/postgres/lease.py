@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from structlog import get_logger
 
+from cs.domain.codec import UnknownEvent
 from cs.postgres.pool import CONNECT_TIMEOUT_S, DatabaseAway, Pool, away_is_told
 
 log = get_logger()
@@ -19,6 +20,8 @@ log = get_logger()
 LASTS_S = 4.0
 #: How often it is renewed, and asked for by those who wait.
 EVERY_S = 0.5
+#: How long a process that met an event of a newer version leaves leading to the others.
+RESTS_S = 60.0
 
 
 class Fenced(Exception):
@@ -31,7 +34,8 @@ class Leader:
     Args:
         holder: Tells this process from others, for people.
         work: Called with the epoch; cancelled when the lease is lost.  When it ends by
-            itself, or with `Fenced` or `DatabaseAway`, the lease is asked for again.
+            itself, or with `Fenced` or `DatabaseAway`, the lease is asked for again; with
+            `UnknownEvent` too, but first a process of that version may lead.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Leader:
         *,
         lasts_s: float = LASTS_S,
         every_s: float = EVERY_S,
+        rests_s: float = RESTS_S,
     ) -> None:
         self._pool = pool
         self._name = name
@@ -50,6 +55,8 @@ class Leader:
         self._work = work
         self._lasts_s = lasts_s
         self._every_s = every_s
+        self._rests_s = rests_s
+        self.held: str | None = None  # why it cannot lead
         self.epoch: int | None = None  # None: another leads
 
     async def run(self) -> None:
@@ -65,6 +72,8 @@ class Leader:
             else:
                 log.info("leads", what=self._name, epoch=epoch)
                 await self._lead(epoch)
+                if self.held is not None:
+                    await asyncio.sleep(self._rests_s)
 
     async def _take(self) -> int | None:
         try:
@@ -86,9 +95,14 @@ class Leader:
             await asyncio.gather(work, kept, return_exceptions=True)
             await self._give_back(epoch)
         if not work.cancelled() and (error := work.exception()) is not None:
+            if isinstance(error, UnknownEvent):
+                self.held = str(error)
+                log.error("held_at_newer_event", who=self._name, why=self.held)
+                return
             if not isinstance(error, Fenced | DatabaseAway):
                 raise error
             log.warning("stopped_leading", what=self._name, why=str(error))
+        self.held = None
 
     async def _keep(self, epoch: int) -> None:
         """Renew the lease; return when it is lost."""
@@ -109,6 +123,7 @@ class Leader:
                 log.warning("lease_not_renewed", what=self._name, why=str(error))
             else:
                 renewed = asked
+                self.held = None  # it got past what held it before
 
     async def _give_back(self, epoch: int) -> None:
         try:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from cs.eventlog.hold import Hold
 from cs.eventlog.port import Recorded
 
 #: Hears of every page once its rows are committed.
@@ -14,8 +15,15 @@ class Followed(Protocol):
     def position(self) -> int:
         """Up to where the views are committed and the listeners have heard."""
 
+    @property
+    def hold(self) -> Hold:
+        """Where it stands still, if it does: at an event of a newer version."""
+
     def listen(self, listener: Listener) -> None:
         """Hand *listener* every page from now on."""
+
+    def listen_early(self, listener: Listener) -> None:
+        """Hand *listener* every page from now on, whether its rows are committed or not."""
 
     async def catch_up(self) -> None:
         """Return when the views reflect what the log holds now."""
@@ -23,5 +31,16 @@ class Followed(Protocol):
     async def run(self) -> None:
         """Follow the log for ever."""
 
+    async def heard(self, position: int) -> None:
+        """Wait until whoever listens early has heard of *position*.
+
+        Raises:
+            NewerEvent: It is behind an event that cannot be read.
+        """
+
     async def reached(self, position: int) -> None:
-        """Wait until the views reflect *position*."""
+        """Wait until the views reflect *position*.
+
+        Raises:
+            NewerEvent: They stand still before it.
+        """

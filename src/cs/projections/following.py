@@ -1,7 +1,8 @@
 """Follows views that another process keeps up to date.
 
 Listeners hear of a page when the views' checkpoint has reached its end: as with
-`cs.projections.runner.ViewRunner`, whoever was woken finds the rows.
+`cs.projections.runner.ViewRunner`, whoever was woken finds the rows.  Who listens early needs
+no rows, and hears of a page even while the views stand still: a revoked key must not work on.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from functools import partial
 from structlog import get_logger
 
 from cs.eventlog.follow import follow, patiently
+from cs.eventlog.hold import Hold
 from cs.eventlog.port import EventLog
 from cs.projections.followed import Listener
 from cs.projections.port import Views
@@ -27,7 +29,11 @@ class ViewFollower:
         self._listeners: list[Listener] = []
         self._checkpoint = 0  # of the views; falls when they are made anew
         self._told = 0  # what the listeners have heard of
+        self._early: list[Listener] = []
+        self._heard = 0  # what those who listen early have heard of
         self._moved = asyncio.Event()
+        self.hold = Hold("views")
+        self._unheard = Hold("keys")
 
     @property
     def position(self) -> int:
@@ -35,6 +41,9 @@ class ViewFollower:
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
+
+    def listen_early(self, listener: Listener) -> None:
+        self._early.append(listener)
 
     async def catch_up(self) -> None:
         """Wait until the views reflect what the log holds now, however long they take.
@@ -46,16 +55,25 @@ class ViewFollower:
         if self._checkpoint < head:
             log.info("views_waited_for", views=self._checkpoint, log=head)
         while self._checkpoint < head:
-            await self._look()
+            await self.hold.until_read(partial(self._look_on, self._checkpoint))
         self._told = max(self._told, head)
+        self._heard = max(self._heard, head)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._watch())
             tasks.create_task(self._tell())
+            tasks.create_task(self._tell_early())
+
+    async def heard(self, position: int) -> None:
+        while self._heard < position:
+            self._unheard.check()
+            await self._moved.wait()
 
     async def reached(self, position: int) -> None:
-        await self._until(lambda: self.position >= position)
+        while self.position < position:
+            self.hold.check()
+            await self._moved.wait()
 
     async def _watch(self) -> None:
         while True:
@@ -65,13 +83,30 @@ class ViewFollower:
         self._checkpoint = await patiently(partial(self._views.moved, self._checkpoint))
         self._stir()
 
+    async def _look_on(self, checkpoint: int) -> None:
+        """Look whether the views moved on from *checkpoint*.
+
+        Raises:
+            NewerEvent: They did not, and that event may be why.
+        """
+        await self._look()
+        if self._checkpoint == checkpoint:
+            await patiently(partial(self._events.tail, checkpoint, 1))
+
     async def _tell(self) -> None:
-        async for page in follow(self._events, self._told):
+        async for page in follow(self._events, self._told, hold=self.hold):
             end = page[-1].position
             await self._until(partial(self._holds, end))
             for listener in self._listeners:
                 listener(page)
             self._told = end
+            self._stir()
+
+    async def _tell_early(self) -> None:
+        async for page in follow(self._events, self._heard, hold=self._unheard):
+            for listener in self._early:
+                listener(page)
+            self._heard = page[-1].position
             self._stir()
 
     def _holds(self, position: int) -> bool:

@@ -137,6 +137,8 @@ class Reading:
         newer = await self._events.tail(since, AHEAD)
         if not newer:  # reached meanwhile
             return _Basis(head, {})
+        if newer[-1].position < head:  # raises, if that is for what comes next
+            newer = [*newer, *await self._events.tail(newer[-1].position, AHEAD)]
         seal = await sealer(self._keys, newer)
         return _Basis(since, await self._views.ahead(newer, seal))
 

@@ -8,6 +8,7 @@ from structlog import get_logger
 
 from cs import failpoints
 from cs.eventlog.follow import follow, patiently
+from cs.eventlog.hold import Hold
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, LogUnavailable, Recorded
 from cs.eventlog.sealing import seal_bytes
@@ -25,6 +26,9 @@ class ViewRunner:
 
     Args:
         epoch: Of the lease under which this runs, if it does.
+
+    At an event of a newer version the views stand still; with a lease it gives up, so that
+    a process that knows it may lead.
     """
 
     def __init__(
@@ -37,14 +41,21 @@ class ViewRunner:
         self._listeners: list[Listener] = []
         self._moved = asyncio.Event()
         self.position = 0
+        self.hold = Hold("views")
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
+
+    def listen_early(self, listener: Listener) -> None:
+        self.listen(listener)  # who writes the rows has them committed at once
 
     async def catch_up(self) -> None:
         """Bring the views up to the log's end; rebuild them if they are not of this log.
 
         They are ahead of it, or tell of another history, after an older log was restored.
+
+        Raises:
+            NewerEvent: The views hold all up to that event, and nothing of it.
         """
         # The views first: others move them on, and a log that was read before is shorter.
         self.position = await self._views.position()
@@ -74,17 +85,22 @@ class ViewRunner:
         """Follow the log for ever.
 
         Raises:
+            NewerEvent: Such an event is next, and this runs under a lease.
             cs.postgres.lease.Fenced: Another runner leads by now.
         """
-        async for page in follow(self._events, self.position):
+        hold = self.hold if self._epoch is None else None
+        async for page in follow(self._events, self.position, hold=hold):
             await self._apply(page)
             while self.position < page[-1].position:  # somebody else rebuilt the views
                 await self._apply(await patiently(partial(self._events.tail, self.position)))
             await patiently(self._views.retire)
 
+    async def heard(self, position: int) -> None:
+        await self.reached(position)
+
     async def reached(self, position: int) -> None:
-        """Wait until the views reflect *position*."""
         while self.position < position:
+            self.hold.check()
             await self._moved.wait()
 
     async def _apply(self, page: Sequence[Recorded]) -> None:
