@@ -3,12 +3,17 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 WORKERS ?= auto
-# Of `make faults`.
+# Of `make faults` and `make faults-cluster`.
 KILLS ?= 200
 SEED ?= 1
+# Of `make cluster`, `make cluster-demo`, `make servers` and `make faults-cluster`: brokers of
+# Kafka (1 or 3), roles of every kind; JSON=1 has `make cluster` print its addresses for a program.
+BROKERS ?= 3
+EACH ?= 2
+JSON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format bench faults lock clean
+.PHONY: help setup demo cluster cluster-demo servers test test-fast check format bench faults faults-cluster lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -20,6 +25,15 @@ setup: ## make .venv (instant when nothing changed)
 
 demo: setup ## start the service with its sandbox world and search a brand
 	@$(BIN)/cs demo
+
+cluster: setup ## the distributed form on this machine, PostgreSQL and Kafka with it (BROKERS=1 EACH=1: less of it)
+	@PYTHONPATH=tests $(BIN)/python -m cluster run --brokers $(BROKERS) --each $(EACH) $(if $(JSON),--json)
+
+cluster-demo: setup ## the same, a search through it, and a worker killed in the middle
+	@PYTHONPATH=tests $(BIN)/python -m cluster demo --brokers $(BROKERS) --each $(EACH)
+
+servers: setup ## only PostgreSQL and Kafka, for tests or to try things on
+	@PYTHONPATH=tests $(BIN)/python -m servers up --brokers $(BROKERS)
 
 test: setup ## every test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
@@ -43,6 +57,9 @@ bench: setup ## every benchmark
 faults: setup ## kill the service at every point and in a storm: ten minutes
 	$(BIN)/pytest -n $(WORKERS) tests/faults
 	PYTHONPATH=tests $(BIN)/python -m faults.storm --kills $(KILLS) --seed $(SEED)
+
+faults-cluster: setup ## the same over the distributed form, its servers too: under half an hour
+	PYTHONPATH=tests $(BIN)/python -m cluster.storm --kills $(KILLS) --seed $(SEED) --brokers $(BROKERS) --each $(EACH)
 
 lock: setup ## pin the dependencies anew, with hashes
 	@$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv

@@ -100,3 +100,125 @@ def test_a_world_that_is_not_there_is_told(here: Here, tmp_path: Path) -> None:
     assert here("sandbox", "check", str(world)).told() == (
         f"{world}: cannot be read: No such file or directory"
     )
+
+
+MANY = {
+    "CS_POSTGRES": "postgresql://cs@db.internal/cs",
+    "CS_KEYS_POSTGRES": "postgresql://cs@keys.internal/keys",
+    "CS_STAGES_POSTGRES": "postgresql://cs@db.internal/stages",
+    "CS_KAFKA": "kafka-1:9092,kafka-2:9092",
+}
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Settings of a service over several processes, in the environment; the master key."""
+    master = tmp_path / "master.key"
+    master.write_bytes(bytes(32))
+    for name, value in MANY.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CS_MASTER_KEY_FILE", str(master))
+    return master
+
+
+@pytest.mark.parametrize(
+    ("dropped", "roles"),
+    [
+        ([], ["api", "project", "relay", "process-manager", "stage"]),
+        (["CS_KAFKA"], ["api", "project"]),
+        (["CS_POSTGRES", "CS_KEYS_POSTGRES", "CS_MASTER_KEY_FILE"], ["stage"]),
+        ([*MANY, "CS_MASTER_KEY_FILE"], ["serve"]),
+    ],
+)
+@pytest.mark.usefixtures("many")
+def test_a_check_says_which_commands_the_settings_are_for(
+    here: Here, monkeypatch: pytest.MonkeyPatch, dropped: list[str], roles: list[str]
+) -> None:
+    for name in dropped:
+        monkeypatch.delenv(name)
+
+    assert here("config", "check", "--json").rows[0]["roles"] == roles
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("CS_POSTGRES", "", "postgres: this role needs it; set CS_POSTGRES"),
+        ("CS_KEYS_POSTGRES", "", "keys_postgres: this role needs it; set CS_KEYS_POSTGRES"),
+        (
+            "CS_KEYS_POSTGRES",
+            "postgres://keys:secret@DB.internal:5432/cs",
+            "keys_postgres: a database of its own, not that of postgres",
+        ),
+        (
+            "CS_STAGES_POSTGRES",
+            "postgresql://cs@keys.internal/keys",
+            "stages_postgres: a database of its own, not that of keys_postgres",
+        ),
+        ("CS_MASTER_KEY_FILE", "", "master_key_file: this role needs it; make one with:"),
+        ("CS_MASTER_KEY_FILE", "/nowhere", "master_key_file: /nowhere cannot be read"),
+        ("CS_STAGES_KEY_FILE", "/nowhere", "stages_key_file: /nowhere cannot be read"),
+        ("CS_KAFKA_CA_FILE", "/nowhere", "kafka: ca_file, certificate_file and key_file need"),
+        (
+            "CS_KAFKA_SASL",
+            "SCRAM-SHA-512",
+            "kafka: sasl_mechanism SCRAM-SHA-512 needs username",
+        ),
+        ("CS_KAFKA_SESSION_TIMEOUT_S", "5", "kafka: session_timeout_s: at least 6"),
+    ],
+)
+@pytest.mark.usefixtures("many")
+def test_settings_of_many_machines_that_do_not_go_together_are_told(
+    here: Here, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+
+    assert here("config", "check").told(2).startswith(told)
+
+
+def test_certificates_that_cannot_be_read_are_told(
+    here: Here, monkeypatch: pytest.MonkeyPatch, many: Path
+) -> None:
+    monkeypatch.setenv("CS_KAFKA_TLS", "true")
+    monkeypatch.setenv("CS_KAFKA_CA_FILE", str(many))  # no certificate
+
+    assert here("config", "check").told(2).startswith("kafka: ca_file: cannot be used")
+
+
+@pytest.mark.parametrize("setting", ["CS_KAFKA_TLS=true", "CS_KAFKA_PREFIX=staging."])
+def test_how_kafka_is_reached_means_nothing_without_brokers(
+    here: Here, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv(*setting.split("="))
+
+    assert "needs kafka; set CS_KAFKA=host:port" in here("config", "check").told(2)
+
+
+@pytest.mark.usefixtures("many")
+def test_what_should_be_apart_or_is_missing_is_advised(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def advised() -> str:
+        return " ".join(here("config", "check", "--json").rows[0]["advice"])
+
+    assert "keys_postgres" not in advised()
+    monkeypatch.setenv("CS_KEYS_POSTGRES", "postgresql://keys@db.internal/keys")
+    assert "keys_postgres is on the server of postgres" in advised()
+    monkeypatch.delenv("CS_KAFKA")
+    assert "kafka is not set: a relay or process manager cannot run" in advised()
+    for name in ("CS_POSTGRES", "CS_KEYS_POSTGRES"):
+        monkeypatch.delenv(name)
+    assert "a stage must not have it" in advised()
+    assert "kafka is not set: a stage cannot run" in advised()
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+@pytest.mark.usefixtures("many")
+def test_backup_of_a_folder_is_refused_where_data_is_in_databases(
+    here: Here, command: str, tmp_path: Path
+) -> None:
+    told = here(command, str(tmp_path / "copy"), f"--data-dir={tmp_path / 'data'}").told(2)
+
+    assert told.startswith("postgres is set: backup and restore are for a data folder")
+    assert "pg_dump" in told
+    assert not (tmp_path / "copy").exists()

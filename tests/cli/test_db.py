@@ -48,6 +48,16 @@ def test_who_names_no_database_is_told_how(here: Here) -> None:
     assert "--service" in here("db", "migrate").told(2)
 
 
+def test_databases_of_the_settings_are_brought_up_and_options_go_before(
+    here: Here, monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    monkeypatch.setenv("CS_KEYS_POSTGRES", database)
+    monkeypatch.setenv("CS_STAGES_POSTGRES", database)
+
+    assert here("db", "migrate", f"--stages={database}").out == "stages: applied 1 stages\n"
+    assert here("db", "migrate").out == "keys: applied 1 keys\nstages: nothing to do\n"
+
+
 def test_what_is_no_address_is_told(here: Here) -> None:
     told = here("db", "migrate", "--service=localhost").told(2)
 

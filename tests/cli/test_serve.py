@@ -1,4 +1,7 @@
-"""`cs serve` as a process: how it starts, what it says, how it leaves, how it fails."""
+"""`cs serve` as a process: how it starts, what it says, how it leaves, how it fails.
+
+What an operator and a caller see of any service: `embedded.test_operator`.
+"""
 
 import json
 import re
@@ -7,7 +10,7 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,13 +25,6 @@ pytestmark = pytest.mark.slow
 
 #: Its mail server says nothing for so long that the search outlasts any test.
 ENDLESS = "Zephrine"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("served") / "data"
-    with served(folder, CS_LOG_LEVEL="debug") as service:
-        yield service
 
 
 def status_of(service: Served, key: dict[str, Any], brand: str = "Veltrana") -> int:
@@ -47,76 +43,6 @@ def within_a_second(condition: Callable[[], bool]) -> bool:
 def usage_status(service: Served, key: dict[str, Any]) -> int:
     with service.client(key) as client:
         return client.get("/usage").status_code
-
-
-def test_a_running_service_sees_a_key_come_and_go(service: Served) -> None:
-    key = service.keys("create")
-
-    assert within_a_second(lambda: usage_status(service, key) == 200)
-    service.keys("revoke", key["id"])
-    assert within_a_second(lambda: usage_status(service, key) == 401)
-
-
-def test_a_rotated_secret_takes_the_old_ones_place(service: Served) -> None:
-    old = service.keys("create")
-    assert within_a_second(lambda: usage_status(service, old) == 200)
-
-    new = service.keys("rotate", old["id"])
-
-    assert within_a_second(lambda: usage_status(service, new) == 200)
-    assert within_a_second(lambda: usage_status(service, old) == 401)
-
-
-def test_a_running_service_sees_quota_granted(service: Served) -> None:
-    key = service.keys("create", "--quota=0")
-    assert within_a_second(lambda: status_of(service, key) == 402)
-
-    service.keys("grant", key["id"], "5")
-
-    assert within_a_second(lambda: status_of(service, key) in {200, 202})
-
-
-def test_a_running_service_sees_pause_and_resume(service: Served) -> None:
-    def switch(to: str) -> dict[str, Any]:
-        return ran(to, "--json", f"--data-dir={service.folder}").rows[0]
-
-    key = service.keys("create")
-    assert within_a_second(lambda: usage_status(service, key) == 200)
-
-    assert switch("pause") == {"api": "paused", "changed": True}
-    assert within_a_second(lambda: status_of(service, key) == 503)
-    assert switch("pause") == {"api": "paused", "changed": False}
-    assert switch("resume") == {"api": "resumed", "changed": True}
-    assert within_a_second(lambda: status_of(service, key) in {200, 202})
-
-
-def test_the_client_commands_tell_what_a_server_says(service: Served, here: Here) -> None:
-    key = service.keys("create", "--quota=1")
-    at = (f"--url={service.url}", f"--key={key['key']}")
-
-    searched = here("search", "Ossowen Skincare", "--json", *at)
-    assert (searched.code, searched.rows[0]["status"]) == (0, "done")
-    found = searched.rows[0]["id"]
-    assert here("get", found, "--json", *at).rows == searched.rows
-    assert here("usage", *at).out == "used 1 of 1, 0 left\n"
-    assert here("search", "Veltrana", *at).told(5).startswith("quota_exhausted: ")
-    assert here("get", "srch_nothing", *at).told().startswith("not_found: ")
-    assert here("get", "../usage", *at).told().startswith("not_found: ")
-    assert here("search", "a", *at).told().startswith("invalid_request: ")
-    wrong = (f"--url={service.url}", "--key=cs_live_wrong")
-    assert here("usage", *wrong).told().startswith("unauthorized: the API key is wrong")
-    root = (f"--url={service.url.removesuffix('/v1')}", f"--key={key['key']}")
-    assert here("usage", *root).code == 1
-
-
-def test_a_failed_search_says_so_by_its_exit_code(service: Served, here: Here) -> None:
-    key = service.keys("create")
-    at = (f"--url={service.url}", f"--key={key['key']}")
-
-    failed = here("search", "Nowhere Known Trading", *at)
-
-    assert failed.code == 3
-    assert "no_linkedin: the company could not be pinned down" in failed.out
 
 
 def test_its_log_holds_nothing_of_the_people_it_found(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 """`cs topics`: what is told of a real broker, and of one that is not there."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from cli.command import Here
+from cs.bus.asyncapi import committed
 from cs.bus.topics import TOPICS
 from servers.ports import free_ports
 
@@ -45,6 +49,23 @@ def test_a_broker_that_is_not_there_is_told_in_a_sentence(command: str, here: He
     assert ran.told() == f"Kafka at 127.0.0.1:{port} does not answer"
 
 
+def test_brokers_and_how_they_are_reached_are_those_of_the_settings(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = free_ports(2)
+    monkeypatch.setenv("CS_KAFKA", f"127.0.0.1:{first}")
+
+    assert here("topics", "show").told() == f"Kafka at 127.0.0.1:{first} does not answer"
+    option = f"--bootstrap=127.0.0.1:{second}"
+    assert (
+        here("topics", "show", option).told() == f"Kafka at 127.0.0.1:{second} does not answer"
+    )
+    monkeypatch.setenv("CS_KAFKA_SASL", "PLAIN")
+    assert (
+        here("topics", "show").told(2).startswith("kafka: sasl_mechanism PLAIN needs username")
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -60,3 +81,39 @@ def test_what_cannot_be_is_told(words: list[str], told: str, here: Here) -> None
 
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
+
+
+def test_every_topic_is_described_in_a_line(here: Here) -> None:
+    ran = here("topics", "describe")
+
+    assert ran.code == 0
+    assert all(plan.name in ran.out for plan in TOPICS)
+    assert "7 days" in ran.out
+
+
+def test_the_description_for_programs_is_the_committed_document(here: Here) -> None:
+    ran = here("topics", "describe", "--json")
+
+    assert ran.rows == [json.loads(committed())]
+
+
+def test_what_breaks_who_holds_an_older_description_is_named(
+    here: Here, tmp_path: Path
+) -> None:
+    old = json.loads(committed())
+    same, other, junk = tmp_path / "same", tmp_path / "other", tmp_path / "junk"
+    same.write_text(json.dumps(old))
+    old["components"]["schemas"]["Failed"]["properties"]["code"] = {"type": "string"}
+    other.write_text(json.dumps(old))
+    junk.write_text("[]")
+
+    quiet = here("topics", "describe", f"--since={same}")
+    told = here("topics", "describe", f"--since={other}")
+    rows = here("topics", "describe", f"--since={other}", "--json")
+
+    assert (quiet.code, quiet.out) == (0, "")
+    assert (told.code, told.out) == (1, "outcome.finding[failed].code: the field is gone\n")
+    assert rows.rows == [{"where": "outcome.finding[failed].code", "what": "the field is gone"}]
+    assert "is no document of" in here("topics", "describe", f"--since={junk}").told(2)
+    missing = here("topics", "describe", f"--since={tmp_path / 'none'}")
+    assert "No such file" in missing.told(2)

@@ -102,6 +102,12 @@ class Cluster:
         """Return the roles of *kind*."""
         return [role for name, role in self.roles.items() if name.rpartition("-")[0] == kind]
 
+    def make_topics(self) -> None:
+        """Make the topics that are missing, with as many copies as production has."""
+        replicas = min(3, len(self.kafka.brokers))
+        bootstrap = self.kafka.bootstrap
+        self.command("topics", "apply", f"--bootstrap={bootstrap}", f"--replication={replicas}")
+
     def command(self, *words: str) -> str:
         """Run ``cs`` with *words* beside the service; return what it prints.
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from servers.own_folder import PID
+
 #: A role that has not said that it runs by then never will.
 READY_S = 60.0
 #: Lines of a role that are shown when something is wrong with it.
@@ -46,7 +48,9 @@ class RoleProcess:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # Ctrl-C is for whoever started the cluster
         )
+        self.log.with_suffix(PID).write_text(str(self._process.pid))
         threading.Thread(
             target=self._follow, args=(self._process, self._ready), daemon=True
         ).start()
@@ -60,6 +64,7 @@ class RoleProcess:
                 self._last.append(line.rstrip())
                 if self.ready_word in line and not line.startswith("{"):
                     ready.set()
+        process.wait()
         ready.set()  # ended; whoever waits looks whether it runs
 
     def wait_ready(self, timeout_s: float = READY_S) -> None:
@@ -76,9 +81,19 @@ class RoleProcess:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def is_ready(self) -> bool:
+        """Whether it has said that it works since it was last started."""
+        return self.runs and self._ready.is_set()
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
+
+    @property
+    def last_line(self) -> str:
+        """What it said last, since it was first started."""
+        return self._last[-1] if self._last else ""
 
     @property
     def exit_code(self) -> int | None:
@@ -99,6 +114,12 @@ class RoleProcess:
 
     def resume(self) -> None:
         self._send(signal.SIGCONT)
+
+    def wait_end(self, timeout_s: float = READY_S) -> int:
+        """Return its exit code once it has ended by itself and all it said is kept."""
+        code = self._wait(timeout_s)
+        self._ready.wait(timeout_s)
+        return code
 
     def end(self) -> None:
         """End it for good: politely, then not; also one that is suspended."""

@@ -1,26 +1,32 @@
-"""Arming the fail points that the environment names."""
+"""Arming the fail points and the faults of the bus that the environment names."""
 
 import os
+from collections.abc import Callable
 
 from cs import failpoints
+from cs.bus import faulty
 from cs.settings import BadSettings
 
 
 def arm(*, sandbox: bool) -> None:
-    """Arm the fail points of the environment, which are for the sandbox only.
+    """Arm what the environment names, which is for the sandbox only.
 
     Raises:
-        BadSettings: There are some, and this is no sandbox, or they are not ours.
+        BadSettings: There is something, and this is no sandbox, or it is not ours.
     """
-    text = os.environ.get(failpoints.VARIABLE)
+    _arm(failpoints.VARIABLE, failpoints.arm, "it kills the service on purpose", sandbox)
+    _arm(faulty.VARIABLE, faulty.arm, "it loses messages on purpose", sandbox)
+
+
+def _arm(variable: str, by: Callable[[str], None], why: str, sandbox: bool) -> None:
+    text = os.environ.get(variable)
     if not text:
         return
     if not sandbox:
         raise BadSettings(
-            f"environment variable {failpoints.VARIABLE}: it kills the service on purpose; "
-            "unset it, or serve with --sandbox"
+            f"environment variable {variable}: {why}; unset it, or serve with --sandbox"
         )
     try:
-        failpoints.arm(text)
-    except failpoints.BadFailPoint as error:
-        raise BadSettings(f"environment variable {failpoints.VARIABLE}: {error}") from error
+        by(text)
+    except (failpoints.BadFailPoint, faulty.BadBusFaults) as error:
+        raise BadSettings(f"environment variable {variable}: {error}") from error

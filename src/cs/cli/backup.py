@@ -14,6 +14,7 @@ from cs.cli.output import console, print_json, warn
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.projections.searches import instant
+from cs.settings import BadSettings, Settings
 
 Backup = Annotated[Path, Parameter(help="Folder of the backup.")]
 Keys = Annotated[
@@ -35,6 +36,8 @@ def backup(
 ) -> None:
     """Back up the data folder, beside a running service or without one.
 
+    Of a service in one process; for databases use PostgreSQL's own (docs/operations.md).
+
     The log goes to DIR/log and the keys that open the people in it to DIR/keys, or where
     --keys says: whoever has both and the master key can read everybody, so keep them in
     three places. Both copies are read whole before it says that it is done. The views are
@@ -42,7 +45,7 @@ def backup(
 
     Example: `cs backup /backup/monday --keys /safe/monday --data-dir /var/lib/cs`
     """
-    chosen = settings(config, data_dir=data_dir)
+    chosen = _embedded(settings(config, data_dir=data_dir))
     source = DataFolder(chosen.data_dir, make=False)
     at = places(directory, keys)
     made = asyncio.run(make(source, at, SystemClock().now(), with_master_key=with_master_key))
@@ -74,7 +77,7 @@ def restore(
 
     Example: `cs restore /backup/monday --keys /safe/monday --master-key /vault/master.key`
     """
-    chosen = settings(config, data_dir=data_dir)
+    chosen = _embedded(settings(config, data_dir=data_dir))
     target = DataFolder(chosen.data_dir)
     restored = asyncio.run(bring_back(places(directory, keys), target, master_key))
     made = restored.manifest
@@ -88,6 +91,21 @@ def restore(
     if restored.keys_from != made.backup:
         warn("the keys are of a later backup; whoever was erased meanwhile stays erased")
     _warn(made)
+
+
+def _embedded(chosen: Settings) -> Settings:
+    """Return *chosen*, which are of a service in one process.
+
+    Raises:
+        BadSettings: Its data is in databases, and a folder's copy would hold none of it.
+    """
+    if chosen.postgres is not None:
+        raise BadSettings(
+            "postgres is set: backup and restore are for a data folder; copy the databases"
+            " postgres and keys_postgres, each to a place of its own, with pg_dump"
+            ' (docs/operations.md, "Many machines")'
+        )
+    return chosen
 
 
 def _shown(made: Manifest) -> dict[str, Any]:

@@ -1,19 +1,39 @@
 """``cs search``, ``cs get``, ``cs usage``: against any server of this API."""
 
-from typing import Annotated, Any, NoReturn
+import uuid
+from pathlib import Path
+from typing import Annotated, NoReturn
 
+import msgspec
 from cyclopts import Parameter
 
+from cs.cli.brand_list import List, results_beside, search_list
+from cs.cli.contact_rows import print_csv
 from cs.cli.options import Json
-from cs.cli.output import FAILED, LIMITED, NO_QUOTA, console, errors, print_json, stop
+from cs.cli.output import FAILED, console, print_json, stop, warn
+from cs.cli.progress import Progress
 from cs.cli.record_view import print_record
-from cs.client.api import CallFailed, Client
+from cs.cli.refusals import exit_code, told
+from cs.client import (
+    Client,
+    ClientError,
+    Failed,
+    Patience,
+    Running,
+    Search,
+)
 
 Url = Annotated[
     str, Parameter(env_var="CS_URL", help="Base address, with the version (CS_URL).")
 ]
 Key = Annotated[str, Parameter(env_var="CS_API_KEY", help="API key (CS_API_KEY).")]
 HERE = "http://127.0.0.1:8080/v1"
+#: Seconds that a command waits for a limit, or for a server that is unwell.
+PATIENCE_S = 65
+Patient = Annotated[
+    int,
+    Parameter(name="--patience", help="Longest wait for a limit or an unwell server, in s."),
+]
 
 
 def search(
@@ -21,31 +41,67 @@ def search(
     /,
     *,
     domain: Annotated[str | None, Parameter(help="The brand's web site.")] = None,
+    file: Annotated[
+        Path | None, Parameter(help="Search a whole list instead: CSV of brand, domain.")
+    ] = None,
+    results: Annotated[
+        Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
+    ] = None,
+    wait: Annotated[
+        bool, Parameter(negative="--no-wait", help="Wait for the end of the search.")
+    ] = True,
+    json: Json = False,
+    csv: Annotated[bool, Parameter(negative="", help="Print CSV, one line a person.")] = False,
+    idempotency_key: Annotated[
+        str, Parameter(help="Names this search: asked again, it is charged once.")
+    ] = "",
+    ask_again: Annotated[
+        bool,
+        Parameter(negative="", help="List: ask again where an old answer was lost."),
+    ] = False,
+    patience: Patient = PATIENCE_S,
     key: Key = "",
     url: Url = HERE,
-    json: Json = False,
 ) -> None:
     """Search the people of a brand; wait for the end and print them.
 
-    Exit codes: 0 done, 3 failed, 4 refused by a limit, 5 out of quota.
+    Exit codes: 0 done (or running, with --no-wait), 3 failed, 4 refused by a limit, 5 out
+    of quota; 1 for any other error, 2 for a mistake on the command line, 130 after Ctrl-C.
+
+    With --file a whole list is searched, within the limits of the key. What is found goes
+    to --results; run it again to go on where it stopped, nothing is charged twice.
 
     Example: `CS_API_KEY=cs_live_... cs search Veltrana --domain veltrana.test`
     """
+    if json and csv:
+        stop("--json or --csv, not both", 2)
+    if file is not None:
+        if brand is not None or domain is not None or idempotency_key or not wait:
+            stop("--file takes the brands from the file: name no other, and wait", 2)
+        path = results or results_beside(file, json=json)
+        asked = List(file, path, ask_again=ask_again)
+        with Progress() as progress, _client(url, key, patience, progress) as client:
+            search_list(asked, client, progress, identity=f"{url.rstrip('/')} {key}")
+        return
+    if results is not None or ask_again:
+        stop("--results and --ask-again belong to --file", 2)
     if brand is None and domain is None:
-        stop("name a brand, a --domain or both", 2)
-    record: dict[str, Any] = {}
-    try:
-        with _client(url, key) as client, errors.status("searching ...") as status:
-            record = client.start(brand, domain)
-            record = client.wait(record, lambda s: status.update(f"searching, {s:.0f} s ..."))
-    except (CallFailed, KeyboardInterrupt) as ended:
-        if record:
-            errors.print(f"{record['id']} goes on without us: cs get {record['id']}")
-        if isinstance(ended, CallFailed):
-            _stop(ended)
-        raise
-    _show(record, json=json)
-    if record["status"] == "failed":
+        stop("name a brand, a --domain or both, or a whole list with --file", 2)
+    name = idempotency_key or str(uuid.uuid4())
+    with Progress() as progress, _client(url, key, patience, progress) as client:
+        progress.show(f"searching {brand or domain}")
+        ask = client.contacts.search if wait else client.contacts.start
+        try:
+            found = ask(brand, domain=domain, idempotency_key=name)
+        except ClientError as error:
+            _stop(error, name)
+        except KeyboardInterrupt:
+            warn(f"the search may go on; ask for it with --idempotency-key={name}")
+            raise
+        except ValueError as error:
+            stop(_unsendable(error), 2)
+    _show(found, json=json, csv=csv)
+    if isinstance(found, Failed):
         raise SystemExit(FAILED)
 
 
@@ -53,52 +109,78 @@ def get(
     search_id: Annotated[str, Parameter(help="Id of the search, srch_...")],
     /,
     *,
+    patience: Patient = PATIENCE_S,
     key: Key = "",
     url: Url = HERE,
     json: Json = False,
+    csv: Annotated[bool, Parameter(negative="", help="Print CSV, one line a person.")] = False,
 ) -> None:
     """Read a search again, as it is now; free.
 
     Example: `cs get srch_yg2vnp75fv9fazbxhr4fyb0qgm --json`
     """
-    try:
-        with _client(url, key) as client:
-            record = client.get(search_id)
-    except CallFailed as failed:
-        _stop(failed)
-    _show(record, json=json)
+    if json and csv:
+        stop("--json or --csv, not both", 2)
+    with Progress() as progress, _client(url, key, patience, progress) as client:
+        try:
+            found = client.contacts.get(search_id)
+        except ClientError as error:
+            _stop(error)
+        except UnicodeEncodeError as error:
+            stop(_unsendable(error), 2)
+    _show(found, json=json, csv=csv)
 
 
-def usage(*, key: Key = "", url: Url = HERE, json: Json = False) -> None:
+def usage(
+    *, patience: Patient = PATIENCE_S, key: Key = "", url: Url = HERE, json: Json = False
+) -> None:
     """Show how many searches the key has made and may still make; free.
 
     Example: `CS_API_KEY=cs_live_... cs usage`
     """
-    try:
-        with _client(url, key) as client:
+    with Progress() as progress, _client(url, key, patience, progress) as client:
+        try:
             found = client.usage()
-    except CallFailed as failed:
-        _stop(failed)
+        except ClientError as error:
+            _stop(error)
     if json:
         print_json(found)
     else:
-        console.print("used {used} of {quota}, {remaining} left".format(**found))
+        console.print(f"used {found.used} of {found.quota}, {found.remaining} left")
 
 
-def _client(url: str, key: str) -> Client:
+def _client(url: str, key: str, patience_s: int, progress: Progress) -> Client:
     if not key:
         stop("no API key: give --key or set CS_API_KEY; `cs keys create` makes one", 2)
-    return Client(url, key)
+    if patience_s < 0:
+        stop(f"--patience: a whole number of seconds from 0, not {patience_s}", 2)
+    most = Patience(
+        longest_s=patience_s,
+        total_s=4 * patience_s,
+        tries=Patience().tries if patience_s else 1,
+    )
+    try:
+        return Client(url, key, patience=most, sleep=progress.sleep)
+    except ClientError as error:
+        _stop(error)
 
 
-def _show(record: dict[str, Any], *, json: bool) -> None:
+def _show(found: Search, *, json: bool, csv: bool) -> None:
     if json:
-        print_json(record)
+        print_json(found)
+    elif csv:
+        print_csv(found)
     else:
-        print_record(record)
+        print_record(msgspec.to_builtins(found))
 
 
-def _stop(failed: CallFailed) -> NoReturn:
-    code = {402: NO_QUOTA, 429: LIMITED, 503: LIMITED}.get(failed.status, 1)
-    wait = f" (try again in {failed.retry_after_s} s)" if failed.retry_after_s else ""
-    stop(f"{failed.code}: {failed}{wait}", code)
+def _stop(error: ClientError, name: str = "") -> NoReturn:
+    if isinstance(error.search, Running):
+        warn(f"{error.search.id} goes on without us: cs get {error.search.id}")
+    elif name and error.status in {0, 500}:
+        warn(f"the search may go on; ask for it with --idempotency-key={name}")
+    stop(told(error), exit_code(error))
+
+
+def _unsendable(error: ValueError) -> str:
+    return "the words are not UTF-8" if isinstance(error, UnicodeEncodeError) else str(error)

@@ -5,6 +5,7 @@ from typing import Any
 
 from cyclopts import App
 
+from cs.cli.many_machines import check_shared, roles_of, shared_advice
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json
 from cs.settings import Settings, shown
@@ -36,10 +37,14 @@ def show(*, json: Json = False, data_dir: DataDir = None, config: Config = None)
 def check(*, json: Json = False, config: Config = None) -> None:
     """Check the settings, those of plug-ins too, and load every source and verifier used.
 
+    Those of a service over several processes are checked together; nothing is connected to.
+    Says which commands they let a process be.
+
     Example: `cs config check --config cs.toml`
     """
     chosen = settings(config)
     check_world(chosen, "live")
+    check_shared(chosen)
 
     async def run() -> Tools:
         async with outside(chosen) as tools:
@@ -47,10 +52,11 @@ def check(*, json: Json = False, config: Config = None) -> None:
 
     tools = asyncio.run(run())
     used = {
+        "roles": roles_of(chosen),
         "brand_sources": [source.name for source in tools.brand_sources],
         "people_sources": [source.name for source in tools.people_sources],
         "verifiers": [verifier.name for verifier in tools.verifiers],
-        "advice": advice(chosen, tools),
+        "advice": [*advice(chosen, tools), *shared_advice(chosen)],
     }
     if json:
         print_json(used)

@@ -1,17 +1,18 @@
 """``cs db``: the schemas of the databases that a service over several machines uses."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, NoReturn
 
 import asyncpg
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.cli.options import Json
+from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, stop
 from cs.postgres.pool import DatabaseAway, connected, open_pool
 from cs.postgres.schema import Migration, Store, WrongSchema, migrate, missing
+from cs.settings import Settings
 
 app = App(
     name="db",
@@ -47,18 +48,23 @@ def migrate_(
         bool, Parameter(negative="", help="Change nothing; exit code 1 if a step is missing.")
     ] = False,
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Bring each database that is named up to this version, and say what was done.
 
-    Several may run at once: the others wait, then find nothing to do. A version of the
-    service that still runs goes on: steps only add.
+    Without --service, --keys and --stages: those of the settings postgres, keys_postgres
+    and stages_postgres. Several may run at once: the others wait, then find nothing to do.
+    A version of the service that still runs goes on: steps only add.
 
     Example: `cs db migrate --service postgresql://cs@db.internal/cs`
     """
-    named: dict[Store, str | None] = {"service": service, "keys": keys, "stages": stages}
-    given = {store: dsn for store, dsn in named.items() if dsn is not None}
+    given = _named(service, keys, stages) or _of(settings(config))
     if not given:
-        stop("name a database: --service, --keys or --stages", 2)
+        stop(
+            "name a database: --service, --keys or --stages,"
+            " or set CS_POSTGRES, CS_KEYS_POSTGRES or CS_STAGES_POSTGRES",
+            2,
+        )
     behind = False
     for store, dsn in given.items():
         done = asyncio.run(_one(store, dsn, check=check))
@@ -69,6 +75,15 @@ def migrate_(
             console.print(_told(done))
     if behind:
         raise SystemExit(1)
+
+
+def _of(chosen: Settings) -> Mapping[Store, str]:
+    return _named(chosen.postgres, chosen.keys_postgres, chosen.stages_postgres)
+
+
+def _named(service: str | None, keys: str | None, stages: str | None) -> Mapping[Store, str]:
+    every: Mapping[Store, str | None] = {"service": service, "keys": keys, "stages": stages}
+    return {store: dsn for store, dsn in every.items() if dsn is not None}
 
 
 async def _one(store: Store, dsn: str, *, check: bool) -> Migrated:

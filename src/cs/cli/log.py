@@ -12,7 +12,7 @@ from cs.beside import beside
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json, styled
 from cs.eventlog.audit import Audit, Violation
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, NewerEvent, Recorded
 from cs.settings import Settings
 
 app = App(
@@ -93,13 +93,19 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
         if views_at > head:
             what = f"they show position {views_at}, the log ends at {head}"
             broken(Violation("position", views_at, "views", what))
-        async for recorded in _told(_events(data.log, head), head):
-            for found in audit.check(recorded):
-                broken(found)
-        if audit.events != head:
+        whole = True
+        try:
+            async for recorded in _told(_events(data.log, head), head):
+                for found in audit.check(recorded):
+                    broken(found)
+        except NewerEvent as newer:
+            whole = False
+            what = f"{newer.topic} is of a newer version; what comes after is not checked"
+            broken(Violation("newer", newer.position, newer.stream, what))
+        if whole and audit.events != head:
             what = f"{audit.events} events up to position {head}"
             broken(Violation("position", head, "log", what))
-    if at_rest:
+    if at_rest and whole:
         for found in audit.end():
             broken(found)
     return Verified(audit.events, audit.unfinished, views_at, violations)

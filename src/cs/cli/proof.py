@@ -11,6 +11,8 @@ import msgspec
 from cs.admin.advancing import Advancing
 from cs.api.routes import Api
 from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.clock import Clock
+from cs.operator import Operator
 from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
 from cs.sandbox.shapes import World
 from cs.sandbox.world import Listed, listing
@@ -74,7 +76,7 @@ async def prove_world(
         async def one(row: Listed, way: str) -> Proved:
             nonlocal done
             async with places:
-                proved = await _prove(sandbox, client, row, way)
+                proved = await prove_search(client, sandbox.operator, sandbox.clock, row, way)
             done += 1
             tell(done, len(rows), proved)
             return proved
@@ -130,17 +132,24 @@ def _client(sandbox: SandboxService) -> httpx.AsyncClient:
     )
 
 
-async def _prove(
-    sandbox: SandboxService, client: httpx.AsyncClient, row: Listed, way: str
+async def prove_search(
+    client: httpx.AsyncClient, operator: Operator, clock: Clock, row: Listed, way: str
 ) -> Proved:
+    """Search for *row* by *way* (brand, domain or both), with a key of its own, to its end.
+
+    *clock* is the service's.
+
+    Raises:
+        httpx.HTTPError: The service refuses, or does not answer.
+    """
     body: dict[str, Any] = {}
     if way in {"brand", "both"}:
         body["brand"] = row.brand
     if way in {"domain", "both"}:
         body["domain"] = row.domain
-    key = (await sandbox.operator.create_key("proof", 1)).key
+    key = (await operator.create_key("proof", 1)).key
     headers = {"Authorization": f"Bearer {key}"}
-    began = sandbox.clock.monotonic()
+    began = clock.monotonic()
     answer = await client.post("/contacts", json={**body, "wait": True}, headers=headers)
     record = answer.raise_for_status().json()
     while record["status"] == "running":
@@ -155,6 +164,6 @@ async def _prove(
         expected=tuple(sorted(person.address for person in row.people)),
         maybe=tuple(sorted(person.address for person in row.maybe)),
         verified=tuple(sorted(email for email in emails if email)),
-        seconds=round(sandbox.clock.monotonic() - began, 2),
+        seconds=round(clock.monotonic() - began, 2),
         charged=record["charged"],
     )

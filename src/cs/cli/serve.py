@@ -21,7 +21,7 @@ from cs.eventlog.port import LogUnavailable
 from cs.opening import paid_calls
 from cs.sandbox.world import load
 from cs.serving import address, listen, on_signal, serving
-from cs.settings import Settings
+from cs.settings import BadSettings, Settings
 from cs.tools import outside
 from cs.wiring import advancing, embedded, sandbox_clock
 
@@ -57,6 +57,11 @@ def serve(
     if world is not None and not sandbox:
         stop("a world file goes with --sandbox; without it the service asks the real world", 2)
     chosen = settings(config, host=host, port=port, admin_port=admin_port, data_dir=data_dir)
+    if chosen.postgres is not None:
+        raise BadSettings(
+            "postgres: a service in one process keeps its data in a folder; unset it, or run "
+            "the roles: cs api, cs relay, cs process-manager, cs project, cs stage NAME"
+        )
     logs.configure(chosen.log_level, chosen.log_format)
     arm(sandbox=sandbox)
     try:

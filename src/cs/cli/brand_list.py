@@ -1,0 +1,217 @@
+"""``cs search --file``: a whole list, within the limits of the key, and only once."""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from cs.cli.list_journal import (
+    Asked,
+    BadJournal,
+    Ended,
+    Journal,
+    Refused,
+    Started,
+    Trouble,
+)
+from cs.cli.list_results import Results
+from cs.cli.list_rows import BadList, Row, read_rows
+from cs.cli.output import FAILED, console, stop, warn
+from cs.cli.progress import Progress
+from cs.cli.refusals import exit_code, told
+from cs.client import (
+    ApiError,
+    BadRequest,
+    Client,
+    ClientError,
+    Done,
+    Failed,
+    NotFound,
+    Other,
+    Outcome,
+    Query,
+    QuotaExceeded,
+    Running,
+    Search,
+    ServerError,
+)
+
+
+class List(msgspec.Struct, frozen=True):
+    """A list to be searched.
+
+    Attributes:
+        path: The brands.
+        results: What is found, rewritten from the journal beside it.
+        ask_again: Ask anew for rows whose answer was lost too long ago to be found.
+    """
+
+    path: Path
+    results: Path
+    ask_again: bool = False
+
+    @property
+    def journal(self) -> Path:
+        return self.results.with_name(f"{self.results.name}.journal")
+
+
+def results_beside(path: Path, *, json: bool) -> Path:
+    """Return where the results of *path* go unless told: ``brands.results.csv``."""
+    return path.with_name(f"{path.stem}.results.{'jsonl' if json else 'csv'}")
+
+
+def search_list(asked: List, client: Client, progress: Progress, *, identity: str) -> None:
+    """Search *asked* on *client*; end the command with how that went.
+
+    Args:
+        asked: The list.
+        client: Of the server that *identity* names.
+        progress: Hears how far it is.
+        identity: Server and key; kept as a hash.
+    """
+    try:
+        rows = read_rows(asked.path)
+        _check_known(asked)
+        with (
+            Journal(asked.journal, _hash(identity)) as journal,
+            Results(asked.results, journal.ended.values()) as results,
+        ):
+            stopped = _Searching(asked, rows, journal, results).all(client, progress)
+    except (BadList, BadJournal) as error:
+        stop(str(error), 2)
+    except OSError as error:
+        stop(f"{error.filename or asked.results}: {error.strerror}")
+    _end(asked, rows, journal, stopped)
+
+
+def _check_known(asked: List) -> None:
+    if asked.results.exists() and not asked.journal.exists():
+        raise BadList(
+            f"{asked.results} is there without {asked.journal.name}, so what was asked "
+            "for it is not known; move it away, or name other --results"
+        )
+
+
+class _Searching:
+    def __init__(
+        self, asked: List, rows: tuple[Row, ...], journal: Journal, results: Results
+    ) -> None:
+        self._journal = journal
+        self._results = results
+        at = datetime.now(UTC)
+        self._left: dict[str, Row] = {}
+        self._doubtful = 0
+        for row in rows:
+            key = _key(asked.path, row)
+            if journal.in_doubt(key, at) and key not in journal.ended:
+                if asked.ask_again:
+                    self._journal.note(Refused(key))
+                else:
+                    self._doubtful += 1
+                    continue
+            if key not in journal.ended:
+                self._left[key] = row
+        self._all = len(rows)
+
+    def all(self, client: Client, progress: Progress) -> ClientError | None:
+        """Search what is left; return what stopped it, None if nothing did."""
+        if self._doubtful:
+            warn(
+                f"{self._doubtful} brands were asked for more than 23 hours ago and the answers were "
+                "lost, so asking again may charge them again: --ask-again does"
+            )
+        stopped: ClientError | None = None
+        failed = 0
+        self._show(progress, failed)
+        for outcome in client.contacts.search_many(self._queries(), started=self._started):
+            if outcome.error is None or _is_final(outcome.error):
+                failed += not isinstance(outcome.search, Done)
+                self._end(outcome)
+            else:
+                stopped = self._refused(outcome.query, outcome.error, stopped)
+                if not isinstance(outcome.error, ApiError):
+                    break  # nobody there: the others would only wait as long in vain
+            self._show(progress, failed)
+        return stopped
+
+    def _queries(self) -> Iterator[Query]:
+        """Yield what is left; before each, note that it is asked for."""
+        for key, row in list(self._left.items()):
+            search = self._journal.started.get(key, "")
+            if key not in self._journal.asked and not search:
+                self._journal.note(Asked(key, datetime.now(UTC)))
+            yield Query(row.brand, row.domain, key, search)
+
+    def _started(self, query: Query, search: Running) -> None:
+        if query.idempotency_key not in self._journal.started:
+            self._journal.note(Started(query.idempotency_key, search.id))
+
+    def _end(self, outcome: Outcome) -> None:
+        key = outcome.query.idempotency_key
+        ended = _ended(key, self._left.pop(key), outcome)
+        self._journal.note(ended)
+        self._results.add(ended)
+
+    def _refused(
+        self, query: Query, error: ClientError, before: ClientError | None
+    ) -> ClientError:
+        key = query.idempotency_key
+        nothing_done = isinstance(error, ApiError) and not isinstance(error, ServerError)
+        if nothing_done and error.search is None and key not in self._journal.started:
+            self._journal.note(Refused(key))
+        return before if isinstance(before, QuotaExceeded) else error
+
+    def _show(self, progress: Progress, failed: int) -> None:
+        done = self._all - len(self._left) - self._doubtful
+        progress.show(f"{done} of {self._all} searched, {failed} of them failed")
+
+
+def _is_final(error: ClientError) -> bool:
+    """Return whether the row is finished with *error*: asked again it would be the same."""
+    return isinstance(error, BadRequest | NotFound)
+
+
+def _ended(key: str, row: Row, outcome: Outcome) -> Ended:
+    search: Search | None = outcome.search
+    match search:
+        case Done() | Failed():
+            return Ended(key, row, search=search)
+        case Other():
+            return Ended(key, row, other=search)
+        case _:
+            error = outcome.error
+            assert error is not None, "a query ends with a search or an error"
+            return Ended(key, row, error=Trouble(error.code, error.status, error.message))
+
+
+def _end(
+    asked: List, rows: tuple[Row, ...], journal: Journal, stopped: ClientError | None
+) -> None:
+    """Say how it went, and end with its exit code."""
+    ended = [journal.ended.get(_key(asked.path, row)) for row in rows]
+    done = [e.search for e in ended if e is not None and isinstance(e.search, Done)]
+    left = ended.count(None)
+    failed = len(ended) - len(done) - left
+    charged = sum(bool(search.charged) for search in done)
+    counts = f"{len(done)} done, {failed} failed, {left} left; {charged} charged"
+    console.print(f"{counts}: {asked.results}")
+    if stopped is not None:
+        stop(f"{told(stopped)}; run it again to go on", exit_code(stopped))
+    if left:
+        raise SystemExit(1)
+    if failed:
+        raise SystemExit(FAILED)
+
+
+def _key(path: Path, row: Row) -> str:
+    """Return the idempotency key of *row*: the same for the same wish of the same file.
+
+    It does not go by the line, so that rows may come and go between two runs.
+    """
+    return _hash("\0".join((str(path.resolve()), *row.wish)))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:40]

@@ -1,0 +1,84 @@
+"""A list of brands as people keep it: CSV out of a spreadsheet, or a name a line."""
+
+import csv
+import io
+from pathlib import Path
+
+import msgspec
+
+#: A list larger than this is no list of brands.
+MAX_BYTES = 16 * 1024 * 1024
+_NAMES = ("brand", "domain")
+
+
+class BadList(Exception):
+    """The file cannot be read as a list of brands."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One brand of the list; *number* is its line, from 1."""
+
+    number: int
+    brand: str | None
+    domain: str | None
+
+    @property
+    def wish(self) -> tuple[str, str]:
+        """Return what is the same for rows that ask for the same."""
+        return (self.brand or "").casefold(), (self.domain or "").casefold()
+
+
+def read_rows(path: Path) -> tuple[Row, ...]:
+    """Return the rows of *path* that name anything, each wish once, in order.
+
+    A first line with ``brand`` or ``domain`` in it names the columns; without one they
+    are brand and domain.  Commas, semicolons and tabs separate, as the first line does.
+
+    Raises:
+        BadList: It is no such file.
+    """
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise BadList(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadList(f"{path} is not UTF-8; save it as CSV UTF-8") from error
+    if len(data) > MAX_BYTES:
+        raise BadList(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
+    return rows_of(text)
+
+
+def rows_of(text: str) -> tuple[Row, ...]:
+    r"""Return the rows of a file that holds *text*; raises what `read_rows` raises.
+
+    >>> [(row.number, row.brand, row.domain) for row in rows_of("Domain;Brand\nx.com;X Co\n")]
+    [(2, 'X Co', 'x.com')]
+    """
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    places = {"brand": 0, "domain": 1}
+    rows: dict[tuple[str, str], Row] = {}
+    line, begun = 1, False
+    try:
+        for cells in reader:
+            number, line = line, reader.line_num + 1
+            if not any(cell.strip() for cell in cells):
+                continue
+            names = [cell.strip().casefold() for cell in cells]
+            if not begun and set(_NAMES) & set(names):
+                places = {name: names.index(name) for name in _NAMES if name in names}
+            else:
+                row = Row(number, _cell(cells, places, "brand"), _cell(cells, places, "domain"))
+                if row.brand or row.domain:
+                    rows.setdefault(row.wish, row)
+            begun = True
+    except csv.Error as error:
+        raise BadList(f"line {line}: {error}") from error
+    return tuple(rows.values())
+
+
+def _cell(cells: list[str], places: dict[str, int], name: str) -> str | None:
+    place = places.get(name, len(cells))
+    return " ".join(cells[place].split()) or None if place < len(cells) else None

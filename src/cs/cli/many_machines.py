@@ -1,0 +1,112 @@
+"""What the settings say about a service over several processes, checked together."""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from cs.bus.kafka_settings import BadKafkaSettings, connection
+from cs.opening_postgres import key_of, needed
+from cs.roles import bus_settings
+from cs.settings import BadSettings, Settings
+
+_DATABASES = ("postgres", "keys_postgres", "stages_postgres")
+#: Settings that say how Kafka is reached, and mean nothing without `kafka`.
+_OF_KAFKA = (
+    "kafka_prefix",
+    "kafka_tls",
+    "kafka_ca_file",
+    "kafka_certificate_file",
+    "kafka_key_file",
+    "kafka_sasl",
+    "kafka_username",
+    "kafka_password",
+)
+
+
+def check_shared(chosen: Settings) -> None:
+    """Pass if the settings of databases, keys and Kafka go together.
+
+    Raises:
+        BadSettings: Naming the one to mend first.
+    """
+    for name in ("postgres", "keys_postgres"):
+        if chosen.postgres or chosen.keys_postgres:
+            needed(getattr(chosen, name), name)
+    _check_apart(chosen)
+    if chosen.postgres:
+        key_of(chosen.master_key_file, "master_key_file")
+    if chosen.stages_key_file:
+        key_of(chosen.stages_key_file, "stages_key_file")
+    _check_kafka(chosen)
+
+
+def roles_of(chosen: Settings) -> list[str]:
+    """Return the commands that *chosen*, if they pass, let a process be.
+
+    >>> roles_of(Settings()), roles_of(Settings(stages_postgres="…", kafka=("kafka-1:9092",)))
+    (['serve'], ['stage'])
+    """
+    holding = chosen.postgres is not None
+    found = ["api", "project"] if holding else []
+    if chosen.kafka:
+        found += ["relay", "process-manager"] if holding else []
+        found += ["stage"] if chosen.stages_postgres else []
+    return found or ["serve"]
+
+
+def shared_advice(chosen: Settings) -> list[str]:
+    """Return what the operator of such a service may want to change."""
+    found = []
+    servers = {name: _server(dsn)[0] for name, dsn in _databases(chosen).items()}
+    both = ("postgres", "keys_postgres")
+    if servers.keys() >= {*both} and servers[both[0]] == servers[both[1]]:
+        found.append(
+            "keys_postgres is on the server of postgres: one copy of that server"
+            " opens everybody; give the keys a server of their own"
+        )
+    if chosen.master_key_file and not chosen.postgres:
+        found.append("master_key_file: no role here needs it; a stage must not have it")
+    if chosen.stages_postgres and not chosen.postgres and not chosen.kafka:
+        found.append("kafka is not set: a stage cannot run")
+    if chosen.postgres and not chosen.kafka:
+        found.append("kafka is not set: a relay or process manager cannot run")
+    if chosen.kafka and not _databases(chosen):
+        found.append("kafka is set, but no database: only `cs serve` can run, without Kafka")
+    return found
+
+
+def _check_apart(chosen: Settings) -> None:
+    """Keys, events and what stages remember: whoever has one of them has one of them."""
+    seen: dict[tuple[str, str], str] = {}
+    for name, dsn in _databases(chosen).items():
+        other = seen.setdefault(_server(dsn), name)
+        if other != name:
+            raise BadSettings(f"{name}: a database of its own, not that of {other}")
+
+
+def _check_kafka(chosen: Settings) -> None:
+    if not chosen.kafka:
+        for name in _OF_KAFKA:
+            if getattr(chosen, name):
+                raise BadSettings(f"{name}: needs kafka; set CS_KAFKA=host:port of brokers")
+        return
+    try:
+        connection(bus_settings(chosen))
+    except BadKafkaSettings as error:
+        raise BadSettings(f"kafka: {error}") from error
+
+
+def _databases(chosen: Settings) -> Mapping[str, str]:
+    every = {name: getattr(chosen, name) for name in _DATABASES}
+    return {name: dsn for name, dsn in every.items() if dsn is not None}
+
+
+def _server(dsn: str) -> tuple[str, str]:
+    """Return host with port, and database, of *dsn*.
+
+    >>> _server("postgresql://cs:secret@DB.internal/cs?sslmode=require")
+    ('db.internal:5432', 'cs')
+    """
+    parts = urlsplit(dsn)
+    host = parts.netloc.rpartition("@")[2].lower()
+    named = ":" in host.rpartition("]")[2]
+    return (host if named else f"{host}:5432", parts.path.strip("/"))

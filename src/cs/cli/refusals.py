@@ -1,0 +1,21 @@
+"""How an error of a call is told, and what a command that searches ends with."""
+
+from cs.cli.output import LIMITED, NO_QUOTA
+from cs.client import ClientError, QuotaExceeded, TooManyRequests, Unavailable
+
+
+def exit_code(error: ClientError) -> int:
+    """Return what the command ends with after *error*."""
+    match error:
+        case QuotaExceeded():
+            return NO_QUOTA
+        case TooManyRequests() | Unavailable():
+            return LIMITED
+        case _:
+            return 1
+
+
+def told(error: ClientError) -> str:
+    """Return *error* as one sentence."""
+    wait = f" (try again in {error.retry_after_s} s)" if error.retry_after_s else ""
+    return f"{error.code}: {error}{wait}"

@@ -1,0 +1,59 @@
+"""A provider that takes money for every request, for stages that die while they ask."""
+
+import asyncio
+import os
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from outside.loopback_web import Asked, Web, reply, serve
+
+PLUGIN = Path(__file__).parents[1] / "plugins" / "paid_source"
+#: Mean time that it thinks before it answers: whoever asked may die meanwhile.
+_THINKS_S = 0.2
+
+
+@dataclass
+class Provider:
+    """Charges for each request; the idempotency key names the charge of one question."""
+
+    chance: random.Random
+    web: Web = field(default_factory=lambda: Web("", 0))
+
+    async def answer(self, _: Asked, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(self.chance.expovariate(1 / _THINKS_S))
+        reply(writer, b"nobody")
+
+    @property
+    def charges(self) -> Counter[str]:
+        """How often each question was charged; nothing may be asked without a name."""
+        return Counter(asked.headers.get("idempotency-key", "") for asked in self.web.asked)
+
+    @property
+    def twice(self) -> list[str]:
+        """Questions that were charged more than once, or had no name."""
+        return [key for key, times in self.charges.items() if times > 1 or not key]
+
+    def environment(self, path: str | None) -> Mapping[str, str]:
+        """Return what a role is given so that it asks this provider.
+
+        Args:
+            path: The role's PYTHONPATH without it.
+        """
+        return {
+            "PYTHONPATH": os.pathsep.join([*([path] if path else []), str(PLUGIN)]),
+            "CS_PEOPLE_SOURCES": "searxng,paid-people",  # the first is the world's own
+            "CS_SOURCES__PAID_PEOPLE__URL": self.web.url,
+        }
+
+
+@asynccontextmanager
+async def provider(chance: random.Random) -> AsyncIterator[Provider]:
+    """Serve a provider on loopback until left."""
+    made = Provider(chance)
+    async with serve(made.answer) as web:
+        made.web = web
+        yield made
