@@ -4,16 +4,13 @@ The sandbox answers at once, yet its answers take time too: what the sources and
 verifier were waited for is measured around them and taken off.  The baseline is the
 same search answered from reuse, in the same run.
 
-    .venv/bin/python bench/own_time.py [SEARCHES]
+    PYTHONPATH=tests .venv/bin/python bench/own_time.py [SEARCHES]
 """
 
 import asyncio
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -21,95 +18,19 @@ import httpx
 from cs import logs
 from cs.cli.sandbox_service import sandbox_service
 from cs.domain.contact import Query
-from cs.domain.mailbox import DomainFacts, Evidence
 from cs.sandbox.world import load
-from cs.tools import Tools
+from embedded.waited_outside import Outside, timed
 
 BRAND = "Veltrana"
-
-
-@dataclass
-class Outside:
-    """Adds up the time during which at least one outside call was under way."""
-
-    inside: int = 0
-    since: float = 0.0
-    total: float = 0.0
-
-    def enter(self) -> None:
-        if self.inside == 0:
-            self.since = time.perf_counter()
-        self.inside += 1
-
-    def leave(self) -> None:
-        self.inside -= 1
-        if self.inside == 0:
-            self.total += time.perf_counter() - self.since
-
-
-@dataclass
-class TimedSource:
-    source: Any
-    outside: Outside
-    name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.name = self.source.name
-
-    async def find(self, *arguments: Any, **named: Any) -> Any:
-        self.outside.enter()
-        try:
-            return await self.source.find(*arguments, **named)
-        finally:
-            self.outside.leave()
-
-
-@dataclass
-class TimedCheck:
-    check_: Any
-    outside: Outside
-
-    @property
-    def learned(self) -> DomainFacts:
-        learned: DomainFacts = self.check_.learned
-        return learned
-
-    async def check(self, address: str) -> Evidence:
-        self.outside.enter()
-        try:
-            evidence: Evidence = await self.check_.check(address)
-            return evidence
-        finally:
-            self.outside.leave()
-
-
-@dataclass
-class TimedVerifier:
-    verifier: Any
-    outside: Outside
-    name: str = "smtp"
-    cost: int = 0
-
-    @asynccontextmanager
-    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[TimedCheck]:
-        async with self.verifier.open(mail_domain, known) as check:
-            yield TimedCheck(check, self.outside)
 
 
 async def main(searches: int) -> None:
     logs.configure("error")
     outside = Outside()
 
-    def timed(tools: Tools) -> Tools:
-        return Tools(
-            [TimedSource(source, outside) for source in tools.brand_sources],
-            [TimedSource(source, outside) for source in tools.people_sources],
-            [TimedVerifier(verifier, outside) for verifier in tools.verifiers],
-        )
-
     live, own, reused = [], [], []
     async with (
-        sandbox_service(load(None), around=timed) as sandbox,
+        sandbox_service(load(None), around=lambda tools: timed(tools, outside)) as sandbox,
         httpx.AsyncClient(timeout=100) as client,
     ):
 

@@ -53,6 +53,15 @@ def reached_end(events: EventLog, views: Followed) -> Callable[[], Awaitable[Non
     return caught_up
 
 
+def _heard_all(events: EventLog, views: Followed) -> Callable[[], Awaitable[None]]:
+    """Return what waits until all that *events* hold was told to who listens early."""
+
+    async def heard() -> None:
+        await views.heard(await events.head())
+
+    return heard
+
+
 async def answering(
     events: EventLog,
     streams: Streams,
@@ -67,13 +76,13 @@ async def answering(
 
     ``views.run`` is the caller's to start afterwards.
     """
-    ring = KeyRing(reached_end(events, views), clock.monotonic)
+    ring = KeyRing(_heard_all(events, views), clock.monotonic)
     await views.catch_up()
     ring.load(await reading.keys())
-    views.listen(ring.hear)
+    views.listen_early(ring.hear)
     lookups = LookupsRunning(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
-    views.listen(lookups.hear)
+    views.listen_early(lookups.hear)
     admitting = Admitting(
         streams,
         clock,

@@ -155,7 +155,7 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
     async with _shared(settings, world, "api") as shared:
         data, clock = shared.data, shared.clock
         views = ViewFollower(data.log, data.views)
-        views.listen(_without_erased(shared.streams))
+        views.listen_early(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
         answers = await answering(
             data.log,
@@ -218,7 +218,7 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
         work = [leader.run()]
         if settings.events_feed:
             work.append(Leader(data.pool, "feed", holder(), publish_feed).run())
-        ready = Readiness(data.log, data.keys, time=data.time, leader=leader)
+        ready = Readiness(data.log, data.keys, time=data.time, leader=leader, bus=bus)
         async with _working(shared.times, *work):
             yield Role(ready)
 
@@ -233,7 +233,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         data, streams, clock = shared.data, shared.streams, shared.clock
         signs = PostgresSigns(data.pool)
         views = ViewFollower(data.log, data.views)
-        views.listen(_without_erased(shared.streams))
+        views.listen_early(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
         erasure = Erasure(
             streams,

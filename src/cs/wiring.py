@@ -125,7 +125,11 @@ async def running(
             tasks.create_task(runner.run(), name="views"),
             # From the end: what was issued before is issued again by the process manager.
             tasks.create_task(relay(log, bus, after=await log.head()), name="relay"),
-            *(tasks.create_task(Runner(s, bus, clock, drain_s=0).run(), name=s.name) for s in work),
+            # Nothing is waited for on leaving: the bus forgets it, the log does not.
+            *(
+                tasks.create_task(Runner(each, bus, clock, drain_s=0).run(), name=each.name)
+                for each in work
+            ),
             tasks.create_task(manager.run(), name="process-manager"),
         ]
         yield RunningService(build(api), api, streams, reading, health, manager)

@@ -85,19 +85,19 @@ def examples(holder: Json) -> list[Any]:
     return named + ([holder["example"]] if "example" in holder else [])
 
 
-def _closed(node: Any) -> Any:
+def closed(node: Any) -> Any:
     """Return a schema that takes no field that it does not name."""
     if isinstance(node, list):
-        return [_closed(child) for child in node]
+        return [closed(child) for child in node]
     if not isinstance(node, dict):
         return node
-    copy = {name: _closed(child) for name, child in node.items()}
+    copy = {name: closed(child) for name, child in node.items()}
     if isinstance(copy.get("properties"), dict):
         copy["additionalProperties"] = False
     return copy
 
 
-_ANSWERS: Json = {"components": {"schemas": _closed(DOCUMENT["components"]["schemas"])}}
+_ANSWERS: Json = {"components": {"schemas": closed(DOCUMENT["components"]["schemas"])}}
 _REQUESTS: Json = {"components": {"schemas": DOCUMENT["components"]["schemas"]}}
 
 

@@ -57,6 +57,7 @@ SHAPE: Json = {
             version={"const": "1.0.0"},
             summary=_TEXT,
             description=_TEXT,
+            contact=_object(["name"], name=_TEXT),
             license=_object(["name"], name=_TEXT, identifier=_TEXT),
         ),
         servers=_list_of(_object(["url"], url=_TEXT, description=_TEXT)),
@@ -124,7 +125,7 @@ SHAPE: Json = {
                 schema={"type": "object"},
                 examples=_map_of(_or_reference("examples")),
             ),
-            "^application/json$",
+            "^(application/json|text/plain)$",
         ),
         "headers": _object(
             ["description", "schema", "example"],

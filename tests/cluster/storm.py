@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -39,6 +40,8 @@ _QUOTAS = (60, 20, 10, 2)
 _END_S = 180.0
 #: How often progress is told.
 _TELL_S = 10.0
+#: Between two things that happen to servers so many roles die.
+_DEATHS_APART = 12
 #: What happens to servers and to roles that lead.
 ONE_BROKER = ("kill-broker", "restart-postgres", "suspend-leader relay", "wipe-kafka")
 THREE_BROKERS = (
@@ -204,17 +207,19 @@ def main() -> None:
     parser.add_argument("--most-s", type=float, default=1200.0, help="no kill after this")
     parser.add_argument("--logs", type=Path, help="a folder for the logs of all roles")
     chosen = parser.parse_args()
+    servers = THREE_BROKERS if chosen.brokers > 1 else ONE_BROKER
     plan = Plan(
         seed=chosen.seed,
         kills=chosen.kills,
-        points=some_points(chosen.seed, chosen.kills // (chosen.each + 1)),
+        points=some_points(chosen.seed, chosen.kills // 3),
         brokers=chosen.brokers,
         each=chosen.each,
-        servers=THREE_BROKERS if chosen.brokers > 1 else ONE_BROKER,
+        servers=servers[: max(1, chosen.kills // _DEATHS_APART)],
         every_s=chosen.every_s,
         most_s=chosen.most_s,
         logs=chosen.logs,
     )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind then too
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = storm(plan, Path(folder), errors.print)
     print_table(("What", "How many"), shown(report), folds=["How many"])

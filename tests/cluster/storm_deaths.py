@@ -10,6 +10,9 @@ from cluster.storm_roles import BEFORE, Keeper, reached_by
 
 #: A role dies at one of the first visits to its point; later on at the very first.
 _VISITS = 3
+_KILLS_PER_POINT = 3
+#: Kinds of which one leads; the others wait.
+LED = frozenset({"relay", "process-manager", "project"})
 #: Between two looks at who has ended.
 _LOOK_S = 0.1
 
@@ -26,9 +29,8 @@ class Deaths:
     chance: random.Random
 
     async def come(self) -> None:
-        each = len(self.keeper.cluster.of("api"))
-        # To arm a point takes a kill of each role of the kind, and somebody dies there.
-        at_random = max(0, self.kills - (each + 1) * len(self.points))
+        # To arm a point takes a kill, or two, and somebody dies there.
+        at_random = max(0, self.kills - _KILLS_PER_POINT * len(self.points))
         steps: list[str | None] = [*self.points, *[None] * at_random]
         self.chance.shuffle(steps)
         for step in steps:
@@ -53,23 +55,33 @@ class Deaths:
     async def _next(self, point: str | None, visit: int) -> None:
         if self._over:
             return
-        if point is None:
-            self._at_random()
-        elif not self.keeper.hit[point]:
-            self._at(point, visit)
-        await asyncio.sleep(self.every_s * self.chance.uniform(0.5, 1.5))
+        if point is None or self.keeper.hit[point] or self.keeper.awaits(point):
+            await self._die(self._anyone())
+        else:
+            await self._at(point, visit)
 
-    def _at_random(self) -> None:
+    def _anyone(self) -> str | None:
         running = [name for name, role in self.keeper.cluster.roles.items() if role.runs]
-        if running:
-            self.keeper.kill(self.chance.choice(running))
+        return self.chance.choice(running) if running else None
 
-    def _at(self, point: str, visit: int) -> None:
-        """Have every role of a kind that reaches *point* die there."""
-        points = [(BEFORE[point], 1)] if point in BEFORE else []
+    async def _at(self, point: str, visit: int) -> None:
+        """Have a role of a kind that reaches *point* die there.
+
+        Where one leads, all of them are killed in turn: whoever leads next dies there.
+        """
         kind = self.chance.choice(reached_by(point))
-        for role in self.keeper.cluster.of(kind):
-            self.keeper.kill(role.name, [*points, (point, 1 if points else visit)])
+        named = [role.name for role in self.keeper.cluster.of(kind)]
+        self.chance.shuffle(named)
+        before = [(BEFORE[point], 1)] if point in BEFORE else []
+        for name in named if kind in LED else named[:1]:
+            if not self.keeper.hit[point]:
+                self.keeper.arm(name, [*before, (point, 1 if before else visit)])
+                await self._die(name)
+
+    async def _die(self, name: str | None) -> None:
+        if name is not None:
+            self.keeper.kill(name)
+        await asyncio.sleep(self.every_s * self.chance.uniform(0.5, 1.5))
 
 
 async def kept_running(keeper: Keeper) -> None:

@@ -68,10 +68,13 @@ class Keeper:
     _due: dict[str, float] = field(default_factory=dict)
     _read: Counter[str] = field(default_factory=Counter)  # bytes of each log that were read
 
-    def kill(self, name: str, points: Iterable[tuple[str, int]] = ()) -> None:
-        """Kill the role *name*; its next life ends at the first of *points*, by visit."""
-        role = self.cluster.roles[name]
+    def arm(self, name: str, points: Iterable[tuple[str, int]]) -> None:
+        """Have the next lives of *name* end at *points*, by visit, until it met them all."""
         self._arms[name] = dict(points)
+
+    def kill(self, name: str) -> None:
+        """Kill the role *name*."""
+        role = self.cluster.roles[name]
         if role.runs:
             self.at_start += not role.is_ready
             self._killed.add(name)
@@ -91,14 +94,9 @@ class Keeper:
         """Let the next lives of all roles be long; those that are armed now stay so."""
         self._arms.clear()
 
-    @property
-    def armed(self) -> list[str]:
-        """Roles that run with a fail point armed."""
-        return [
-            name
-            for name, role in self.cluster.roles.items()
-            if role.runs and failpoints.VARIABLE in role.environment
-        ]
+    def awaits(self, point: str) -> bool:
+        """Whether some role is to die at *point*."""
+        return any(point in points for points in self._arms.values())
 
     def _start(self, name: str) -> None:
         role = self.cluster.roles[name]
@@ -107,6 +105,9 @@ class Keeper:
         text = ",".join(f"{point}=kill@{visit}" for point, visit in points.items())
         role.environment = plain | ({failpoints.VARIABLE: text} if text else {})
         role.start()
+
+    def _lived_armed(self, name: str) -> bool:
+        return failpoints.VARIABLE in self.cluster.roles[name].environment
 
     def _note_end(self, name: str) -> None:
         role = self.cluster.roles[name]
@@ -123,6 +124,7 @@ class Keeper:
             self.tell(self.fell[-1])
         self.hit.update(hits)
         self._killed.discard(name)
-        if hits:  # what it was armed with beside that stays for its next life
-            left = self._arms.get(name, {})
-            self._arms[name] = {point: v for point, v in left.items() if point not in hits}
+        # What it has not met is met at the first visit: it may die before a second one.
+        left = [point for point in self._arms.get(name, {}) if point not in hits]
+        if self._lived_armed(name):
+            self._arms[name] = dict.fromkeys(left, 1)

@@ -4,14 +4,18 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import asyncpg
 
 from cluster.cluster import Cluster
+from cluster.roles import RoleProcess
 
 #: How long a broker is away, or silent.
 AWAY_S = 6.0
+#: Somebody leads by then, and between two looks who.
+_LEADS_S, _LOOK_S = 60.0, 0.2
 LEADERS = ("relay", "driver", "views")
 
 
@@ -68,15 +72,23 @@ class Servers:
 
     async def suspend_leader(self, of: str) -> None:
         """Stop the process that leads *of* in its tracks, and let it go on."""
-        pid = await _leader(self.cluster.postgres.dsn_of("service"), of)
-        for role in self.cluster.roles.values():
-            if role.runs and role.pid == pid:
-                role.suspend()
-                await asyncio.sleep(self.suspended_s)
-                if role.pid == pid:
-                    role.resume()
-                return
-        raise NobodyLeads(of)
+        role = await self._leader(of)
+        pid = role.pid
+        role.suspend()
+        await asyncio.sleep(self.suspended_s)
+        if role.pid == pid:  # else it was killed meanwhile
+            role.resume()
+
+    async def _leader(self, of: str) -> RoleProcess:
+        """Return who leads *of*, as soon as it is one that runs."""
+        async with asyncio.timeout(_LEADS_S):
+            while True:
+                with suppress(OSError, asyncpg.PostgresError):
+                    pid = await _holder(self.cluster.postgres.dsn_of("service"), of)
+                    for role in self.cluster.roles.values():
+                        if role.runs and role.pid == pid:
+                            return role
+                await asyncio.sleep(_LOOK_S)
 
     async def _without_broker(self, end: Callable[[int], None]) -> None:
         number = self._broker()
@@ -88,22 +100,14 @@ class Servers:
         return self.chance.choice(self.cluster.kafka.brokers).number
 
 
-class NobodyLeads(Exception):
-    """No role that runs leads what is named."""
-
-
-async def _leader(dsn: str, of: str, tries_s: float = 30.0) -> int:
-    """Return the process id of whoever leads *of* now."""
+async def _holder(dsn: str, of: str) -> int | None:
+    """Return the process id of whoever holds the lease of *of*, dead or alive."""
     connection = await asyncpg.connect(dsn)
     try:
-        async with asyncio.timeout(tries_s):
-            while True:
-                holder = await connection.fetchval(_LEADER, of)
-                if holder is not None:
-                    return int(holder.rpartition(":")[2])
-                await asyncio.sleep(0.2)
+        holder: str | None = await connection.fetchval(_LEADER, of)
     finally:
         await connection.close()
+    return None if holder is None else int(holder.rpartition(":")[2])
 
 
 _LEADER = """

@@ -84,7 +84,7 @@ async def test_a_row_that_is_not_as_replayed_is_found(tmp_path: Path) -> None:
 async def test_views_that_are_behind_are_found() -> None:
     made, views = await history()
     behind = SqliteViews(None, projections())
-    await made.apply(behind, (await made.log.tail(0))[:3])
+    await made.apply(behind, list(await made.log.tail(0, 3)))
 
     _, wrong = await compared(made.log, behind, made.keys)
 

@@ -1,14 +1,16 @@
-"""The process dies in the middle of a search; the next one ends it, charged once."""
+"""The service dies in the middle of a search; the next one ends it, charged once.
+
+On the cluster every role of it dies at once, and is started again.
+"""
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from embedded.served import served, stored_topics
+from cluster.fixtures import Service
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +24,8 @@ def until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
         assert time.monotonic() < give_up, "it did not come about in time"
 
 
-def read_ended(folder: Path, client: httpx.Client, search: str) -> dict[str, Any]:
-    until(lambda: "key.search-settled.v1" in stored_topics(folder))
+def read_ended(service: Service, client: httpx.Client, search: str) -> dict[str, Any]:
+    until(lambda: "key.search-settled.v1" in service.stored_topics())
     record: dict[str, Any] = client.get(f"/searches/{search}").raise_for_status().json()
     return record
 
@@ -32,19 +34,18 @@ def read_ended(folder: Path, client: httpx.Client, search: str) -> dict[str, Any
     "when",
     ["key.search-admitted.v1", "brand.resolved.v1", "brand.attempt-failed.v1"],
 )
-def test_a_search_survives_a_kill(tmp_path: Path, when: str) -> None:
-    folder = tmp_path / "data"
-    with served(folder) as first:
-        key = first.new_key()
-        with first.client(key) as client:
-            accepted = client.post("/contacts", json={"brand": BRAND})
-            assert accepted.status_code == 202
-            until(lambda: when in stored_topics(folder))
-            first.kill()
-    assert "brand.lookup-finished.v1" not in stored_topics(folder)
+def test_a_search_survives_a_kill(service: Service, when: str) -> None:
+    key = service.new_key()
+    with service.client(key) as client:
+        accepted = client.post("/contacts", json={"brand": BRAND})
+        assert accepted.status_code == 202
+        until(lambda: when in service.stored_topics())
+        service.kill()
+    assert "brand.lookup-finished.v1" not in service.stored_topics()
 
-    with served(folder) as second, second.client(key) as client:
-        record = read_ended(folder, client, accepted.json()["id"])
+    service.start()
+    with service.client(key) as client:
+        record = read_ended(service, client, accepted.json()["id"])
         usage = client.get("/usage").json()
 
     assert record["status"] == "done"
@@ -53,20 +54,19 @@ def test_a_search_survives_a_kill(tmp_path: Path, when: str) -> None:
     ]
     assert record["charged"] is True
     assert usage["used"] == 1
-    assert stored_topics(folder).count("key.search-settled.v1") == 1
+    assert service.stored_topics().count("key.search-settled.v1") == 1
 
 
-def test_a_search_that_finished_unsettled_is_settled_at_the_start(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    with served(folder) as first:
-        key = first.new_key()
-        with first.client(key) as client:
-            search = client.post("/contacts", json={"brand": BRAND}).json()["id"]
-            until(lambda: "brand.lookup-finished.v1" in stored_topics(folder))
-            first.kill()
+def test_a_search_that_finished_unsettled_is_settled_at_the_start(service: Service) -> None:
+    key = service.new_key()
+    with service.client(key) as client:
+        search = client.post("/contacts", json={"brand": BRAND}).json()["id"]
+        until(lambda: "brand.lookup-finished.v1" in service.stored_topics())
+        service.kill()
 
-    with served(folder) as second, second.client(key) as client:
-        record = read_ended(folder, client, search)
+    service.start()
+    with service.client(key) as client:
+        record = read_ended(service, client, search)
 
     assert (record["status"], record["charged"]) == ("done", True)
-    assert stored_topics(folder).count("key.search-settled.v1") == 1
+    assert service.stored_topics().count("key.search-settled.v1") == 1

@@ -1,5 +1,6 @@
 """What the views say of a history, and that it is always the same."""
 
+import asyncio
 import json
 import sqlite3
 from contextlib import closing
@@ -169,6 +170,24 @@ async def test_events_applied_twice_change_nothing(views: Views) -> None:
         position = await views.store.apply(page, await sealer(views.keys, page))
         assert position == await views.log.head()
 
+    assert await views.rows() == before
+
+
+async def test_views_that_were_emptied_are_made_anew_though_nothing_happens(
+    views: Views,
+) -> None:
+    before = await views.rows()
+    runner = ViewRunner(views.log, views.store, views.keys, watch_s=0.01)
+    await runner.catch_up()
+    running = asyncio.create_task(runner.run())
+
+    await views.store.reset()
+
+    async with asyncio.timeout(5):
+        while await views.store.position() < await views.log.head():
+            await views.store.moved(await views.store.position())
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
     assert await views.rows() == before
 
 

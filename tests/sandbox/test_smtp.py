@@ -118,6 +118,17 @@ async def test_greylisting_by_client_passes_every_recipient_at_once(sandbox: San
     assert [first[:9], jo[:9], nobody[:9]] == ["451 4.7.1", "250 2.1.5", "550 5.1.1"]
 
 
+async def test_greylisting_forgets_a_client_in_a_month(sandbox: Sandbox) -> None:
+    async with sandbox(mail=mail({"kind": "greylisting", "hint_s": 2})) as world:
+        await world.rcpt(HOST, JO)
+        world.clock.now += 30 * 86_400 - 1
+        (known,) = await world.rcpt(HOST, JO)
+        world.clock.now += 1
+        (forgotten,) = await world.rcpt(HOST, JO)
+
+    assert [known[:9], forgotten[:9]] == ["250 2.1.5", "451 4.7.1"]
+
+
 async def test_greylisting_may_fall_silent_after_the_wait(sandbox: Sandbox) -> None:
     behaviour = {"kind": "greylisting", "hint_s": 112, "then": "silent"}
     async with sandbox(mail=mail(behaviour)) as world:

@@ -10,6 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from cs.admin.clock_routes import Moves, clock_routes
+from cs.admin.docs_page import docs_routes
 from cs.admin.readiness import LAG, Ready
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
@@ -52,7 +53,8 @@ def build(health: Ready, advancing: Moves | None = None) -> ASGIApp:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,
-    503 with the reason when it cannot.  ``/sandbox/clock`` only with *advancing*.
+    503 with the reason when it cannot.  ``/docs``: the description of the API, for people.
+    ``/sandbox/clock`` only with *advancing*.
     """
 
     async def healthz(_: Request) -> Response:
@@ -62,7 +64,7 @@ def build(health: Ready, advancing: Moves | None = None) -> ASGIApp:
         ready, why = await health.check()
         return _json(why, 200 if ready else 503)
 
-    routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
+    routes = [Route("/healthz", healthz), Route("/readyz", readyz), *docs_routes()]
     return Starlette(routes=routes + (clock_routes(advancing) if advancing else []))
 
 

@@ -4,7 +4,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from cs.bus.port import BusUnavailable
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.postgres.clock import DatabaseTime
@@ -23,7 +22,7 @@ class Ready(Protocol):
 
 
 class Measured(Protocol):
-    """A bus that knows its figures."""
+    """A bus that knows its figures, whether it is ``reachable`` among them."""
 
     async def measured(self) -> msgspec.Struct: ...
 
@@ -61,10 +60,9 @@ class Readiness:
             if self._leader.held is not None:
                 told["ready"], told["held"] = False, self._leader.held
         if self._bus is not None:
-            try:
-                told["bus"] = msgspec.to_builtins(await self._bus.measured())
-            except BusUnavailable as error:
-                told["ready"], told["bus"] = False, str(error)
+            measures = msgspec.to_builtins(await self._bus.measured())
+            told["bus"] = measures
+            told["ready"] &= measures["reachable"]
         return told["ready"], told
 
     async def _check_log(self, events: EventLog, told: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Self
 
 import msgspec
 
+from cs.bus.kafka_lag import answers
 from cs.bus.kafka_log import tell_in_our_log
 from cs.bus.kafka_producer import Publisher
 from cs.bus.kafka_settings import KafkaSettings
@@ -18,6 +19,7 @@ from cs.bus.port import NO_HEADERS
 
 
 class BusMeasures(msgspec.Struct, frozen=True):
+    reachable: bool
     subscriptions: tuple[SubscriptionMeasures, ...]
 
 
@@ -66,4 +68,8 @@ class KafkaBus:
 
     async def measured(self) -> BusMeasures:
         """Return figures of every subscription of this process."""
-        return BusMeasures(tuple([await each.measured() for each in self._subscriptions]))
+        subscriptions = tuple([await each.measured() for each in self._subscriptions])
+        reachable = all(each.lag is not None for each in subscriptions)
+        if not subscriptions:
+            reachable = await answers(self._settings)
+        return BusMeasures(reachable, subscriptions)

@@ -58,3 +58,17 @@ async def lag(
         each.partition: max(0, end[each] - max(committed[each] or 0, first[each]))
         for each in asked
     }
+
+
+async def answers(settings: KafkaSettings) -> bool:
+    """Return whether Kafka answers within ``request_timeout_s``."""
+    asking = AIOKafkaConsumer(**connection(settings), enable_auto_commit=False)
+    try:
+        async with asyncio.timeout(settings.request_timeout_s):
+            await asking.start()
+    except (KafkaError, TimeoutError):
+        return False
+    else:
+        return True
+    finally:
+        await leave(asking)

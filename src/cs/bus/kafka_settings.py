@@ -15,6 +15,10 @@ Seconds = Annotated[float, Meta(gt=0, le=3600)]
 LEAST_SESSION_S = 6.0
 
 
+#: How often brokers are asked which topics and partitions there are.
+METADATA_S = 10
+
+
 class BadKafkaSettings(ValueError):
     """Settings that do not go together; the message says which and what to do."""
 
@@ -128,6 +132,8 @@ def connection(settings: KafkaSettings) -> dict[str, Any]:
         "bootstrap_servers": list(settings.bootstrap_servers),
         "client_id": settings.client_id,
         "request_timeout_ms": int(settings.request_timeout_s * 1000),
+        # Else topics that were made anew, and new partitions, are found after five minutes.
+        "metadata_max_age_ms": METADATA_S * 1000,
         "security_protocol": protocol + ("SSL" if settings.tls else "PLAINTEXT"),
     }
     if settings.tls:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from structlog import get_logger
@@ -10,7 +11,7 @@ from cs import failpoints
 from cs.eventlog.follow import follow, patiently
 from cs.eventlog.hold import Hold
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import EventLog, LogUnavailable, Recorded
+from cs.eventlog.port import EventLog, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.sealing import seal_bytes
 from cs.keystore.port import KeysUnavailable
 from cs.projections.followed import Listener
@@ -19,6 +20,9 @@ from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
 
 log = get_logger()
+
+#: How often views are looked at that nothing new comes for.
+WATCH_S = 5.0
 
 
 class ViewRunner:
@@ -32,8 +36,16 @@ class ViewRunner:
     """
 
     def __init__(
-        self, events: EventLog, views: Views, keys: DataKeys, *, epoch: int | None = None
+        self,
+        events: EventLog,
+        views: Views,
+        keys: DataKeys,
+        *,
+        epoch: int | None = None,
+        watch_s: float = WATCH_S,
     ) -> None:
+        self._turn = asyncio.Lock()
+        self._watch_s = watch_s
         self._events = events
         self._views = views
         self._keys = keys
@@ -88,12 +100,41 @@ class ViewRunner:
             NewerEvent: Such an event is next, and this runs under a lease.
             cs.postgres.lease.Fenced: Another runner leads by now.
         """
+        watching = asyncio.create_task(self._watch(), name="views-watch")
+        try:
+            await self._follow()
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def _follow(self) -> None:
         hold = self.hold if self._epoch is None else None
         async for page in follow(self._events, self.position, hold=hold):
-            await self._apply(page)
-            while self.position < page[-1].position:  # somebody else rebuilt the views
-                await self._apply(await patiently(partial(self._events.tail, self.position)))
+            async with self._turn:
+                await self._apply(page)
+                await self._apply_up_to(page[-1].position)
             await patiently(self._views.retire)
+
+    async def _apply_up_to(self, position: int) -> None:
+        """Apply what is missing up to *position*, if somebody else rebuilt the views."""
+        while self.position < position:
+            await self._apply(await patiently(partial(self._events.tail, self.position)))
+
+    async def _watch(self) -> None:
+        """Notice views that were emptied while nothing happens, and make them anew."""
+        while True:
+            await asyncio.sleep(self._watch_s)
+            async with self._turn:
+                with suppress(NewerEvent):  # whoever follows the log holds at it, and says so
+                    await self._look()
+
+    async def _look(self) -> None:
+        before = self.position
+        found = await patiently(self._views.position)
+        if found < before:
+            log.warning("views_emptied", views=found, applied=before)
+            self.position = found
+            await self._apply_up_to(before)
 
     async def heard(self, position: int) -> None:
         await self.reached(position)

@@ -22,6 +22,8 @@ from cs.sandbox.mail_behaviour import (
 )
 
 _MAX_WAITING = 10_000
+#: How long a greylisting server remembers a client; Postgrey's --max-age is 35 days.
+_REMEMBERED_S = 30 * 86_400.0
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -75,8 +77,9 @@ class Mailboxes:
             case Silent():
                 return True
             case Greylisting(then="silent", hint_s=hint_s):
+                now = self._clock()
                 seen = [at for key, at in self._first_seen.items() if key[0] == client]
-                return bool(seen) and self._clock() - min(seen) >= hint_s
+                return any(hint_s <= now - at < _REMEMBERED_S for at in seen)
             case _:
                 return False
 
@@ -101,7 +104,9 @@ class Mailboxes:
         now = self._clock()
         if key not in self._first_seen and len(self._first_seen) >= _MAX_WAITING:
             self._first_seen.pop(next(iter(self._first_seen)))
-        return max(0.0, self._first_seen.setdefault(key, now) + behaviour.hint_s - now)
+        if now - self._first_seen.setdefault(key, now) >= _REMEMBERED_S:
+            self._first_seen[key] = now
+        return max(0.0, self._first_seen[key] + behaviour.hint_s - now)
 
 
 def banner(behaviour: Behaviour, host: str, client: str) -> Reply:

@@ -1,0 +1,72 @@
+"""400 keys want one brand at the same moment, over two nodes: nobody is refused.
+
+    PYTHONPATH=tests .venv/bin/python bench/cluster_joins.py [ROUNDS]
+
+Each round: a new brand for each key (the baseline), one new brand for all of them, and one
+whose lookup runs already.  Ends with exit code 1 if a call was answered with anything but 202.
+"""
+
+import asyncio
+import sys
+import time
+from collections import Counter
+from itertools import count
+
+import httpx
+
+from cluster.cluster import Cluster
+from cluster.racing import Race, racing, running_nodes
+
+JOINERS = 400
+
+
+async def at_once(race: Race, brands: list[str]) -> tuple[Counter[str], float, float]:
+    """Return what came of a search for each of *brands*, and p50 and p99 in ms."""
+    keys = await race.operating.keys(len(brands))
+    await asyncio.gather(*(_usage(race.free, key) for key in keys))  # both nodes know them
+    answers = await asyncio.gather(
+        *(_search(race.free, key, brand) for key, brand in zip(keys, brands, strict=True))
+    )
+    took = sorted(seconds for _, seconds in answers)
+    told = Counter(told for told, _ in answers)
+    return told, took[len(took) // 2] * 1000, took[len(took) * 99 // 100] * 1000
+
+
+async def _usage(client: httpx.AsyncClient, key: str) -> None:
+    answer = await client.get("/usage", headers={"Authorization": f"Bearer {key}"})
+    answer.raise_for_status()
+
+
+async def _search(client: httpx.AsyncClient, key: str, brand: str) -> tuple[str, float]:
+    """Return ``202``, or the error, and the seconds it took."""
+    headers = {"Authorization": f"Bearer {key}"}
+    began = time.perf_counter()
+    answer = await client.post("/contacts", json={"brand": brand}, headers=headers)
+    took = time.perf_counter() - began
+    return "202" if answer.status_code == httpx.codes.ACCEPTED else answer.text, took
+
+
+async def main(nodes: Cluster, rounds: int) -> int:
+    numbers, wrong = count(), 0
+    async with racing(nodes) as race:
+        for _ in range(rounds):
+            hot = f"Hot {next(numbers)}"
+            for what, brands in (
+                ("a new brand each", [f"Apart {next(numbers)}" for _ in range(JOINERS)]),
+                ("one new brand", [hot] * JOINERS),
+                ("one live brand", [hot] * JOINERS),
+            ):
+                told, p50, p99 = await at_once(race, brands)
+                wrong += told.total() - told["202"]
+                print(
+                    f"{JOINERS} keys at once, {what}: p50 {p50:.0f} ms, p99 {p99:.0f} ms; "
+                    f"{dict(told)}",
+                    flush=True,
+                )
+    return wrong
+
+
+if __name__ == "__main__":
+    with running_nodes() as nodes:
+        wrong = asyncio.run(main(nodes, int(sys.argv[1]) if len(sys.argv) > 1 else 3))
+    sys.exit(bool(wrong))

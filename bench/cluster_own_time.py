@@ -1,0 +1,105 @@
+"""Our own time in a search that goes through every role and Kafka: POST to done.
+
+    PYTHONPATH=tests .venv/bin/python bench/cluster_own_time.py [SEARCHES]
+
+What the stages wait for outside is taken off: the same search made by a service in one process
+beside the same kind of world tells how long that is (`bench/own_time.py`), in the same run.
+The baseline is the same search answered from reuse.
+"""
+
+import asyncio
+import statistics
+import sys
+import time
+from typing import Any
+
+import httpx
+
+from cluster.cluster import Cluster
+from cluster.fixtures import running_two_nodes
+from cluster.operating import operating
+from cs import logs
+from cs.cli.sandbox_service import sandbox_service
+from cs.domain.contact import Query
+from cs.operator import Operator
+from cs.sandbox.world import load
+from embedded.waited_outside import Outside, timed
+
+BRAND = "Veltrana"
+#: Searches before the first that counts.
+WARM = 5
+
+
+async def search(client: httpx.AsyncClient, key: str) -> tuple[float, dict[str, Any]]:
+    """Return the ms that one search took, and its record."""
+    headers = {"Authorization": f"Bearer {key}"}
+    began = time.perf_counter()
+    answer = await client.post(
+        "/contacts", json={"brand": BRAND, "wait": True}, headers=headers
+    )
+    took = (time.perf_counter() - began) * 1000
+    record: dict[str, Any] = answer.raise_for_status().json()
+    assert record["status"] == "done", record
+    return took, record
+
+
+async def both(
+    operator: Operator, client: httpx.AsyncClient, searches: int, outside: Outside | None = None
+) -> tuple[list[float], list[float], list[float]]:
+    """Return the ms of live searches, of what they waited for outside, and of reused ones."""
+    live, away, reused = [], [], []
+    for number in range(WARM + searches):
+        key = (await operator.create_key("bench", 10)).key
+        await operator.forget_brand(Query(BRAND))
+        if outside is not None:
+            outside.total = 0.0
+        took, record = await search(client, key)
+        assert not record["cached"]
+        again, record = await search(client, key)
+        assert record["cached"]
+        if number >= WARM:
+            live.append(took)
+            away.append(outside.total * 1000 if outside is not None else 0.0)
+            reused.append(again)
+    return live, away, reused
+
+
+async def embedded(searches: int) -> tuple[list[float], list[float], list[float]]:
+    outside = Outside()
+    async with (
+        sandbox_service(load(None), around=lambda tools: timed(tools, outside)) as sandbox,
+        httpx.AsyncClient(base_url=sandbox.base_url, timeout=100) as client,
+    ):
+        return await both(sandbox.operator, client, searches, outside)
+
+
+async def clustered(
+    cluster: Cluster, searches: int
+) -> tuple[list[float], list[float], list[float]]:
+    async with (
+        operating(cluster) as operated,
+        httpx.AsyncClient(base_url=cluster.urls[0], timeout=100) as client,
+    ):
+        return await both(operated.operator, client, searches)
+
+
+def main(searches: int) -> None:
+    logs.configure("error")
+    live, away, _ = asyncio.run(embedded(searches))
+    outside = statistics.median(away)
+    _print("one process: POST to done", live)
+    _print("  of it waiting outside", away)
+    with running_two_nodes() as cluster:
+        live, _, reused = asyncio.run(clustered(cluster, searches))
+    _print("cluster: POST to done", live)
+    _print("  our own time", [took - outside for took in live])
+    _print("  from reuse", reused)
+
+
+def _print(what: str, times: list[float]) -> None:
+    p50, p95 = statistics.median(times), sorted(times)[int(len(times) * 0.95)]
+    print(f"{what:<28}{p50:8.1f} / {p95:6.1f} ms (p50 / p95 of {len(times)})", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)

@@ -1,0 +1,60 @@
+"""A thousand races of sixteen calls over two nodes: each limit holds to the unit in all.
+
+    PYTHONPATH=tests .venv/bin/python bench/cluster_races.py [ROUNDS]
+
+Two nodes of the API (two more with a ceiling) on a PostgreSQL of their own; no stage runs, so
+that nothing but the race decides.  Ends with exit code 1 if a round came to anything else.
+"""
+
+import asyncio
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from cluster.cluster import Cluster
+from cluster.racing import RACERS, Race, expected, racing, running_nodes
+
+RACES: dict[str, Callable[[Race], Awaitable[Counter[str]]]] = {
+    "the last unit of quota": Race.for_the_last_unit,
+    "2 places in flight": Race.for_places_in_flight,
+    "6 a minute": Race.for_a_minute,
+    "the last 3 of 60 a day": Race.for_a_day,
+    "a ceiling of 1 a day": Race.for_the_ceiling,
+    "120 checks a minute (150 calls)": Race.for_checks,
+}
+
+
+async def main(race: Race, rounds: int) -> int:
+    wrong = 0
+    for what, run in RACES.items():
+        began, bad = time.perf_counter(), Counter[str]()
+        for _ in range(rounds if run is not Race.for_checks else max(1, rounds // 10)):
+            came_to = await run(race)
+            if came_to != expected(run.__name__):
+                bad[str(dict(came_to))] += 1
+        wrong += bad.total()
+        _print(what, bad, time.perf_counter() - began)
+    began, bad = time.perf_counter(), Counter[str]()
+    for _ in range(rounds):
+        answers = await race.for_one_idempotency_key()
+        if list(answers.values()) != [RACERS]:
+            bad[str(sorted(answers.values()))] += 1
+    _print("one idempotency key", bad, time.perf_counter() - began)
+    return wrong + bad.total()
+
+
+def _print(what: str, bad: Counter[str], took_s: float) -> None:
+    print(f"{what:<32} wrong rounds {bad.total()} in {took_s:.0f} s", *bad.items(), flush=True)
+
+
+async def all_races(nodes: Cluster, rounds: int) -> int:
+    async with racing(nodes) as race:
+        print(f"{rounds} rounds (checks: a tenth), {RACERS} calls at once over 2 nodes")
+        return await main(race, rounds)
+
+
+if __name__ == "__main__":
+    with running_nodes() as nodes:
+        wrong = asyncio.run(all_races(nodes, int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
+    sys.exit(bool(wrong))

@@ -1,0 +1,102 @@
+"""The description of the API as a page for people: on the admin port, or as files.
+
+Redoc renders it in the reader's browser.  The page asks nobody but its own host for anything,
+and its policy lets it run nothing but Redoc and the script it is served with.
+
+``python -m cs.admin.docs_page FOLDER`` writes the page as files that any web server can serve.
+"""
+
+import base64
+import gzip
+import hashlib
+import re
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+PAGE_PATH = "/docs"
+SCRIPT_PATH = "/docs/redoc.standalone.js"
+
+_DOCUMENT = files("cs.api").joinpath("openapi.json").read_bytes()
+_FOLDER = files("cs.admin").joinpath("docs")
+_PACKED = _FOLDER.joinpath("redoc.standalone.js.gz").read_bytes()
+_TEMPLATE = _FOLDER.joinpath("page.html").read_text(encoding="utf-8")
+#: Styles that Redoc adds: an element it fills by script later, and the colours of its samples.
+_STYLES_OF_REDOC = (
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
+    "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
+)
+
+
+def docs_routes() -> list[Route]:
+    """Return the routes of the page and of the script that renders it."""
+    return [Route(PAGE_PATH, _get_page), Route(SCRIPT_PATH, _get_script)]
+
+
+def page(described: bytes) -> str:
+    """Return the page that shows *described*, an OpenAPI document in JSON."""
+    # In a script element `<` is no markup but in `</script` and `<!--`; in JSON it is only in
+    # strings, where it may be written so.
+    text = described.decode().replace("<", "\\u003c")
+    return _TEMPLATE.replace("{description}", text)
+
+
+def policy(html: str) -> str:
+    """Return the Content-Security-Policy under which *html* works, and no more than it."""
+    scripts = " ".join(_hashes(html, "script"))
+    styles = " ".join((*_hashes(html, "style"), *_STYLES_OF_REDOC))
+    return (
+        f"default-src 'none'; script-src 'self' {scripts}; style-src {styles}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def write(folder: Path) -> None:
+    """Write the page into *folder*, made if need be: `index.html` and what it loads."""
+    html = page(_DOCUMENT)
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(html)}">'
+    script = folder / SCRIPT_PATH.removeprefix("/")
+    script.parent.mkdir(parents=True, exist_ok=True)
+    charset = '<meta charset="utf-8">'
+    (folder / "index.html").write_text(html.replace(charset, f"{charset}\n{meta}", 1), "utf-8")
+    script.write_bytes(gzip.decompress(_PACKED))
+    notice = _FOLDER.joinpath("NOTICE").read_bytes()
+    script.with_name("NOTICE").write_bytes(notice)
+
+
+async def _get_page(_: Request) -> Response:
+    html = page(_DOCUMENT)
+    headers = {
+        "Content-Security-Policy": f"{policy(html)}; frame-ancestors 'none'",
+        "Cache-Control": "no-cache",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(html, headers=headers, media_type="text/html")
+
+
+async def _get_script(request: Request) -> Response:
+    headers = {
+        "Cache-Control": "public, max-age=3600",
+        "Vary": "Accept-Encoding",
+        "X-Content-Type-Options": "nosniff",
+    }
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(gzip.decompress(_PACKED), headers=headers, media_type="text/javascript")
+    headers["Content-Encoding"] = "gzip"
+    return Response(_PACKED, headers=headers, media_type="text/javascript")
+
+
+def _hashes(html: str, element: str) -> list[str]:
+    """Return a source expression for each *element* of *html* that has no attributes."""
+    found = re.findall(rf"<{element}>(.*?)</{element}>", html, re.DOTALL)
+    digests = [hashlib.sha256(text.encode()).digest() for text in found]
+    return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
