@@ -1,0 +1,62 @@
+"""Types made of the description compile, and tell the states of a search apart."""
+
+from pathlib import Path
+
+import pytest
+
+from openapi.node_tools import DOCUMENT, Found, run_tool
+
+pytestmark = pytest.mark.slow
+
+CALLER = """
+import type { components, paths } from "./api";
+
+type Search = components["schemas"]["Search"];
+type Asked = paths["/contacts"]["post"]["requestBody"]["content"]["application/json"];
+type Code = components["schemas"]["Error"]["error"]["code"];
+
+export const asked: Asked = { brand: "Acme" };
+export const code: Code = "too_many_in_flight";
+
+export function told(search: Search): string {
+  switch (search.status) {
+    case "running":
+      return `again in ${search.retry_after.toFixed(0)} s at ${search.poll_url}`;
+    case "done":
+      return search.contacts.map((each) => each.email ?? "none").join();
+    case "failed":
+      return search.reason;
+  }
+}
+"""
+
+
+def _compile(caller: str, folder: Path) -> None:
+    run_tool(
+        *("openapi-typescript", DOCUMENT, "--output", "api.ts", "--default-non-nullable=false"),
+        folder=folder,
+    )
+    (folder / "caller.ts").write_text(caller)
+    run_tool("tsc", "--strict", "--noEmit", "--skipLibCheck", "caller.ts", folder=folder)
+
+
+def test_a_caller_of_the_types_compiles(tmp_path: Path) -> None:
+    _compile(CALLER, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("search.retry_after.toFixed(0)", "search.reason"),
+        ('"too_many_in_flight"', '"too_many"'),
+        ('{ brand: "Acme" }', '{ brand: "Acme", wait: 1 }'),
+        ('    case "failed":\n      return search.reason;\n', ""),
+    ],
+)
+def test_a_caller_that_is_wrong_does_not_compile(
+    right: str, wrong: str, tmp_path: Path
+) -> None:
+    assert CALLER.count(right) == 1
+
+    with pytest.raises(Found, match="error TS"):
+        _compile(CALLER.replace(right, wrong), tmp_path)
