@@ -1,54 +1,26 @@
-"""The client against servers that are none of this API, or none at all."""
+"""`cs search`, `cs get` and `cs usage`: what is printed, and what they end with."""
 
+import csv
+import io
+import os
+import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+import subprocess
+import sys
+from threading import Event
 
 import pytest
 
-from cli.command import Here
-from cs.client.api import CallFailed, Client
+from cli.command import Here, environment, started
+from client.answering import DONE, FAILED, RUNNING, Answer, Got, answered, answering, refusal
 
 KEY = "cs_live_x"
-RUNNING = b'{"id": "srch_1", "status": "running", "brand": "Acme", "usage": {}}'
-DONE = RUNNING.replace(b"running", b"done")
-LIMITED = b'{"error": {"code": "rate_limited", "message": "too fast"}}'
-
-#: status, body, headers
-Answer = tuple[int, bytes, dict[str, str]]
+NOW = "--patience=0"
+COMMANDS = [["search", "Acme"], ["get", "srch_1"], ["usage"]]
 
 
-@contextmanager
-def answering(*answers: Answer) -> Iterator[str]:
-    """Give each call the next of *answers*, the last one for ever; yield the base address."""
-    left = list(answers)
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, body, headers = left.pop(0) if len(left) > 1 else left[0]
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_POST = do_GET  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def ok(body: bytes, status: int = 200) -> Answer:
+    return status, body, {"Content-Type": "application/json"}
 
 
 @pytest.mark.parametrize(
@@ -63,14 +35,18 @@ def answering(*answers: Answer) -> Iterator[str]:
         (302, b""),
     ],
 )
-@pytest.mark.parametrize("command", [["search", "Acme"], ["get", "srch_1"], ["usage"]])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_server_of_something_else_is_told(
     here: Here, command: list[str], status: int, body: bytes
 ) -> None:
-    with answering((status, body, {})) as url:
-        told = here(*command, f"--url={url}", f"--key={KEY}").told()
+    with answering((status, body, {})) as server:
+        ended = here(*command, NOW, f"--url={server.url}", f"--key={KEY}")
 
-    assert told.startswith(f"not_this_api: {url} answers with status {status} and is no server")
+    said = f"not_this_api: {server.url} answers with status {status} and is no server"
+    assert ended.code == 1
+    assert said in ended.err
+    # A proxy that gave up waiting does not know what became of the search.
+    assert ("--idempotency-key" in ended.err) is (status == 502 and command[0] == "search")
 
 
 @pytest.mark.parametrize(
@@ -90,9 +66,60 @@ def test_a_server_that_is_not_there_is_told(here: Here) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
-    told = here("search", "Acme", f"--url={url}", f"--key={KEY}").told()
+    told = here("search", "Acme", NOW, f"--url={url}", f"--key={KEY}").told()
 
     assert told.startswith(f"unreachable: {url} does not answer: ")
+
+
+def test_a_search_that_may_have_been_made_is_told_with_its_name(here: Here) -> None:
+    with answering(refusal(500, "server_error")) as server:
+        ended = here("search", "Acme", NOW, f"--url={server.url}", f"--key={KEY}")
+
+    name = server.got[0].headers["idempotency-key"]
+    assert ended.code == 1
+    assert f"the search may go on; ask for it with --idempotency-key={name}" in ended.err
+    assert "server_error: not so" in ended.err
+
+
+def test_ctrl_c_while_a_call_is_held_tells_the_name_of_the_search() -> None:
+    held, over = Event(), Event()
+
+    def hold(_: Got) -> Answer:
+        held.set()
+        over.wait(timeout=60)
+        return ok(DONE)
+
+    with (
+        answered(hold) as server,
+        started("search", "Acme", f"--url={server.url}", f"--key={KEY}") as process,
+    ):
+        assert held.wait(timeout=30)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        over.set()
+
+    name = server.got[0].headers["idempotency-key"]
+    assert process.returncode == 130
+    assert said == f"cs: the search may go on; ask for it with --idempotency-key={name}\n"
+
+
+def test_a_terminal_is_shown_what_goes_on() -> None:
+    ours, theirs = os.openpty()
+    with answering(ok(DONE)) as server, os.fdopen(ours, "rb", buffering=0) as terminal:
+        ended = subprocess.run(
+            [sys.executable, "-m", "cs", "search", "Acme", f"--url={server.url}"],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=environment(CS_API_KEY=KEY, TERM="xterm"),
+            check=False,
+            timeout=60,
+        )
+        os.close(theirs)
+        said = terminal.read(65536)
+
+    assert ended.returncode == 0
+    assert b"searching Acme" in said
+    assert b"searching" not in ended.stdout
 
 
 @pytest.mark.parametrize("key", ["cs_live é", "cs live", "a\tb", "a\n"])
@@ -102,7 +129,7 @@ def test_a_key_that_no_key_is_like_is_told_without_showing_it(here: Here, key: s
     assert told == "unauthorized: an API key has only letters, digits and _"
 
 
-@pytest.mark.parametrize("command", [["search", "Acme"], ["get", "srch_1"], ["usage"]])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_missing_key_is_told(here: Here, command: list[str]) -> None:
     assert here(*command).told(2).startswith("no API key: give --key or set CS_API_KEY")
 
@@ -115,54 +142,83 @@ def test_a_missing_key_is_told(here: Here, command: list[str]) -> None:
         (503, "at_capacity", 4),
         (503, "api_disabled", 4),
         (402, "quota_exhausted", 5),
-        (500, "server_error", 1),
+        (400, "invalid_request", 1),
     ],
 )
 def test_a_refusal_ends_with_its_own_exit_code(
     here: Here, status: int, code: str, exit_code: int
 ) -> None:
-    body = LIMITED.replace(b"rate_limited", code.encode())
-    with answering((status, body, {"Retry-After": "7"})) as url:
-        told = here("search", "Acme", f"--url={url}", f"--key={KEY}").told(exit_code)
+    with answering(refusal(status, code, Retry_After="7")) as server:
+        ended = here("search", "Acme", NOW, f"--url={server.url}", f"--key={KEY}")
 
-    assert told == f"{code}: too fast (try again in 7 s)"
-
-
-def test_waiting_waits_out_a_limit_that_it_meets() -> None:
-    slept: list[float] = []
-    limited: Answer = (429, LIMITED, {"Retry-After": "7"})
-    with (
-        answering((202, RUNNING, {}), (200, RUNNING, {}), limited, (200, DONE, {})) as url,
-        Client(url, KEY) as client,
-    ):
-        record = client.wait(client.start("Acme"), lambda _: None, slept.append)
-
-    assert record["status"] == "done"
-    assert slept == [1.0, 1.0, 7, 1.0]
+    assert ended.told(exit_code) == f"{code}: not so (try again in 7 s)"
 
 
-def test_waiting_ends_at_another_error() -> None:
-    failed: Answer = (500, LIMITED.replace(b"rate_limited", b"server_error"), {})
-    with (
-        answering((202, RUNNING, {}), failed) as url,
-        Client(url, KEY) as client,
-        pytest.raises(CallFailed, match="too fast"),
-    ):
-        client.wait(client.start("Acme"), lambda _: None, ignored)
-
-
-def ignored(_: float) -> None:
-    pass
-
-
-def test_a_proxy_for_the_outside_is_not_asked_for_this_machine(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("body", "exit_code"), [(DONE, 0), (FAILED, 3)])
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_how_a_search_ended_is_the_exit_code_in_every_form(
+    here: Here, body: bytes, exit_code: int, form: list[str]
 ) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with answering(ok(body)) as server:
+        ended = here("search", "Acme", *form, f"--url={server.url}", f"--key={KEY}")
 
-    with answering((200, DONE, {})) as url, Client(url, KEY) as client:
-        assert client.get("srch_1")["status"] == "done"
+    assert ended.code == exit_code
+    assert "srch_1" in ended.out
+    assert ended.err == ""
+
+
+def test_without_waiting_the_search_is_told_as_it_is(here: Here) -> None:
+    with answering(ok(RUNNING, 202)) as server:
+        url = f"--url={server.url}"
+        ended = here("search", "Acme", "--no-wait", "--json", url, f"--key={KEY}")
+
+    assert ended.code == 0
+    assert (ended.rows[0]["id"], ended.rows[0]["status"]) == ("srch_1", "running")
+    assert b'"wait":false' in server.got[0].body
+
+
+def test_a_lost_answer_is_asked_for_again_by_its_name(here: Here) -> None:
+    with answering(ok(DONE)) as server:
+        here("search", "Acme", "--idempotency-key=w1", f"--url={server.url}", f"--key={KEY}")
+
+    assert server.got[0].headers["idempotency-key"] == "w1"
+
+
+def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
+    people = (
+        b'"contacts": [{"full_name": "=HYPERLINK(\\"x\\")", "headline": "@me, \\"me\\"\\nand"},'
+        b' {"full_name": "Bo", "email": "bo@a.example", "email_status": "verified"}], "usage"'
+    )
+    with answering(ok(DONE.replace(b'"usage"', people))) as server:
+        shown = here("get", "srch_1", "--csv", f"--url={server.url}", f"--key={KEY}").out
+
+    rows = list(csv.DictReader(io.StringIO(shown, newline="")))
+    assert [row["full_name"] for row in rows] == ['\'=HYPERLINK("x")', "Bo"]
+    assert rows[0]["headline"] == '\'@me, "me"\nand'
+    assert [row["email"] for row in rows] == ["", "bo@a.example"]
+    assert {row["id"] for row in rows} == {"srch_1"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["search"], "name a brand, a --domain or both"),
+        (["search", "Acme", "--json", "--csv"], "--json or --csv"),
+        (["get", "srch_1", "--json", "--csv"], "--json or --csv"),
+        (["search", "Acme", "--file=x.csv"], "--file takes the brands from the file"),
+        (["search", "--file=x.csv", "--no-wait"], "--file takes the brands from the file"),
+        (["search", "--file=x.csv", "--json", "--results=y.csv"], "the name of the results"),
+        (["search", "--file=x.csv", "--csv", "--results=y.jsonl"], "the name of the results"),
+        (["search", "Acme", "--results=x.csv"], "--results and --ask-again belong to --file"),
+        (["search", "Acme", "--idempotency-key=a b"], "an idempotency key has 1 to 255"),
+        (["search", "Ac\udcffme"], "the words are not UTF-8"),
+        (["usage", "--patience=-1"], "--patience: a whole number of seconds"),
+    ],
+)
+def test_what_does_not_go_together_is_told(here: Here, words: list[str], told: str) -> None:
+    ended = here(*words, "--url=http://127.0.0.1:1/v1", f"--key={KEY}")
+
+    assert ended.told(2).startswith(told)
 
 
 def test_text_of_a_server_is_printed_as_it_is(here: Here) -> None:
@@ -171,8 +227,19 @@ def test_text_of_a_server_is_printed_as_it_is(here: Here) -> None:
         b' "cached": false, "charged": false, "contacts": [{"full_name": "[red]Jo", "title":'
         b' "[/]", "email": null}], "usage": {"used": 0, "quota": 1, "remaining": 1}}'
     )
-    with answering((200, body, {})) as url:
-        out = here("get", "srch_1", f"--url={url}", f"--key={KEY}").out
+    with answering(ok(body)) as server:
+        out = here("get", "srch_1", f"--url={server.url}", f"--key={KEY}").out
 
     assert out.startswith("[/x]  new_reason: try again in a few minutes (searched live, not")
     assert "[red]Jo" in out
+
+
+def test_progress_is_for_terminals_only() -> None:
+    with (
+        answering(ok(DONE)) as server,
+        started("search", "Acme", f"--url={server.url}", f"--key={KEY}") as process,
+    ):
+        _, said = process.communicate(timeout=30)
+
+    assert process.returncode == 0
+    assert said == ""

@@ -5,13 +5,12 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import msgspec
 
 from cs.operator import NewSecret
-from faults.mortal import Mortal
 from faults.told import Asked, Body, End, Told
 from faults.world import Wish
 
@@ -38,11 +37,16 @@ class Notebook:
     refused: int = 0  # calls answered with an error
 
 
+class Service(Protocol):
+    async def up(self) -> str:
+        """Return the base URL of what can be called, as soon as it is known."""
+
+
 @dataclass
 class Caller:
     """Calls *service* with *key* until it is answered, and notes what it is told."""
 
-    service: Mortal
+    service: Service
     key: NewSecret
     notes: Notebook
     http: httpx.AsyncClient

@@ -73,6 +73,7 @@ class Gate:
         with bound_contextvars(request=request_id):
             try:
                 await self._authenticate(scope)
+                _check_slashes(scope)
             except ApiError as error:
                 await error.response()(scope, receive, send_marked)
             except LogUnavailable as error:
@@ -82,7 +83,11 @@ class Gate:
                 await self._app(scope, receive, send_marked)
 
     async def _authenticate(self, scope: Scope) -> None:
-        if scope["path"] == OPENAPI_PATH and scope["method"] in {"GET", "HEAD"}:
+        if (
+            scope["path"] == OPENAPI_PATH
+            and scope["method"] in {"GET", "HEAD"}
+            and not _hides_slash(scope)
+        ):
             return
         secret = bearer(Headers(scope=scope).getlist("authorization"))
         if secret is None:
@@ -92,6 +97,24 @@ class Gate:
         if key_id is None:
             raise unauthorized(sent=True)
         scope["state"] |= {"key_id": key_id, "secret_hash": hash_key(secret)}
+
+
+def _check_slashes(scope: Scope) -> None:
+    """Refuse a path with an encoded slash, which is not a slash (CONTRACT.md H1).
+
+    Raises:
+        ApiError: ``not_found``.
+    """
+    if _hides_slash(scope):
+        raise _nothing_there()
+
+
+def _hides_slash(scope: Scope) -> bool:
+    return b"%2f" in scope.get("raw_path", b"").lower()
+
+
+def _nothing_there() -> ApiError:
+    return ApiError("not_found", "there is nothing at this path")
 
 
 def bearer(values: list[str]) -> str | None:
@@ -118,7 +141,7 @@ async def _http_error(_: Request, error: Exception) -> Response:
     """Starlette's own 404 and 405, in our shape (CONTRACT.md H1, H2)."""
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        return ApiError("not_found", "there is nothing at this path").response()
+        return _nothing_there().response()
     if error.status_code == 405:
         allow = (error.headers or {}).get("Allow", "")
         message = f"this path does not take this method; it takes {allow}"

@@ -22,21 +22,22 @@ from cs.cli.output import FAILED, console, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.refusals import exit_code, told
 from cs.client import (
-    ApiError,
     BadRequest,
     Client,
     ClientError,
     Done,
     Failed,
     NotFound,
+    NotThisApi,
     Other,
     Outcome,
     Query,
     QuotaExceeded,
     Running,
     Search,
-    ServerError,
+    Unreachable,
 )
+from cs.client.many import FOR_ALL
 
 
 class List(msgspec.Struct, frozen=True):
@@ -79,6 +80,9 @@ def search_list(asked: List, client: Client, progress: Progress, *, identity: st
             Results(asked.results, journal.ended.values()) as results,
         ):
             stopped = _Searching(asked, rows, journal, results).all(client, progress)
+    except KeyboardInterrupt:
+        warn(f"what is found so far is in {asked.results}; run it again to go on")
+        raise
     except (BadList, BadJournal) as error:
         stop(str(error), 2)
     except OSError as error:
@@ -103,6 +107,7 @@ class _Searching:
         at = datetime.now(UTC)
         self._left: dict[str, Row] = {}
         self._doubtful = 0
+        self._closed = False  # what refused one would refuse all
         for row in rows:
             key = _key(asked.path, row)
             if journal.in_doubt(key, at) and key not in journal.ended:
@@ -119,8 +124,8 @@ class _Searching:
         """Search what is left; return what stopped it, None if nothing did."""
         if self._doubtful:
             warn(
-                f"{self._doubtful} brands were asked for more than 23 hours ago and the answers were "
-                "lost, so asking again may charge them again: --ask-again does"
+                f"{self._doubtful} brands were asked for over 23 hours ago and the answers "
+                "were lost, so asking again may charge them again: --ask-again does"
             )
         stopped: ClientError | None = None
         failed = 0
@@ -131,14 +136,17 @@ class _Searching:
                 self._end(outcome)
             else:
                 stopped = self._refused(outcome.query, outcome.error, stopped)
-                if not isinstance(outcome.error, ApiError):
+                if isinstance(outcome.error, Unreachable | NotThisApi):
                     break  # nobody there: the others would only wait as long in vain
+                self._closed = self._closed or isinstance(outcome.error, FOR_ALL)
             self._show(progress, failed)
         return stopped
 
     def _queries(self) -> Iterator[Query]:
         """Yield what is left; before each, note that it is asked for."""
         for key, row in list(self._left.items()):
+            if self._closed:
+                return
             search = self._journal.started.get(key, "")
             if key not in self._journal.asked and not search:
                 self._journal.note(Asked(key, datetime.now(UTC)))
@@ -158,8 +166,7 @@ class _Searching:
         self, query: Query, error: ClientError, before: ClientError | None
     ) -> ClientError:
         key = query.idempotency_key
-        nothing_done = isinstance(error, ApiError) and not isinstance(error, ServerError)
-        if nothing_done and error.search is None and key not in self._journal.started:
+        if not error.in_doubt and error.search is None and key not in self._journal.started:
             self._journal.note(Refused(key))
         return before if isinstance(before, QuotaExceeded) else error
 

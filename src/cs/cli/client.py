@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from cs.cli.brand_list import List, results_beside, search_list
 from cs.cli.contact_rows import print_csv
+from cs.cli.list_results import is_json
 from cs.cli.options import Json
 from cs.cli.output import FAILED, console, print_json, stop, warn
 from cs.cli.progress import Progress
@@ -22,6 +23,7 @@ from cs.client import (
     Running,
     Search,
 )
+from cs.client.patience import may_pass
 
 Url = Annotated[
     str, Parameter(env_var="CS_URL", help="Base address, with the version (CS_URL).")
@@ -79,6 +81,8 @@ def search(
         if brand is not None or domain is not None or idempotency_key or not wait:
             stop("--file takes the brands from the file: name no other, and wait", 2)
         path = results or results_beside(file, json=json)
+        if (json and not is_json(path)) or (csv and is_json(path)):
+            stop(f"the name of the results says their form, and {path.name} says another", 2)
         asked = List(file, path, ask_again=ask_again)
         with Progress() as progress, _client(url, key, patience, progress) as client:
             search_list(asked, client, progress, identity=f"{url.rstrip('/')} {key}")
@@ -177,7 +181,7 @@ def _show(found: Search, *, json: bool, csv: bool) -> None:
 def _stop(error: ClientError, name: str = "") -> NoReturn:
     if isinstance(error.search, Running):
         warn(f"{error.search.id} goes on without us: cs get {error.search.id}")
-    elif name and error.status in {0, 500}:
+    elif error.in_doubt and may_pass(error):
         warn(f"the search may go on; ask for it with --idempotency-key={name}")
     stop(told(error), exit_code(error))
 

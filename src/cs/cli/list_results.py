@@ -14,6 +14,11 @@ from cs.cli.list_journal import Ended
 _ASKED = ("row", "asked_brand", "asked_domain", "error")
 
 
+def is_json(path: Path) -> bool:
+    """Return whether results at *path* are lines of JSON; else they are CSV."""
+    return path.suffix in {".jsonl", ".json"}
+
+
 class Results:
     """Use as ``with``.  What is there is replaced by *ended* at once, or not at all.
 
@@ -23,7 +28,7 @@ class Results:
     """
 
     def __init__(self, path: Path, ended: Iterable[Ended]) -> None:
-        self._json = path.suffix in {".jsonl", ".json"}
+        self._json = is_json(path)
         beside = path.with_name(f"{path.name}.new")
         with beside.open("wb") as new:
             new.write(b"" if self._json else as_csv([(*_ASKED, *COLUMNS)]))

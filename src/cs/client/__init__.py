@@ -1,0 +1,70 @@
+"""The Python client of this API: ``Client``, and ``AsyncClient`` for asyncio.
+
+    with Client("https://contacts.example/v1", key) as client:
+        search = client.contacts.search("Acme", domain="acme.example")
+
+It needs httpx and msgspec, and nothing of the service (docs/client.md).
+"""
+
+from cs.client.api import Query
+from cs.client.awaiting import AsyncClient
+from cs.client.blocking import Client
+from cs.client.errors import (
+    ApiError,
+    AtCapacity,
+    BadRequest,
+    ClientError,
+    IdempotencyMismatch,
+    InFlight,
+    MethodNotAllowed,
+    NotFound,
+    NotThisApi,
+    Paused,
+    QuotaExceeded,
+    RateLimited,
+    ServerError,
+    StillRunning,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+    Unreachable,
+)
+from cs.client.limits import Limits, Window
+from cs.client.many import Outcome
+from cs.client.patience import Patience
+from cs.client.records import Contact, Done, Failed, Other, Running, Search, Usage
+
+__all__ = [
+    "ApiError",
+    "AsyncClient",
+    "AtCapacity",
+    "BadRequest",
+    "Client",
+    "ClientError",
+    "Contact",
+    "Done",
+    "Failed",
+    "IdempotencyMismatch",
+    "InFlight",
+    "Limits",
+    "MethodNotAllowed",
+    "NotFound",
+    "NotThisApi",
+    "Other",
+    "Outcome",
+    "Patience",
+    "Paused",
+    "Query",
+    "QuotaExceeded",
+    "RateLimited",
+    "Running",
+    "Search",
+    "ServerError",
+    "StillRunning",
+    "TooManyRequests",
+    "Unauthorized",
+    "Unavailable",
+    "Unreachable",
+    "Usage",
+    "Window",
+]

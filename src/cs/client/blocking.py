@@ -1,0 +1,215 @@
+"""The client for programs that wait for each answer: ``Client``."""
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+
+from cs.client import wire
+from cs.client.api import WAIT_S, Call, Query
+from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
+from cs.client.judging import NoReply, Reply
+from cs.client.limits import Limits
+from cs.client.many import AT_ONCE, Many, Outcome, Started
+from cs.client.patience import Patience
+from cs.client.records import Search, Usage
+
+T = TypeVar("T")
+
+
+class Client:
+    """Calls any server of this API.  Use as ``with``, from one thread at a time.
+
+    Args:
+        base_url: With the version: ``http://127.0.0.1:8080/v1``.
+        key: The API key.
+        patience: How long a call that came to nothing is tried again.
+        sleep: Lets seconds go by.
+        now: A monotonic clock in seconds, which *sleep* goes by.
+
+    Raises:
+        Unreachable: *base_url* is no address.
+        Unauthorized: *key* has characters that no key has.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str,
+        *,
+        patience: Patience | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        where = wire.address(base_url, key)
+        patience = patience or Patience()
+        self._flows = Flows(patience, random.random, lambda: str(uuid.uuid4()), where)
+        direct = wire.directly(where)
+        self._http = http = httpx.Client(
+            **wire.settings(where, key),
+            transport=None if direct is None else httpx.HTTPTransport(**direct),
+        )
+        self._exchange = Exchange(http, sleep, now)
+        self.contacts = Contacts(self._flows, self._exchange, patience)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    @property
+    def limits(self) -> Limits | None:
+        """Return what the last answer that named any said of the key's limits."""
+        return self._flows.limits
+
+    def usage(self) -> Usage:
+        """Return quota, used and remaining; free.
+
+        Raises:
+            ClientError: As every call.
+        """
+        return self._exchange.done(self._flows.usage())
+
+
+class Contacts:
+    """Searches, as ``client.contacts``.
+
+    Every method raises `cs.client.ClientError`; a search that ended ``failed`` is no error.
+    """
+
+    def __init__(self, flows: Flows, exchange: "Exchange", patience: Patience) -> None:
+        self._flows = flows
+        self._exchange = exchange
+        self._patience = patience
+
+    def search(
+        self,
+        brand: str | None = None,
+        *,
+        domain: str | None = None,
+        idempotency_key: str = "",
+        timeout_s: float | None = WAIT_S,
+    ) -> Search:
+        """Search and return how it ended.
+
+        Raises:
+            StillRunning: It has not within *timeout_s*.
+        """
+        query = Query(brand, domain, idempotency_key)
+        return self._exchange.done(self._flows.search(query, timeout_s))
+
+    def start(
+        self,
+        brand: str | None = None,
+        *,
+        domain: str | None = None,
+        idempotency_key: str = "",
+    ) -> Search:
+        """Return the search as it is at once: ended from reuse, or running."""
+        query = Query(brand, domain, idempotency_key)
+        return self._exchange.done(self._flows.start(query))
+
+    def get(self, search: str) -> Search:
+        """Read a search again by its id; free."""
+        return self._exchange.done(self._flows.get(search))
+
+    def wait(self, search: Search, *, timeout_s: float | None = WAIT_S) -> Search:
+        """Return how *search* ended.
+
+        Raises:
+            StillRunning: It has not within *timeout_s*.
+        """
+        return self._exchange.done(self._flows.wait(search, timeout_s))
+
+    def search_many(
+        self,
+        queries: Iterable[Query | str],
+        *,
+        at_once: int = AT_ONCE,
+        timeout_s: float | None = WAIT_S,
+        started: Started | None = None,
+    ) -> Iterator[Outcome]:
+        """Yield how each of *queries* ended, as they end; none of them raises.
+
+        Args:
+            queries: A string is a brand.  Each is taken when its turn has come.
+            at_once: How many may run.
+            timeout_s: For one query, from its first call on.
+            started: Hears of each search that runs, as soon as its id is known.
+        """
+        many = Many(
+            self._flows,
+            queries,
+            self._patience,
+            at_once=at_once,
+            timeout_s=timeout_s,
+            started=started,
+        )
+        return self._outcomes(many)
+
+    def _outcomes(self, many: Many) -> Iterator[Outcome]:
+        with closing(many.outcomes()) as steps:
+            step = next(steps, None)
+            while step is not None:
+                if isinstance(step, Outcome):
+                    yield step
+                try:
+                    step = steps.send(self._exchange.did(step))
+                except StopIteration:
+                    return
+
+
+class Exchange:
+    """Does what flows want done."""
+
+    def __init__(
+        self,
+        http: httpx.Client,
+        sleep: Callable[[float], None],
+        now: Callable[[], float],
+    ) -> None:
+        self._http = http
+        self._sleep = sleep
+        self._now = now
+
+    def done(self, flow: Flow[T]) -> T:
+        """Do what *flow* wants done, to its end."""
+        try:
+            step = next(flow)
+            while True:
+                step = flow.send(self.did(step))
+        except StopIteration as end:
+            value: T = end.value
+            return value
+
+    def did(self, step: Send | Pause | Begun | Outcome) -> Heard:
+        began = self._now()
+        reply: Reply | NoReply | None = None
+        match step:
+            case Send(call):
+                reply = self._sent(call)
+            case Pause(seconds) if seconds > 0:
+                self._sleep(seconds)
+            case _:
+                pass
+        return Heard(began, self._now(), reply)
+
+    def _sent(self, call: Call) -> Reply | NoReply:
+        try:
+            return wire.read(self._http.send(wire.request(self._http, call)))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return wire.no_reply(error)

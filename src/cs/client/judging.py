@@ -1,0 +1,116 @@
+"""From an answer to what it means: a value, or the error it is."""
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+import msgspec
+
+from cs.client.api import Call
+from cs.client.errors import (
+    IdempotencyMismatch,
+    NotThisApi,
+    Unreachable,
+    api_error_class,
+)
+from cs.client.limits import Limits, read_limits, read_retry_after
+from cs.client.records import Search, Usage, read_search, read_usage
+
+_NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A whole answer; header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class NoReply(msgspec.Struct, frozen=True):
+    """No whole answer, and why, in a few words for people.
+
+    Attributes:
+        may_pass: Whether another try may do better.
+        sent: Whether anybody may have heard the call.
+    """
+
+    why: str
+    may_pass: bool = True
+    sent: bool = True
+
+
+class _Told(msgspec.Struct):
+    code: str
+    message: str
+
+
+class _ErrorBody(msgspec.Struct):
+    error: _Told
+
+
+_error = msgspec.json.Decoder(_ErrorBody)
+
+
+def judge(call: Call, reply: Reply | NoReply, where: str) -> Search | Usage:
+    """Return what *reply* answers *call* with; *where* is told of in errors.
+
+    Raises:
+        Unreachable: It is no whole answer.
+        NotThisApi: It is none of this API.
+        ApiError: The service said no.
+    """
+    if isinstance(reply, NoReply):
+        message = f"{where} does not answer: {reply.why}"
+        raise Unreachable(message, may_pass=reply.may_pass, sent=reply.sent)
+    if not 200 <= reply.status < 300:
+        _refused(reply, where)
+    read = read_search if call.answer == "search" else read_usage
+    try:
+        return read(reply.body)
+    except msgspec.ValidationError:
+        _not_this_api(reply, where)
+    except _NO_JSON as error:
+        if _says_json(reply):
+            cut = f"{where} does not answer: what it says was cut short"
+            raise Unreachable(cut, status=reply.status) from error
+        _not_this_api(reply, where)
+
+
+def limits_of(reply: Reply | NoReply) -> Limits | None:
+    """Return what *reply* says of the key's limits."""
+    return None if isinstance(reply, NoReply) else read_limits(reply.headers)
+
+
+def _refused(reply: Reply, where: str) -> NoReturn:
+    try:
+        told = _error.decode(reply.body).error
+    except _NO_JSON:
+        _not_this_api(reply, where)
+    kind = api_error_class(reply.status, told.code)
+    # The nine codes are closed and 400 has one, so what is said tells the two apart.
+    if reply.status == 400 and "this idempotency-key was used" in told.message.lower():
+        kind = IdempotencyMismatch
+    raise kind(
+        told.message,
+        code=told.code,
+        status=reply.status,
+        request_id=reply.headers.get("x-request-id"),
+        retry_after_s=read_retry_after(reply.headers),
+        limits=read_limits(reply.headers),
+    )
+
+
+def _not_this_api(reply: Reply, where: str) -> NoReturn:
+    raise NotThisApi(
+        f"{where} answers with status {reply.status} and is no server of this API; "
+        "does the address end with /v1?",
+        code="not_this_api",
+        status=reply.status,
+        request_id=reply.headers.get("x-request-id"),
+        retry_after_s=read_retry_after(reply.headers),
+    )
+
+
+def _says_json(reply: Reply) -> bool:
+    media_type = reply.headers.get("content-type", "").partition(";")[0]
+    return media_type.strip().lower() == "application/json"

@@ -1,0 +1,97 @@
+"""What both twins give httpx, and how what comes back from it is read."""
+
+import socket
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+from cs.client.api import Call
+from cs.client.errors import Unauthorized, Unreachable
+from cs.client.judging import NoReply, Reply
+
+#: Never asked through a proxy that the environment names.
+HERE = frozenset({"127.0.0.1", "::1", "localhost"})
+#: Opening a connection, and waiting for a free one of our own.
+CONNECT_S = 10.0
+#: Silence after which the connection itself is probed: a held call is silent for 85 s
+#: (CONTRACT.md H13), and what stands between forgets silent connections.
+KEEPALIVE_S = 20
+
+_FOR_GOOD = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
+_NOT_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.InvalidURL,
+    httpx.UnsupportedProtocol,
+)
+
+
+def address(base_url: str, key: str) -> str:
+    """Return *base_url* as it is called.
+
+    Raises:
+        Unreachable: It is no address.
+        Unauthorized: No key is like *key*.
+    """
+    if not (key.isascii() and key.isprintable() and key and " " not in key):
+        raise Unauthorized("an API key has only letters, digits and _", code="unauthorized")
+    try:
+        host = httpx.URL(base_url).host
+    except httpx.InvalidURL:
+        host = ""
+    if not host or not base_url.startswith(("http://", "https://")):
+        like = "an address looks like http://127.0.0.1:8080/v1"
+        raise Unreachable(f"{base_url!r} is no address; {like}", may_pass=False)
+    return base_url.rstrip("/")
+
+
+def settings(base_url: str, key: str) -> dict[str, Any]:
+    """Return what both of httpx's clients are made with."""
+    headers = {"Authorization": f"Bearer {key}", "User-Agent": "contact-search-client"}
+    return {"base_url": base_url, "headers": headers, "trust_env": not _is_here(base_url)}
+
+
+def directly(base_url: str) -> dict[str, Any] | None:
+    """Return what a transport to *base_url* is made with; None if a proxy is named for it."""
+    parts = urlsplit(base_url)
+    named = {"all", parts.scheme} & getproxies().keys()
+    if named and not _is_here(base_url) and not proxy_bypass(parts.hostname or ""):
+        return None
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    if sys.platform == "linux":
+        options += [
+            (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_S),
+            (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_S),
+        ]
+    return {"socket_options": options, "trust_env": not _is_here(base_url)}
+
+
+def request(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
+    """Return *call* as a request of *http*."""
+    return http.build_request(
+        call.method,
+        call.path,
+        content=call.body or None,
+        headers=call.headers,
+        timeout=httpx.Timeout(call.timeout_s, connect=CONNECT_S, pool=CONNECT_S),
+    )
+
+
+def read(response: httpx.Response) -> Reply:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Reply(response.status_code, headers, response.content)
+
+
+def no_reply(error: Exception) -> NoReply:
+    """Return what *error* of httpx means; whatever it is, another try makes a new call."""
+    why = str(error) or type(error).__name__
+    sent = not isinstance(error, _NOT_SENT)
+    return NoReply(why, may_pass=not isinstance(error, _FOR_GOOD), sent=sent)
+
+
+def _is_here(base_url: str) -> bool:
+    return httpx.URL(base_url).host in HERE

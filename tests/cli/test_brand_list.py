@@ -1,0 +1,340 @@
+"""`cs search --file`: a whole list, once, however often it is begun."""
+
+import csv
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import msgspec
+import pytest
+
+from cli.command import Here, Ran, started
+from client.answering import Answer, Answering, Got, answered, refusal
+from cs.cli.list_journal import Asked, Begun, Entry
+
+KEY = "cs_live_x"
+Respond = Callable[[str, "Service"], Answer | None]
+
+
+def ordinary(_brand: str, _service: "Service") -> Answer | None:
+    return None
+
+
+@dataclass
+class Service:
+    """Answers searches as the service does: what was asked before is not charged again."""
+
+    respond: Respond = ordinary
+    searches: dict[str, str] = field(default_factory=dict)  # idempotency key: brand
+    asked: list[str] = field(default_factory=list)
+    lives: bool = False  # searches run on and on
+    polled: Event = field(default_factory=Event)
+
+    def __call__(self, got: Got) -> Answer:
+        if got.method == "GET":
+            self.polled.set()
+            return self.told(int(got.path.rpartition("_")[2]))
+        brand: str = msgspec.json.decode(got.body).get("brand", "-")
+        self.asked.append(brand)
+        said = self.respond(brand, self)
+        if said is not None:
+            return said
+        self.searches.setdefault(got.headers["idempotency-key"], brand)
+        return self.told(list(self.searches).index(got.headers["idempotency-key"]))
+
+    def told(self, number: int) -> Answer:
+        brand = list(self.searches.values())[number]
+        used = {"quota": 9, "used": len(self.searches), "remaining": 1}
+        record: dict[str, Any] = {"id": f"srch_{number}", "brand": brand, "usage": used}
+        if self.lives:
+            record |= {"status": "running", "retry_after": 1}
+        elif brand.startswith("bad"):
+            record |= {"status": "failed", "reason": "no_linkedin", "charged": False}
+        else:
+            contact = {"full_name": f"Ada of {brand}", "email": "ada@a.example"}
+            record |= {"status": "done", "charged": True, "contacts": [contact]}
+        return 200, msgspec.json.encode(record), {"Content-Type": "application/json"}
+
+
+@dataclass
+class Desk:
+    """A folder with a list in it."""
+
+    here: Here
+    folder: Path
+
+    def write(self, text: str) -> None:
+        (self.folder / "brands.csv").write_text(text)
+
+    def search(self, server: Answering, *more: str, key: str = KEY) -> Ran:
+        file = f"--file={self.folder / 'brands.csv'}"
+        where = (f"--url={server.url}", f"--key={key}", "--patience=0")
+        return self.here("search", file, *where, *more)
+
+    @property
+    def results(self) -> list[dict[str, str]]:
+        with (self.folder / "brands.results.csv").open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "brands.results.csv.journal"
+
+
+@pytest.fixture
+def desk(here: Here, tmp_path: Path) -> Desk:
+    return Desk(here, tmp_path)
+
+
+def test_a_list_is_searched_and_its_people_written(desk: Desk) -> None:
+    desk.write("brand,domain\nAcme,acme.example\nbad one,\n")
+    with answered(Service()) as server:
+        ended = desk.search(server)
+
+    assert ended.code == 3, ended
+    assert ended.out.startswith("1 done, 1 failed, 0 left; 1 charged: ")
+    acme, bad = desk.results
+    assert (acme["row"], acme["asked_domain"], acme["status"]) == ("2", "acme.example", "done")
+    assert (acme["full_name"], acme["email"]) == ("Ada of Acme", "ada@a.example")
+    assert (bad["row"], bad["status"], bad["reason"]) == ("3", "failed", "no_linkedin")
+
+
+def test_lines_of_json_are_written_on_demand(desk: Desk) -> None:
+    desk.write("Acme\n")
+    with answered(Service()) as server:
+        ended = desk.search(server, "--json")
+
+    line = (desk.folder / "brands.results.jsonl").read_bytes()
+    assert ended.code == 0
+    row = msgspec.json.decode(line)
+    assert (row["row"], row["brand"], row["domain"]) == (1, "Acme", None)
+    assert row["search"]["status"] == "done"
+
+
+def test_a_second_run_asks_nothing_and_says_the_same(desk: Desk) -> None:
+    desk.write("Acme\nBeta\n")
+    service = Service()
+    with answered(service) as server:
+        first = desk.search(server)
+        before = desk.results
+        asked = len(service.asked)
+        second = desk.search(server)
+
+    assert (first.code, first.out) == (second.code, second.out)
+    assert desk.results == before
+    assert len(service.asked) == asked == 2
+
+
+def test_rows_that_come_later_are_all_that_is_asked(desk: Desk) -> None:
+    service = Service()
+    with answered(service) as server:
+        desk.write("Acme\nBeta\n")
+        desk.search(server)
+        desk.write("New first\nAcme\nbeta\nACME\n")
+        ended = desk.search(server)
+
+    assert service.asked == ["Acme", "Beta", "New first"]
+    assert ended.out.startswith("3 done, 0 failed, 0 left; 3 charged")
+
+
+@pytest.mark.parametrize(
+    ("refused", "exit_code"),
+    [
+        (refusal(429, "rate_limited", Retry_After="4000"), 4),
+        (refusal(503, "api_disabled", Retry_After="300"), 4),
+        (refusal(402, "quota_exhausted"), 5),
+        (refusal(401, "unauthorized"), 1),
+        (refusal(500, "server_error"), 1),
+        ((502, b"<html>", {}), 1),
+    ],
+)
+def test_it_stops_with_a_refusal_and_goes_on_from_there(
+    desk: Desk, refused: Answer, exit_code: int
+) -> None:
+    desk.write("Acme\nBeta\nGamma\n")
+    service = Service(lambda brand, _: refused if brand == "Beta" else None)
+    with answered(service) as server:
+        stopped = desk.search(server)
+        service.respond = ordinary
+        ended = desk.search(server)
+
+    assert stopped.code == exit_code, stopped
+    assert "run it again to go on" in stopped.err
+    assert ended.code == 0
+    assert ended.out.startswith("3 done, 0 failed, 0 left; 3 charged")
+    assert len(service.searches) == 3
+
+
+def test_a_row_that_is_wrong_leaves_the_others_alone(desk: Desk) -> None:
+    desk.write("A\nBeta\n")
+    wrong = refusal(400, "invalid_request")
+    service = Service(lambda brand, _: wrong if brand == "A" else None)
+    with answered(service) as server:
+        ended = desk.search(server)
+        again = desk.search(server)
+
+    assert (ended.code, again.code) == (3, 3)
+    assert [row["error"] for row in desk.results] == ["invalid_request: not so", ""]
+    assert service.asked == ["A", "Beta"]
+
+
+def test_an_answer_that_was_lost_is_found_and_not_charged_again(desk: Desk) -> None:
+    desk.write("Acme\n")
+    service = Service()
+
+    def lose(brand: str, service: Service) -> Answer | None:
+        service.searches.setdefault("lost", brand)
+        return (500, b"", {})
+
+    with answered(service) as server:
+        service.respond = lose
+        desk.search(server)
+        key = msgspec.json.decode(desk.journal.read_bytes().splitlines()[1])["key"]
+        sent = server.got[0].headers["idempotency-key"]
+        service.respond = ordinary
+        desk.search(server)
+
+    assert key == sent == server.got[1].headers["idempotency-key"]
+
+
+def entries(desk: Desk, *more: Entry) -> list[dict[str, Any]]:
+    """Append *more* to the journal and return all that is in it."""
+    with desk.journal.open("ab") as file:
+        file.writelines(msgspec.json.encode(entry) + b"\n" for entry in more)
+    return [msgspec.json.decode(line) for line in desk.journal.read_bytes().splitlines()]
+
+
+def test_what_was_lost_too_long_ago_is_asked_again_only_on_demand(desk: Desk) -> None:
+    desk.write("Acme\n")
+    service = Service(lambda *_: refusal(402, "quota_exhausted"))
+    with answered(service) as server:
+        desk.search(server)
+        key = server.got[0].headers["idempotency-key"]
+        entries(desk, Asked(key, datetime.now(UTC) - timedelta(hours=23, minutes=1)))
+        service.respond = ordinary
+        doubtful = desk.search(server)
+        asked_before = len(server.got)
+        again = desk.search(server, "--ask-again")
+
+    assert doubtful.code == 1
+    assert "1 brands were asked for over 23 hours ago" in doubtful.err
+    assert asked_before == 1
+    assert again.code == 0
+
+
+def test_a_refusal_leaves_no_doubt(desk: Desk) -> None:
+    desk.write("Acme\n")
+    with answered(Service(lambda *_: refusal(402, "quota_exhausted"))) as server:
+        desk.search(server)
+
+    assert [entry["kind"] for entry in entries(desk)] == ["begun", "asked", "refused"]
+
+
+def test_a_search_that_was_running_is_followed_by_its_id(desk: Desk) -> None:
+    desk.write("Acme\n")
+    service = Service(lives=True)
+    with answered(service) as server:
+        with started(
+            "search",
+            f"--file={desk.folder / 'brands.csv'}",
+            f"--url={server.url}",
+            f"--key={KEY}",
+        ) as process:
+            assert service.polled.wait(timeout=30)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        service.lives = False
+        ended = desk.search(server)
+
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert service.asked == ["Acme"]
+    assert ended.out.startswith("1 done, 0 failed, 0 left; 1 charged")
+
+
+def test_a_line_that_a_crash_cut_short_is_forgotten(desk: Desk) -> None:
+    desk.write("Acme\nBeta\n")
+    service = Service()
+    with answered(service) as server:
+        desk.search(server)
+        whole = desk.journal.read_bytes()
+        desk.journal.write_bytes(whole[:-10])
+        ended = desk.search(server)
+
+    assert ended.code == 0
+    assert len(service.searches) == 2
+    assert desk.journal.read_bytes() == whole
+
+
+@pytest.mark.parametrize("key", ["cs_live_other"])
+def test_a_list_that_another_key_began_is_not_mixed(desk: Desk, key: str) -> None:
+    desk.write("Acme\n")
+    with answered(Service()) as server:
+        desk.search(server)
+        told = desk.search(server, key=key).told(2)
+
+    assert "was begun with another key or server" in told
+    assert KEY not in desk.journal.read_text()
+
+
+def test_results_of_something_else_are_not_written_over(desk: Desk) -> None:
+    desk.write("Acme\n")
+    (desk.folder / "brands.results.csv").write_text("mine")
+    with answered(Service()) as server:
+        told = desk.search(server).told(2)
+
+    assert "move it away, or name other --results" in told
+    assert (desk.folder / "brands.results.csv").read_text() == "mine"
+
+
+def test_a_journal_of_something_else_is_told(desk: Desk) -> None:
+    desk.write("Acme\n")
+    desk.journal.write_text("hello\n")
+    with answered(Service()) as server:
+        assert "line 1 is no entry" in desk.search(server).told(2)
+
+
+def test_two_commands_do_not_search_one_list(desk: Desk) -> None:
+    desk.write("Acme\n")
+    told: list[Ran] = []
+
+    def again(_brand: str, _service: Service) -> Answer | None:
+        child = os.fspath(desk.folder / "brands.csv")
+        with started("search", f"--file={child}", "--url=http://127.0.0.1:1", "--key=k") as run:
+            out, err = run.communicate(timeout=30)
+        told.append(Ran(run.returncode, out, err))
+        return None
+
+    with answered(Service(again)) as server:
+        desk.search(server)
+
+    assert "another command is searching this list" in told[0].told(2)
+
+
+def test_formulas_of_anybody_are_text_in_the_results(desk: Desk) -> None:
+    desk.write('"=cmd|x"\n')
+    with answered(Service()) as server:
+        desk.search(server)
+
+    assert desk.results[0]["asked_brand"] == "'=cmd|x"
+    assert desk.results[0]["brand"] == "'=cmd|x"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [(b"\xff\xfe", "is not UTF-8"), (None, "No such file")],
+)
+def test_a_list_that_cannot_be_read_is_told(desk: Desk, text: bytes | None, told: str) -> None:
+    if text is not None:
+        (desk.folder / "brands.csv").write_bytes(text)
+    with answered(Service()) as server:
+        assert told in desk.search(server).told(2)
+
+
+def test_entries_are_read_as_they_are_written() -> None:
+    assert msgspec.json.decode(msgspec.json.encode(Begun("x")), type=Entry) == Begun("x")

@@ -1,0 +1,40 @@
+"""Lists as people keep them."""
+
+import pytest
+
+from cs.cli.list_rows import BadList, rows_of
+
+
+def read(text: str) -> list[tuple[int, str | None, str | None]]:
+    return [(row.number, row.brand, row.domain) for row in rows_of(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("Acme\nBeta Co\n", [(1, "Acme", None), (2, "Beta Co", None)]),
+        ("brand\nAcme\n", [(2, "Acme", None)]),
+        ("Brand,Domain\r\nAcme,acme.example\r\n", [(2, "Acme", "acme.example")]),
+        ("Note;Domain;Brand\nx;a.example;A B\n", [(2, "A B", "a.example")]),
+        ("domain\na.example\n", [(2, None, "a.example")]),
+        ("Acme\ta.example\n", [(1, "Acme", "a.example")]),
+        ("\n  \n,\nAcme\n", [(4, "Acme", None)]),
+        ('"Ac\nme",x.example\nBeta,\n', [(1, "Ac me", "x.example"), (3, "Beta", None)]),
+        ('"Acme, Inc.",\n', [(1, "Acme, Inc.", None)]),
+        ("", []),
+    ],
+)
+def test_rows_are_read(text: str, rows: list[tuple[int, str | None, str | None]]) -> None:
+    assert read(text) == rows
+
+
+def test_the_same_wish_is_read_once() -> None:
+    assert read("Acme,\nACME,\n acme ,\nAcme,a.example\n") == [
+        (1, "Acme", None),
+        (4, "Acme", "a.example"),
+    ]
+
+
+def test_what_is_no_csv_is_told() -> None:
+    with pytest.raises(BadList, match="line 1"):
+        rows_of("x" * 200_000)

@@ -1,0 +1,141 @@
+"""The client against the service, with faults between them: each search is charged once."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from client.faulty_proxy import AFTER, BEFORE, FaultyProxy, faulty_proxy
+from cs.client import AsyncClient, Client, Done, Failed, Outcome, Patience, Query, QuotaExceeded
+from embedded.served import Served, served
+
+#: Brands of the bundled world that end at once, and one that nobody knows.
+BRANDS = ("Veltrana", "Ossowen Skincare", "Kestrelle", "Ivorene", "Nowhere Known Trading")
+#: What a key may search within 24 hours (SPEC.md section 8).
+PER_DAY = 60
+PATIENT = Patience(tries=30, total_s=100_000)
+
+
+@dataclass
+class ServiceTime:
+    """Time of the service in its sandbox: a pause of the client lets it go by at once."""
+
+    url: str
+    at: float = 0.0
+    http: httpx.Client = field(
+        default_factory=lambda: httpx.Client(trust_env=False, timeout=60)
+    )
+
+    def now(self) -> float:
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        self.at += seconds
+        moved = self.http.post(self.url, json={"advance": seconds})
+        assert moved.status_code == 200, moved.text
+
+    async def asleep(self, seconds: float) -> None:
+        await asyncio.to_thread(self.sleep, seconds)
+
+
+#: Searches brands with a key of its own and returns how each ended.
+Way = Callable[[str, str, Sequence[str], ServiceTime], list[Outcome]]
+
+
+def one_by_one(url: str, key: str, brands: Sequence[str], time: ServiceTime) -> list[Outcome]:
+    ended = []
+    with Client(url, key, patience=PATIENT, sleep=time.sleep, now=time.now) as client:
+        for brand in brands:
+            try:
+                ended.append(Outcome(Query(brand), client.contacts.search(brand)))
+            except QuotaExceeded as error:
+                ended.append(Outcome(Query(brand), error=error))
+    return ended
+
+
+def many(url: str, key: str, brands: Sequence[str], time: ServiceTime) -> list[Outcome]:
+    with Client(url, key, patience=PATIENT, sleep=time.sleep, now=time.now) as client:
+        return list(client.contacts.search_many(brands))
+
+
+def many_awaited(url: str, key: str, brands: Sequence[str], time: ServiceTime) -> list[Outcome]:
+    async def run() -> list[Outcome]:
+        async with AsyncClient(
+            url, key, patience=PATIENT, sleep=time.asleep, now=time.now
+        ) as client:
+            return [each async for each in client.contacts.search_many(brands)]
+
+    return asyncio.run(run())
+
+
+WAYS: tuple[Way, ...] = (one_by_one, many, many_awaited)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What client and service say of one key."""
+
+    wishes: int
+    ended: list[Outcome]
+    key: dict[str, Any]  # of `cs keys list`
+
+    def assert_each_was_charged_once(self) -> None:
+        found = [each.search for each in self.ended if each.search is not None]
+        done = [search for search in found if isinstance(search, Done)]
+        refused = [each.error for each in self.ended if each.error is not None]
+
+        assert len(self.ended) == self.wishes
+        assert all(isinstance(search, Done | Failed) for search in found)
+        assert all(isinstance(error, QuotaExceeded) for error in refused)
+        assert len({search.id for search in found}) == len(found) == self.key["searches"]
+        assert all(search.charged for search in done)
+        assert self.key["used"] == len(done)
+
+
+def searched(service: Served, proxy: FaultyProxy, searches: int, per_key: int) -> list[Told]:
+    """Make *searches* through *proxy*, in all ways and with as many keys as it takes.
+
+    The second key has a quota for half of what is wished.
+    """
+    time = ServiceTime(service.clock_url)
+    ended: dict[str, list[Outcome]] = {}
+    with time.http:
+        while (
+            sum(each.search is not None for all_ in ended.values() for each in all_) < searches
+        ):
+            key = service.new_key(per_key // 2 if len(ended) == 1 else PER_DAY)
+            brands = [BRANDS[number % len(BRANDS)] for number in range(per_key)]
+            way = WAYS[len(ended) % len(WAYS)]
+            ended[key["id"]] = way(proxy.url, key["key"], brands, time)
+    shown = map(msgspec.json.decode, service.command("keys", "list", "--json").splitlines())
+    keys = {key["id"]: key for key in shown}
+    return [Told(per_key, outcomes, keys[key]) for key, outcomes in ended.items()]
+
+
+@pytest.mark.parametrize(
+    ("searches", "per_key"),
+    [
+        (60, 25),
+        pytest.param(1_000, PER_DAY, marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
+    ],
+)
+def test_no_search_is_charged_twice_whatever_happens_on_the_way(
+    tmp_path: Path, searches: int, per_key: int
+) -> None:
+    with (
+        served(tmp_path / "data") as service,
+        faulty_proxy(service.base_url, seed=searches, rate=0.35) as proxy,
+    ):
+        told = searched(service, proxy, searches, per_key)
+
+    for each in told:
+        each.assert_each_was_charged_once()
+    assert sum(each.key["searches"] for each in told) >= searches
+    assert any(e.error for e in told[1].ended), "a quota has been met"
+    assert len(proxy.sent) > len(set(proxy.sent)), "searches were sent again"
+    assert set(BEFORE + AFTER) <= set(proxy.faults), "each fault has been met"

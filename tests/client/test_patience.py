@@ -1,0 +1,100 @@
+"""What is tried again, and when."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cs.client import ApiError, ClientError, NotThisApi, Patience, StillRunning, Unreachable
+from cs.client.errors import api_error_class
+from cs.client.patience import NONE, RETRIED, pause_before_next
+
+HERE_AND_NOW = Patience()
+statuses = st.integers(100, 599)
+waits = st.none() | st.integers(0, 100_000)
+
+
+def error(status: int, wait_s: int | None = None, code: str = "x") -> ApiError:
+    kind = api_error_class(status, code)
+    return kind("no", code=code, status=status, retry_after_s=wait_s)
+
+
+def pause(
+    of: ClientError,
+    patience: Patience = HERE_AND_NOW,
+    *,
+    tried: int = 1,
+    spent_s: float = 0,
+    chance: float = 0.5,
+) -> float | None:
+    return pause_before_next(of, patience, tried=tried, spent_s=spent_s, chance=chance)
+
+
+@given(
+    status=statuses,
+    wait_s=waits,
+    tried=st.integers(1, 50),
+    spent_s=st.floats(0, 1000),
+    chance=st.floats(0, 1, exclude_max=True),
+)
+def test_a_pause_keeps_every_bound(
+    status: int, wait_s: int | None, tried: int, spent_s: float, chance: float
+) -> None:
+    patience = HERE_AND_NOW
+    found = pause(error(status, wait_s), tried=tried, spent_s=spent_s, chance=chance)
+
+    if found is None:
+        return
+    assert status in RETRIED
+    assert found > 0 or wait_s == 0
+    assert spent_s + found < patience.total_s
+    if wait_s is None:
+        assert tried < patience.tries
+        assert found <= patience.most_s
+    else:
+        assert wait_s <= found <= wait_s + 1
+        assert wait_s <= patience.longest_s
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 409, 413, 422, 501])
+def test_a_no_that_will_not_change_is_taken(status: int) -> None:
+    assert pause(error(status, 1)) is None
+
+
+@pytest.mark.parametrize("status", sorted(RETRIED))
+def test_what_may_pass_is_tried_again_whoever_says_it(status: int) -> None:
+    assert pause(error(status)) is not None
+    assert pause(NotThisApi("a proxy", code="not_this_api", status=status)) is not None
+
+
+def test_waits_double_up_to_a_bound_and_are_spread() -> None:
+    patience = Patience(first_s=1, most_s=6, tries=10)
+
+    longest = [pause(error(500), patience, tried=n, chance=1) for n in range(1, 6)]
+    shortest = [pause(error(500), patience, tried=n, chance=0) for n in range(1, 6)]
+
+    assert longest == [1, 2, 4, 6, 6]
+    assert shortest == [0.5, 1, 2, 3, 3]
+
+
+def test_a_longer_wait_than_the_cap_is_left_to_the_caller() -> None:
+    assert pause(error(429, 65), chance=0) == 65
+    assert pause(error(429, 66)) is None
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        error(500),
+        error(429, 0),
+        Unreachable("gone"),
+        NotThisApi("a proxy", code="not_this_api", status=502),
+    ],
+)
+def test_no_patience_is_one_try(of: ClientError) -> None:
+    assert pause(of, NONE) is None
+
+
+def test_what_no_try_mends_is_not_tried() -> None:
+    assert pause(Unreachable("no address", may_pass=False)) is None
+    assert pause(StillRunning("late", code="running")) is None
+    assert pause(NotThisApi("a page", code="not_this_api", status=200)) is None

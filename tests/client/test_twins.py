@@ -1,0 +1,287 @@
+"""The two clients over real HTTP: they do the same, and send the same."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pytest
+
+from client.answering import DONE, FAILED, RUNNING, USAGE, Answer, Time, answering, refusal
+from cs.client import (
+    AsyncClient,
+    BadRequest,
+    Client,
+    ClientError,
+    Done,
+    Failed,
+    Patience,
+    Query,
+    RateLimited,
+    Running,
+    Unauthorized,
+    Unreachable,
+    Usage,
+)
+from cs.client.patience import NONE
+
+KEY = "cs_live_x"
+
+
+@dataclass
+class Twin:
+    """Calls a client's method by its name, whichever of the two it is of."""
+
+    make: Callable[..., Any]
+
+    def __call__(
+        self, url: str, method: str, *given: Any, time: Time | None = None, **more: Any
+    ) -> Any:
+        clock = time or Time()
+        return self.make(url, method, given, more, clock)
+
+
+def blocking(url: str, method: str, given: Any, more: Any, clock: Time) -> Any:
+    patience = more.pop("patience", None)
+    with Client(url, KEY, patience=patience, sleep=clock.sleep, now=clock.now) as client:
+        found = named(client, method)(*given, **more)
+        return list(found) if isinstance(found, Iterator) else found
+
+
+def awaiting(url: str, method: str, given: Any, more: Any, clock: Time) -> Any:
+    async def run() -> Any:
+        patience = more.pop("patience", None)
+        async with AsyncClient(
+            url, KEY, patience=patience, sleep=clock.asleep, now=clock.now
+        ) as client:
+            found = named(client, method)(*given, **more)
+            if isinstance(found, Awaitable):
+                return await found
+            return [each async for each in found]
+
+    return asyncio.run(run())
+
+
+def named(client: Client | AsyncClient, method: str) -> Any:
+    return client.usage if method == "usage" else getattr(client.contacts, method)
+
+
+@pytest.fixture(params=[blocking, awaiting], ids=["sync", "async"])
+def call(request: pytest.FixtureRequest) -> Twin:
+    return Twin(request.param)
+
+
+def ok(body: bytes, status: int = 200, **headers: str) -> Answer:
+    kind = {"Content-Type": "application/json"}
+    return status, body, kind | {n.replace("_", "-"): v for n, v in headers.items()}
+
+
+def test_a_search_is_held_and_says_how_it_ended(call: Twin) -> None:
+    with answering(ok(DONE)) as server:
+        found = call(server.url, "search", "Acme", domain="acme.example")
+
+    assert isinstance(found, Done)
+    (got,) = server.got
+    assert (got.method, got.path) == ("POST", "/v1/contacts")
+    assert msgspec.json.decode(got.body) == {
+        "brand": "Acme",
+        "domain": "acme.example",
+        "wait": True,
+    }
+    assert got.headers["authorization"] == f"Bearer {KEY}"
+    assert got.headers["content-type"] == "application/json"
+
+
+def test_a_hold_that_ends_early_is_followed_by_asking(call: Twin) -> None:
+    time = Time()
+    with answering(ok(RUNNING, 202), ok(RUNNING), ok(FAILED)) as server:
+        found = call(server.url, "search", "Acme", time=time)
+
+    assert isinstance(found, Failed)
+    assert [got.path for got in server.got] == ["/v1/contacts", *["/v1/searches/srch_1"] * 2]
+    assert time.slept == [5, 5]
+
+
+def test_starting_returns_at_once_and_the_rest_is_waited_for(call: Twin) -> None:
+    with answering(ok(RUNNING, 202), ok(DONE)) as server:
+        begun = call(server.url, "start", domain="acme.example")
+        ended = call(server.url, "wait", begun)
+
+    assert isinstance(begun, Running)
+    assert isinstance(ended, Done)
+    assert msgspec.json.decode(server.got[0].body) == {"domain": "acme.example", "wait": False}
+
+
+def test_usage_and_a_search_are_read(call: Twin) -> None:
+    usage = b"{" + USAGE + b"}"
+    with answering(ok(usage[len(b'{"usage": ') : -1]), ok(DONE)) as server:
+        used = call(server.url, "usage")
+        found = call(server.url, "get", "srch/../1")
+
+    assert used == Usage(9, 1, 8)
+    assert found.id == "srch_1"
+    assert server.got[1].path == "/v1/searches/srch%2F..%2F1"
+
+
+def test_every_try_of_a_wish_has_its_key_and_every_wish_another(call: Twin) -> None:
+    trouble = refusal(500, "server_error")
+    with answering(trouble, trouble, ok(DONE), trouble, ok(DONE)) as server:
+        call(server.url, "search", "Acme")
+        call(server.url, "search", "Acme")
+
+    keys = [got.headers["idempotency-key"] for got in server.got]
+    assert keys == [keys[0]] * 3 + [keys[3]] * 2
+    assert keys[0] != keys[3]
+
+
+def test_a_key_of_the_callers_own_is_sent(call: Twin) -> None:
+    with answering(ok(DONE)) as server:
+        call(server.url, "start", "Acme", idempotency_key="order-66")
+
+    assert server.got[0].headers["idempotency-key"] == "order-66"
+
+
+def test_retry_after_is_obeyed(call: Twin) -> None:
+    time = Time()
+    limited = refusal(429, "rate_limited", Retry_After="42")
+    with answering(limited, ok(DONE)) as server:
+        call(server.url, "search", "Acme", time=time)
+
+    (slept,) = time.slept
+    assert 42 <= slept <= 43
+
+
+def test_a_longer_wait_than_the_cap_is_an_error_at_once(call: Twin) -> None:
+    with (
+        answering(refusal(429, "rate_limited", Retry_After="86400")) as server,
+        pytest.raises(RateLimited) as caught,
+    ):
+        call(server.url, "search", "Acme")
+
+    assert caught.value.retry_after_s == 86_400
+    assert len(server.got) == 1
+
+
+def test_a_no_that_will_not_change_is_asked_once(call: Twin) -> None:
+    with (
+        answering(refusal(400, "invalid_request")) as server,
+        pytest.raises(BadRequest),
+    ):
+        call(server.url, "search", "A")
+
+    assert len(server.got) == 1
+
+
+def test_nobody_there_is_tried_as_often_as_patience_says(call: Twin) -> None:
+    time = Time()
+    with answering(ok(DONE)) as gone:
+        pass
+
+    with pytest.raises(Unreachable, match=f"{gone.url} does not answer: "):
+        call(gone.url, "search", "Acme", time=time, patience=Patience(tries=4))
+
+    assert len(time.slept) == 3
+
+
+def test_many_come_as_they_end(call: Twin) -> None:
+    heard: list[tuple[str | None, str]] = []
+    queries = [Query("Slow"), "Fast"]
+    with answering(ok(RUNNING, 202), ok(FAILED), ok(DONE)) as server:
+        ended = call(
+            server.url,
+            "search_many",
+            queries,
+            started=lambda query, search: heard.append((query.brand, search.id)),
+        )
+
+    assert [each.query.brand for each in ended] == ["Fast", "Slow"]
+    assert heard == [("Slow", "srch_1")]
+
+
+@pytest.mark.parametrize("at_once", [0, -1])
+def test_nothing_at_once_is_refused(call: Twin, at_once: int) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        call("http://127.0.0.1:1/v1", "search_many", ["Acme"], at_once=at_once)
+
+
+@pytest.mark.parametrize(
+    "url", ["nothing", "http://[::1", "http://:80/v1", "ftp://a.example/v1"]
+)
+def test_what_is_no_address_is_told(call: Twin, url: str) -> None:
+    with pytest.raises(Unreachable, match="is no address"):
+        call(url, "usage")
+
+
+@pytest.mark.parametrize("key", ["", "cs_live é", "cs live", "a\tb", "a\n"])
+def test_a_key_that_no_key_is_like_is_told(key: str) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(Unauthorized, match="letters, digits"):
+            kind("http://127.0.0.1:1/v1", key)
+
+
+def test_a_proxy_for_the_outside_is_not_asked_for_this_machine(
+    call: Twin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+
+    with answering(ok(DONE)) as server:
+        assert call(server.url, "get", "srch_1").status == "done"
+
+
+def test_a_proxy_that_is_named_is_asked(call: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(ok(DONE)) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+
+        call("http://contacts.example/v1", "get", "srch_1")
+
+    assert proxy.got[0].path == "http://contacts.example/v1/searches/srch_1"
+
+
+def test_limits_of_the_last_answer_are_kept() -> None:
+    left = '"minute";r=5;t=60'
+    with (
+        answering(ok(DONE, RateLimit=left), refusal(404, "not_found")) as server,
+        Client(server.url, KEY, patience=NONE) as client,
+    ):
+        before = client.limits
+        client.contacts.get("srch_1")
+        with pytest.raises(ClientError):
+            client.contacts.get("srch_2")
+
+        assert before is None
+        assert client.limits is not None
+        assert client.limits.windows["minute"].remaining == 5
+
+
+ALONE = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Only(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top == "cs" and name != "cs" and not name.startswith("cs.client"):
+            raise ImportError(name)
+        if top not in sys.stdlib_module_names and top not in ALLOWED:
+            raise ImportError(name)
+
+ALLOWED = {"cs", "httpx", "msgspec", "httpcore", "h11", "anyio", "certifi", "idna"}
+sys.meta_path.insert(0, Only())
+from cs.client import *
+Client("http://127.0.0.1:1/v1", "k").close()
+print("imported")
+"""
+
+
+def test_it_is_imported_without_what_the_server_needs() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", ALONE], capture_output=True, text=True, check=False
+    )
+
+    assert ended.stdout == "imported\n", ended.stderr
