@@ -92,7 +92,8 @@ async def test_nodes_share_a_key_s_120(on_postgres: OnPostgres) -> None:
 
 async def test_the_window_goes_by_the_sandbox_s_clock(on_postgres: OnPostgres) -> None:
     ahead = timedelta()
-    node = PostgresChecks(on_postgres._pool, lambda: ahead.total_seconds(), lambda: ahead)
+    seconds = lambda: ahead.total_seconds()  # noqa: E731, PLW0108  it is moved below
+    node = PostgresChecks(on_postgres._pool, seconds, lambda: ahead)
     for _ in range(CHECKS_PER_MINUTE):
         await node.take("one", AT)
     assert not (await node.take("one", AT)).taken
