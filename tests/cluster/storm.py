@@ -63,8 +63,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     suspended_s: float = 15.0
     keys: int = 150
     at_once: int = 8  # wishes
-    searches: int = 600  # no more wishes than this
-    pause_s: float = 4.0  # mean, between two wishes of one client
+    searches: int = 2000  # no more wishes than this
+    pause_s: float = 8.0  # mean, between two wishes of one client
     brands: int = 96
     faults: str = "drop=0.01,duplicate=0.01,late=0.01"
     most_s: float = 1200.0  # no kill after this

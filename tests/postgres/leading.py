@@ -35,6 +35,6 @@ async def main(dsn: str) -> None:
         await Leader(pool, "work", "test", work).run()
 
 
-logs.configure("error", "json")
 if __name__ == "__main__":
+    logs.configure("error", "json")
     asyncio.run(main(sys.argv[1]))
