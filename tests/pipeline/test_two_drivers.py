@@ -138,3 +138,23 @@ async def test_a_sign_heard_by_one_is_known_to_the_other(managed: Managed) -> No
 
     assert await managed.issued("brand-alive") == [1]
     assert await managed.issued("brand-witness") == [1, 2]
+
+
+async def test_silence_counts_on_where_leaders_come_and_go_faster_than_it_is_noticed(
+    managed: Managed,
+) -> None:
+    await begin(managed)
+    for _ in range(4):
+        async with driven_by(managed, 1):
+            await managed.heard()
+            managed.passes(SILENCE_S / 3)
+
+    async with driven_by(managed, 1):
+        for _ in range(4):  # far fewer seconds than silence takes
+            await managed.heard()
+            managed.passes(1)
+        await managed.heard()
+
+        assert await issued_by_all(managed, 2)
+    issued = [each.attempt for each in await managed.events(StageIssued)]
+    assert max(issued) <= 3, "at most twice for silence"

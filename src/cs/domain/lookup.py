@@ -44,6 +44,7 @@ class Open(msgspec.Struct, frozen=True):
     retry_at: datetime | None = None  # set while nobody has it in hand
     silent: int = 0  # issued again for silence so often
     restarted: int = 0  # issued again because a process ended so often
+    issued_at: datetime | None = None
 
     @property
     def failures(self) -> int:
@@ -88,7 +89,9 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             last = state.find(stage, item) or Open(stage, item, attempt)
             silent = last.silent + event.after_silence
             restarted = last.restarted + event.after_restart
-            return _with_open(state, Open(stage, item, attempt, None, silent, restarted))
+            return _with_open(
+                state, Open(stage, item, attempt, None, silent, restarted, event.at)
+            )
         case AttemptFailed(stage=stage, item=item, retry_at=retry_at):
             before = state.find(stage, item)
             if before is None:

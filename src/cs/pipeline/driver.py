@@ -148,13 +148,18 @@ class Driver:
             if work.retry_at is not None:
                 self._timers.set(work.retry_at, lookup)
             else:
-                self._hands.took(lookup, work.stage, work.item, work.attempt)
+                # Where leaders come and go faster than silence is noticed, it counts on.
+                ago_s = 0.0 if self._restart_work else self._since(work.issued_at)
+                self._hands.took(lookup, work.stage, work.item, work.attempt, ago_s)
         if self._restart_work:
             known = await self._lookups.known(lookup)
             at = self._clock.now()
             failpoints.reach("sweep.before-restart")
             await self._lookups.change(Restart(lookup=lookup, known=known, at=at))
             failpoints.reach("sweep.after-restart")
+
+    def _since(self, issued_at: datetime | None) -> float:
+        return (self._clock.now() - issued_at).total_seconds() if issued_at else 0.0
 
     # The tail of the log.
 

@@ -33,9 +33,11 @@ class Hands:
             for hand in hands.values()
         )
 
-    def took(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
-        """Note that work was issued."""
-        hand = Hand(lookup, stage, item, attempt, self._monotonic())
+    def took(
+        self, lookup: str, stage: StageName, item: str, attempt: int, ago_s: float = 0.0
+    ) -> None:
+        """Note that work was issued, *ago_s* seconds ago."""
+        hand = Hand(lookup, stage, item, attempt, self._monotonic() - max(0.0, ago_s))
         self._hands.setdefault(lookup, {})[stage, item] = hand
 
     def gave(self, lookup: str, stage: StageName, item: str = "") -> None:
