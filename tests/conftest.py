@@ -1,1 +1,12 @@
+import pytest
+
 pytest_plugins = ["servers.fixtures", "cluster.fixtures"]
+
+#: Fixtures that start or use a real server: what they take is not for the inner loop.
+SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)

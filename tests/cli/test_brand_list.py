@@ -17,6 +17,8 @@ from cli.command import Here, Ran, started
 from client.answering import Answer, Answering, Got, answered, refusal
 from cs.cli.list_journal import Asked, Begun, Entry
 
+pytestmark = pytest.mark.slow
+
 KEY = "cs_live_x"
 Respond = Callable[[str, "Service"], Answer | None]
 

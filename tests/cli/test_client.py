@@ -14,6 +14,8 @@ import pytest
 from cli.command import Here, environment, started
 from client.answering import DONE, FAILED, RUNNING, Answer, Got, answered, answering, refusal
 
+pytestmark = pytest.mark.slow
+
 KEY = "cs_live_x"
 NOW = "--patience=0"
 COMMANDS = [["search", "Acme"], ["get", "srch_1"], ["usage"]]

@@ -14,6 +14,8 @@ from client.faulty_proxy import AFTER, BEFORE, FaultyProxy, faulty_proxy
 from cs.client import AsyncClient, Client, Done, Failed, Outcome, Patience, Query, QuotaExceeded
 from embedded.served import Served, served
 
+pytestmark = pytest.mark.slow
+
 #: Brands of the bundled world that end at once, and one that nobody knows.
 BRANDS = ("Veltrana", "Ossowen Skincare", "Kestrelle", "Ivorene", "Nowhere Known Trading")
 #: What a key may search within 24 hours (SPEC.md section 8).

@@ -127,6 +127,7 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
                 task.cancel()
             await asyncio.wait(beside)
         tell("the log is checked, and replayed")
+        found = await stored(cluster)
         return Report(
             deeds=Deeds(
                 kills=dict(keeper.kills),
@@ -139,9 +140,9 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
                 seconds=time.monotonic() - began,
             ),
             heard=heard(notes, end),
-            stored=await stored(cluster),
+            stored=found,
             paid=paid.charges.total(),
-            paid_twice=paid.twice,
+            paid_twice=paid.too_often(found.questions),
         )
 
 

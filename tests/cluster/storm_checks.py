@@ -10,7 +10,10 @@ from typing import Any
 import msgspec
 
 from cluster.cluster import Cluster
+from cluster.storm_paid import Question
+from cs.domain.brand_events import StageIssued
 from cs.domain.key import SearchAdmitted
+from cs.domain.stage_work import DiscoveryInput
 from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.port import KeyStore
@@ -41,6 +44,7 @@ class Stored(msgspec.Struct, frozen=True):
     views: Sequence[str]  # rows that are not those of a replay
     rows: int  # of all views
     histories: Mapping[str, Sequence[str]]  # by search: what happened to its lookup
+    questions: Mapping[Question, int]  # how many lookups asked for people of each brand
 
 
 async def stored(cluster: Cluster) -> Stored:
@@ -50,7 +54,10 @@ async def stored(cluster: Cluster) -> Stored:
     async with shared_data(settings, "test") as data:
         rows, wrong = await compared(data.log, data.views, data.keys)
         histories = await _histories(data.log)
-    return Stored(counts["events"], violations, counts["unfinished"], wrong, rows, histories)
+        asked = await _questions(data.log)
+    return Stored(
+        counts["events"], violations, counts["unfinished"], wrong, rows, histories, asked
+    )
 
 
 def verified(cluster: Cluster) -> tuple[Mapping[str, int], Sequence[str]]:
@@ -109,6 +116,18 @@ async def _histories(log: EventLog) -> Mapping[str, Sequence[str]]:
         if lookup is not None:
             lookups[lookup].append(_line(recorded))
     return {search: lookups[lookup] for search, lookup in of_search.items()}
+
+
+async def _questions(log: EventLog) -> Mapping[Question, int]:
+    """Return how many lookups issued work for people of each brand, whatever the attempts."""
+    lookups: dict[Question, set[str]] = defaultdict(set)
+    async for recorded in _events(log):
+        match recorded.event:
+            case StageIssued(lookup=lookup, input=DiscoveryInput(brand=brand)):
+                lookups[brand.name, brand.domain or ""].add(lookup)
+            case _:
+                pass
+    return {question: len(of) for question, of in lookups.items()}
 
 
 async def _events(log: EventLog) -> AsyncIterator[Recorded]:

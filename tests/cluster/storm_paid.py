@@ -8,17 +8,21 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import parse_qs, urlsplit
 
 from outside.loopback_web import Asked, Web, reply, serve
 
 PLUGIN = Path(__file__).parents[1] / "plugins" / "paid_source"
+#: Name and domain of a brand: all that the plug-in asks about.
+Question: TypeAlias = tuple[str, str]
 #: Mean time that it thinks before it answers: whoever asked may die meanwhile.
 _THINKS_S = 0.2
 
 
 @dataclass
 class Provider:
-    """Charges for each request; the idempotency key names the charge of one question."""
+    """Charges for each request, whatever idempotency key comes with it."""
 
     chance: random.Random
     web: Web = field(default_factory=lambda: Web("", 0))
@@ -28,14 +32,18 @@ class Provider:
         reply(writer, b"nobody")
 
     @property
-    def charges(self) -> Counter[str]:
-        """How often each question was charged; nothing may be asked without a name."""
-        return Counter(asked.headers.get("idempotency-key", "") for asked in self.web.asked)
+    def charges(self) -> Counter[Question]:
+        """How often each question was asked, which is what it costs."""
+        asked = (parse_qs(urlsplit(each.path).query) for each in self.web.asked)
+        return Counter((each["brand"][0], each.get("domain", [""])[0]) for each in asked)
 
-    @property
-    def twice(self) -> list[str]:
-        """Questions that were charged more than once, or had no name."""
-        return [key for key, times in self.charges.items() if times > 1 or not key]
+    def too_often(self, lookups: Mapping[Question, int]) -> list[str]:
+        """Return the questions that were charged more often than *lookups* had them."""
+        return [
+            f"{question}: {times} times for {lookups.get(question, 0)} lookups"
+            for question, times in self.charges.items()
+            if times > lookups.get(question, 0)
+        ]
 
     def environment(self, path: str | None) -> Mapping[str, str]:
         """Return what a role is given so that it asks this provider.

@@ -119,7 +119,7 @@ def shown(report: Report) -> list[tuple[str, str]]:
         ("slowest", f"{heard.slowest_s:.0f} s"),
         ("charged", str(heard.charged)),
         ("ended as intended", f"{heard.intended} of {heard.searches}"),
-        ("paid calls", f"{report.paid}, {len(report.paid_twice)} of them twice"),
+        ("paid calls", f"{report.paid}, {len(report.paid_twice)} questions too often"),
         *((kind, str(found[kind])) for kind in get_args(Kind)),
         ("log", f"{stored.events} events, {len(stored.log)} violations"),
         ("views", f"{stored.rows} rows, {len(stored.views)} not as replayed"),

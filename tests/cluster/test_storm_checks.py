@@ -4,7 +4,6 @@ import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -46,7 +45,7 @@ GOOD = Report(
         slowest_s=1.0,
         wrong=(),
     ),
-    stored=Stored(events=1, log=(), unfinished=0, views=(), rows=1, histories={}),
+    stored=Stored(events=1, log=(), unfinished=0, views=(), rows=1, histories={}, questions={}),
     paid=1,
     paid_twice=(),
 )
@@ -93,12 +92,17 @@ async def test_views_that_are_behind_are_found() -> None:
     await behind.close()
 
 
-@pytest.mark.parametrize(("keys", "twice"), [("ab", []), ("aba", ["a"]), (["a", ""], [""])])
-def test_a_question_that_was_charged_twice_is_found(keys: Any, twice: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("asked", "lookups", "too_often"),
+    [(1, 1, 0), (2, 2, 0), (1, 2, 0), (2, 1, 1), (1, 0, 1)],
+)
+def test_a_question_that_was_charged_twice_is_found(
+    asked: int, lookups: int, too_often: int
+) -> None:
     provider = Provider(random.Random(1))
-    provider.web.asked = [Asked("/people", {"idempotency-key": key}) for key in keys]
+    provider.web.asked = [Asked("/people?brand=Acme&domain=acme.test", {})] * asked
 
-    assert provider.twice == twice
+    assert len(provider.too_often({("Acme", "acme.test"): lookups})) == too_often
 
 
 def test_a_report_of_a_good_storm_names_no_fault() -> None:

@@ -23,6 +23,8 @@ from deploy.compose_files import (
     variables_of,
 )
 
+pytestmark = pytest.mark.slow
+
 #: The compose specification's own schema, with its licence beside it.
 SCHEMA = json.loads((Path(__file__).parent / "compose-spec.json").read_text())
 WHOLE = project()

@@ -13,6 +13,8 @@ import pytest
 from deploy.compose_files import FOLDER, project
 from deploy.dockerfile import stages
 
+pytestmark = pytest.mark.slow
+
 DOCKERFILE = FOLDER / "Dockerfile"
 ROOT = FOLDER.parent
 BUILD, FINAL = stages(DOCKERFILE)

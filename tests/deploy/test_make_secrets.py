@@ -7,6 +7,8 @@ import pytest
 
 from deploy.compose_files import ACCOUNT, FOLDER, project
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = FOLDER / "make-secrets"
 NAMES = set(project()["secrets"])
 

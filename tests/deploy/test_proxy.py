@@ -17,6 +17,8 @@ from deploy.running_proxy import TEMPLATE, configured, find_nginx, rendered, run
 from servers.missing import Missing
 from servers.ports import free_ports
 
+pytestmark = pytest.mark.slow
+
 CALL = {"Authorization": "Bearer cs_secret", "X-Request-Id": "of-the-caller"}
 
 

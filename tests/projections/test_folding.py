@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,8 @@ from cs.projections.folding import folded
 from cs.projections.rows import Rows, Table
 from cs.projections.sqlite_views import SqliteViews
 from cs.wiring import projections
+
+pytestmark = pytest.mark.slow
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = st.sampled_from("abc")

@@ -1,0 +1,96 @@
+"""Deployments of our own to test: one process, and a cluster with two nodes of the API."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from cluster.cluster import Cluster
+from cluster.operating import operating
+from conformance.target import Clock, Key, Target, run
+from cs.cli.keys import desk
+from cs.operator import Operator
+from cs.settings import load
+from embedded.served import served
+
+#: How many keys of each quota are made at the start, since a command takes a second.
+POOL = {100: 500, 2: 12, 1: 20, 0: 8}
+#: How many lookups a day the node starts that is to be filled up.
+CEILING = 4
+_CEILING = {"CS_LOOKUPS_PER_DAY": str(CEILING)}
+
+
+@contextmanager
+def embedded(folder: Path) -> Iterator[Target]:
+    """Serve in one process, and in a second one with a ceiling."""
+    with (
+        one_process(folder / "data") as target,
+        one_process(folder / "ceiling", **_CEILING) as ceiling,
+    ):
+        target.ceiling = ceiling
+        yield target
+
+
+@contextmanager
+def one_process(folder: Path, **environment: str) -> Iterator[Target]:
+    pool = asyncio.run(made_in(folder))
+    with served(folder, **environment) as service:
+        words = [sys.executable, "-m", "cs"]
+        with Target(
+            urls=service.urls,
+            clock=Clock(service.admin_url.removesuffix("/readyz")),
+            command=lambda more: run([*words, *more, f"--data-dir={folder}"]),
+            pool=pool,
+        ) as target:
+            yield target
+
+
+@contextmanager
+def clustered(cluster: Cluster) -> Iterator[Target]:
+    """Take *cluster*, which has two nodes of the API, and add one with a ceiling."""
+    urls = list(cluster.urls)
+    role = cluster.add("api", **_CEILING)
+    clock = Clock(cluster.admin_url)
+    margin = timedelta(seconds=20)  # the clock is moved only when the log is at rest
+
+    def command(more: Sequence[str]) -> str:
+        return cluster.command(*more)
+
+    try:
+        role.start()
+        role.wait_ready()
+        pool = asyncio.run(_made_for(cluster))
+        with (
+            Target([cluster.urls[-1]], clock, command, margin, pool) as last,
+            Target(urls, clock, command, margin, pool, last) as target,
+        ):
+            yield target
+    finally:
+        role.end()
+        for known in (cluster.roles, cluster.ports, cluster.admin_ports):
+            known.pop(role.name)
+
+
+async def made_in(folder: Path, wanted: Mapping[int, int] = POOL) -> dict[int, list[Key]]:
+    """Make a data folder with keys: how many of which quota is *wanted*."""
+    environment = {name: v for name, v in os.environ.items() if not name.startswith("CS_")}
+    settings = load(environment=environment, given={"data_dir": folder})
+    async with desk(settings, new=True) as at:
+        return await _made(at.operator, wanted)
+
+
+async def _made_for(cluster: Cluster) -> dict[int, list[Key]]:
+    async with operating(cluster) as at:
+        return await _made(at.operator)
+
+
+async def _made(operator: Operator, wanted: Mapping[int, int] = POOL) -> dict[int, list[Key]]:
+    pool: dict[int, list[Key]] = {}
+    for quota, number in wanted.items():
+        for _ in range(number):
+            new = await operator.create_key("conformance", quota)
+            pool.setdefault(quota, []).append(Key(new.id, new.key, quota))
+    return pool

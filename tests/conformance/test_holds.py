@@ -1,0 +1,133 @@
+"""Calls that are held until their search has ended."""
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from conformance.answers import is_refused
+from conformance.rows import row
+from conformance.target import Caller, Target, new_brand, until
+
+HOLD = timedelta(seconds=85)
+
+
+def held(caller: Caller, threads: ThreadPoolExecutor, brand: str) -> Future[httpx.Response]:
+    """Make a call that is held, and return when its search counts."""
+    before = caller.counted()
+    call = threads.submit(caller.ask, brand=brand, wait=True)
+    until(lambda: caller.counted() > before)
+    return call
+
+
+@row("8-hold", "1.4-wait", "3-outlasted")
+def test_a_call_is_held_85_seconds_and_then_told_202(fresh: Target) -> None:
+    caller = fresh.caller()
+    with ThreadPoolExecutor() as threads:
+        before = fresh.clock.now()
+        call = held(caller, threads, "Quellmark")
+        after = fresh.clock.now()
+        fresh.clock.advance_to(before + HOLD - fresh.margin)
+        still_held = not call.done()
+        fresh.clock.advance_to(after + HOLD)
+        answer = call.result(timeout=30)
+        record = answer.json()
+        fresh.clock.advance(timedelta(seconds=40))
+
+    assert still_held
+    assert (answer.status_code, record["status"]) == (202, "running")
+    assert answer.headers["Location"] == record["poll_url"]
+    assert caller.ended(record["id"])["status"] == "done"
+
+
+@row("1.4-wait", "3-waited", "3-done", "4.1")
+def test_a_held_call_is_told_200_when_its_search_ends_in_time(fresh: Target) -> None:
+    caller = fresh.caller()
+    with ThreadPoolExecutor() as threads:
+        call = held(caller, threads, "Miruvane")  # greylisted for two seconds
+        fresh.clock.advance(timedelta(seconds=30))
+        answer = call.result(timeout=30)
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "done")
+    assert answer.json()["cached"] is False
+
+
+@row("3-waited", "7-reasons")
+def test_a_held_call_is_told_200_when_its_search_fails_in_time(caller: Caller) -> None:
+    answer = caller.ask(brand=new_brand(), wait=True)
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "failed")
+
+
+@row("C10", "C3", "8-hold")
+def test_each_request_is_held_85_seconds_of_its_own(fresh: Target) -> None:
+    caller = fresh.caller()
+    first = caller.ask(brand="Zephrine").json()["id"]
+    with ThreadPoolExecutor() as threads:
+        fresh.clock.advance(timedelta(seconds=30))
+        before = fresh.clock.now()
+        call = held(caller, threads, "Zephrine")
+        after = fresh.clock.now()
+        fresh.clock.advance_to(before + HOLD - fresh.margin)
+        still_held = not call.done()
+        fresh.clock.advance_to(after + HOLD)
+        answer = call.result(timeout=30)
+
+    assert still_held
+    assert (answer.status_code, answer.json()["id"]) == (202, first)
+
+
+@row("H11")
+def test_a_key_revoked_during_a_hold_is_told_401(fresh: Target) -> None:
+    caller = fresh.caller()
+    with ThreadPoolExecutor() as threads:
+        call = held(caller, threads, "Quellmark")
+        fresh.command(["keys", "revoke", caller.key.id])
+        until(lambda: caller.http.get("/usage").status_code == 401)
+        fresh.clock.advance(timedelta(seconds=100))
+        answer = call.result(timeout=30)
+
+    is_refused(answer, "unauthorized")
+    assert '"used":1' in fresh.command(["keys", "show", caller.key.id, "--json"]).replace(
+        " ", ""
+    )
+
+
+@row("H12", "O11", "C3")
+def test_a_caller_that_goes_away_finds_its_search_again(fresh: Target) -> None:
+    caller = fresh.caller()
+    body = {"brand": "Quellmark", "wait": True}
+    with pytest.raises(httpx.ReadTimeout):
+        caller.http.post("/contacts", json=body, timeout=1)
+    again = caller.ask(brand="Quellmark").json()
+    fresh.clock.advance(timedelta(seconds=100))
+    ended = caller.ended(again["id"])
+
+    assert again["status"] == "running"
+    assert (ended["status"], ended["usage"]["used"]) == ("done", 1)
+
+
+@row("L10", "8-flight")
+def test_a_held_search_is_in_flight(fresh: Target) -> None:
+    caller = fresh.caller()
+    with ThreadPoolExecutor() as threads:
+        calls = [held(caller, threads, brand) for brand in ("Quellmark", "Zephrine")]
+        refused = caller.ask(brand=new_brand())
+        fresh.clock.advance(timedelta(seconds=130))
+        for call in calls:
+            call.result(timeout=30)
+
+    is_refused(refused, "too_many_in_flight")
+
+
+@row("1.4-wait", "8-hold")
+def test_a_call_is_held_in_real_time_until_its_search_has_ended(fresh: Target) -> None:
+    caller = fresh.caller()
+    began = time.monotonic()
+    answer = caller.ask(brand="Miruvane", wait=True)  # greylisted for two seconds
+    took = time.monotonic() - began
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "done")
+    assert 2 <= took < HOLD.total_seconds()

@@ -1,0 +1,275 @@
+"""Windows, places in flight, the ceiling, and the headers that tell of them."""
+
+import re
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from conformance.answers import is_refused, limits, windows
+from conformance.obstacles import FREE
+from conformance.rows import row
+from conformance.target import Caller, Target, new_brand, until
+
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+
+
+def fill_the_minute(caller: Caller, brand: str = FREE) -> None:
+    for _ in range(6):
+        assert caller.ask(brand=brand, wait=True).status_code == 200
+
+
+@row("L1", "8-minute", "7-429")
+def test_six_searches_a_minute_are_taken_and_the_seventh_is_not(caller: Caller) -> None:
+    fill_the_minute(caller)
+
+    is_refused(caller.ask(brand=FREE), "rate_limited")
+
+
+@row("L1", "R3")
+def test_refused_requests_count_nowhere(caller: Caller) -> None:
+    for _ in range(10):
+        is_refused(caller.ask(brand="a"), "invalid_request")
+    assert caller.counted() == 0
+    fill_the_minute(caller)
+    for _ in range(3):
+        is_refused(caller.ask(brand=FREE), "rate_limited")
+
+    assert caller.counted() == 6
+    assert caller.usage()["used"] == 0
+
+
+@row("L1", "L10", "8-flight")
+def test_live_joined_repeated_and_reused_searches_count_alike(fresh: Target) -> None:
+    caller, other = fresh.caller(), fresh.caller()
+    other.ask(brand="Quellmark")
+    counts = []
+    for brand in ("Quellmark", "Quellmark", FREE, FREE):
+        caller.ask(brand=brand, wait=brand == FREE)
+        counts.append(caller.counted())
+
+    assert counts == [1, 2, 3, 4]
+
+
+@row("L2", "8-day", "8-minute")
+def test_the_sixty_first_search_waits_until_the_first_is_a_day_old(fresh: Target) -> None:
+    caller = fresh.caller()
+    before_first = fresh.clock.now()
+    statuses = [caller.ask(brand=FREE, wait=True).status_code]
+    after_first = fresh.clock.now()
+    for number in range(1, 60):
+        if number % 6 == 0:
+            fresh.clock.advance(MINUTE)
+        statuses.append(caller.ask(brand=FREE, wait=True).status_code)
+    fresh.clock.advance_to(before_first + DAY - fresh.margin)
+    refused = caller.ask(brand=FREE)
+    fresh.clock.advance_to(after_first + DAY)
+    taken = caller.ask(brand=FREE)
+
+    assert statuses == [200] * 60
+    is_refused(refused, "rate_limited")
+    assert limits(refused)[:2] == (60, 0)
+    assert taken.status_code in {200, 202}
+
+
+@row("L3", "8-checks", "4.2", "4.3")
+def test_120_checks_a_minute_over_both_paths_and_unknown_ids_count(caller: Caller) -> None:
+    paths = ["/usage", "/searches/srch_unknown"]
+    statuses = {caller.http.get(paths[number % 2]).status_code for number in range(119)}
+    last = caller.http.head("/usage")
+    refused = [caller.http.get(path) for path in paths]
+
+    assert statuses == {200, 404}
+    assert last.status_code == 200
+    for answer in refused:
+        is_refused(answer, "rate_limited")
+        limit, remaining, reset = limits(answer)
+        assert (limit, remaining) == (120, 0)
+        assert answer.headers["Retry-After"] == str(reset)
+
+
+@row("L3", "4.2-free")
+def test_checks_do_not_count_as_searches_nor_searches_as_checks(caller: Caller) -> None:
+    fill_the_minute(caller)
+    checked = caller.http.get("/usage")
+
+    assert checked.status_code == 200
+    assert windows(checked)["checks"]["r"] == 119
+    assert caller.counted() == 6
+
+
+@row("L4", "L5")
+def test_headers_describe_the_day_and_on_a_refusal_the_limit_that_was_hit(
+    caller: Caller,
+) -> None:
+    taken = caller.ask(brand=FREE, wait=True)
+    for _ in range(5):
+        caller.ask(brand=FREE, wait=True)
+    refused = caller.ask(brand=FREE)
+
+    assert limits(taken)[:2] == (60, 59)
+    assert 86_300 <= limits(taken)[2] <= 86_400
+    assert limits(refused)[:2] == (6, 0)
+    assert 1 <= limits(refused)[2] <= 60
+    assert limits(caller.http.get("/usage"))[:2] == (60, 54)
+
+
+@row("L4")
+def test_with_nothing_counted_the_day_is_whole(caller: Caller) -> None:
+    assert limits(caller.http.get("/usage")) == (60, 60, 86_400)
+
+
+@row("L4", "L8", "O10")
+def test_too_many_in_flight_is_two_none_and_five_seconds(fresh: Target) -> None:
+    caller = fresh.caller()
+    caller.ask(brand="Quellmark")
+    caller.ask(brand="Zephrine")
+    refused = caller.ask(brand=new_brand())
+
+    is_refused(refused, "too_many_in_flight")
+    assert limits(refused) == (2, 0, 5)
+    assert refused.headers["Retry-After"] == "5"
+
+
+@row("L6", "A1")
+def test_the_newer_headers_tell_every_window(caller: Caller) -> None:
+    searched = caller.ask(brand=FREE, wait=True)
+    checked = caller.http.get("/usage")
+    policy = '"minute";q=6;w=60, "day";q=60;w=86400'
+
+    assert searched.headers["RateLimit-Policy"] == policy
+    assert checked.headers["RateLimit-Policy"] == f'{policy}, "checks";q=120;w=60'
+    assert {name: told["r"] for name, told in windows(searched).items()} == {
+        "minute": 5,
+        "day": 59,
+    }
+    assert windows(checked).keys() == {"minute", "day", "checks"}
+    form = re.compile(r'"[a-z]+";r=\d+;t=\d+(, "[a-z]+";r=\d+;t=\d+)*')
+    assert form.fullmatch(checked.headers["RateLimit"])
+
+
+@row("L7", "3-running")
+def test_the_headers_stand_on_search_responses_only(fresh: Target) -> None:
+    caller, empty = fresh.caller(), fresh.caller(0)
+    with_headers = {
+        "202": caller.ask(brand="Quellmark"),
+        "200": caller.ask(brand=FREE, wait=True),
+        "usage": caller.http.get("/usage"),
+        "404 of a search": caller.http.get("/searches/srch_x"),
+        "in flight": _third(caller),
+    }
+    without = {
+        "400": caller.ask(brand="a"),
+        "401": fresh.bare().post("/contacts", json={"brand": FREE}),
+        "402": empty.ask(brand=FREE),
+        "405": caller.http.put("/contacts"),
+        "404 of a path": caller.http.get("/nothing"),
+    }
+
+    def carries(answer: httpx.Response) -> bool:
+        return any(name.lower().startswith("ratelimit") for name in answer.headers)
+
+    assert {name for name, answer in with_headers.items() if not carries(answer)} == set()
+    assert {name for name, answer in without.items() if carries(answer)} == set()
+
+
+def _third(caller: Caller) -> httpx.Response:
+    caller.ask(brand="Zephrine")
+    return caller.ask(brand=new_brand())
+
+
+@row("L8", "7-429", "O6")
+@pytest.mark.parametrize("again", [1, 2, 3])
+def test_sleeping_as_long_as_retry_after_says_is_long_enough(
+    target: Target, again: int
+) -> None:
+    del again  # a second too few is found by the fraction of a second it starts at
+    caller = target.caller()
+    fill_the_minute(caller)
+    refused = caller.ask(brand=FREE)
+    wait = int(refused.headers["Retry-After"])
+
+    assert wait == limits(refused)[2] == windows(refused)["minute"]["t"]
+    assert 1 <= wait <= 60
+    target.clock.advance(timedelta(seconds=wait))
+    assert caller.ask(brand=FREE).status_code in {200, 202}
+
+
+@row("L8", "8-checks")
+def test_sleeping_as_long_as_a_refused_check_says_is_long_enough(target: Target) -> None:
+    caller = target.caller()
+    for _ in range(120):
+        caller.http.get("/usage")
+    refused = caller.http.get("/usage")
+    target.clock.advance(timedelta(seconds=int(refused.headers["Retry-After"])))
+
+    assert refused.status_code == 429
+    assert caller.http.get("/usage").status_code == 200
+
+
+@row("L8", "1.4-live")
+def test_a_202_says_when_to_come_back(fresh: Target) -> None:
+    answer = fresh.caller().ask(brand="Quellmark")
+
+    assert answer.status_code == 202
+    assert answer.headers["Retry-After"] == str(answer.json()["retry_after"]) == "5"
+
+
+@row("L9", "O9", "4.1", "7-codes")
+def test_the_ceiling_refuses_new_brands_for_a_day_and_answers_reused_ones(
+    target: Target,
+) -> None:
+    limited = filled_up(target)
+    caller = limited.caller()
+    refused = caller.ask(brand=new_brand())
+    is_refused(refused, "at_capacity")
+    assert 80_000 <= int(refused.headers["Retry-After"]) <= 86_400
+    assert limits(refused)[:2] == (60, 60)
+
+    assert caller.ask(brand=FREE).json()["cached"] is True
+    limited.clock.advance(timedelta(seconds=int(refused.headers["Retry-After"])))
+    assert caller.ask(brand=new_brand()).status_code == 202
+
+
+def filled_up(target: Target) -> Target:
+    """Return the node with a ceiling, which it has reached; it knows `FREE`."""
+    limited = target.limited
+    limited.a_month_later()
+    caller = limited.caller()
+    assert caller.found(brand=FREE)["cached"] is False
+    until(lambda: caller.ask(brand=new_brand(), wait=True).status_code == 503)
+    return limited
+
+
+@row("L10", "8-flight", "R3", "O11")
+def test_a_third_new_brand_waits_until_one_has_ended(fresh: Target) -> None:
+    caller = fresh.caller()
+    caller.ask(brand="Quellmark")
+    running = caller.ask(brand="Zephrine").json()["id"]
+    is_refused(caller.ask(brand=new_brand()), "too_many_in_flight")
+    fresh.clock.advance(timedelta(seconds=130))
+
+    assert caller.ended(running)["status"] == "failed"
+    assert caller.ask(brand=new_brand()).status_code == 202
+
+
+@row("L10", "C4")
+def test_a_search_that_joined_another_keys_run_is_in_flight_too(fresh: Target) -> None:
+    first, caller = fresh.caller(), fresh.caller()
+    first.ask(brand="Quellmark")
+    first.ask(brand="Zephrine")
+    caller.ask(brand="Quellmark")
+    caller.ask(brand="zephrine")
+
+    is_refused(caller.ask(brand="ZEPHRINE"), "too_many_in_flight")
+
+
+@row("8-flight", "7-codes")
+def test_a_reused_brand_needs_no_place_in_flight(fresh: Target) -> None:
+    caller = fresh.caller()
+    caller.found(brand=FREE)
+    caller.ask(brand="Quellmark")
+    caller.ask(brand="Zephrine")
+
+    assert caller.ask(brand=FREE).status_code == 200

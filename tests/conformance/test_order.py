@@ -1,0 +1,90 @@
+"""Of two reasons to refuse a search, the more lasting one is told."""
+
+from datetime import timedelta
+
+import pytest
+
+from conformance.answers import is_refused
+from conformance.obstacles import FREE, OBSTACLES, PAIRS, armed, named, tells
+from conformance.rows import row
+from conformance.target import Target, new_brand, until
+
+OTHERS = [pair for pair in PAIRS if "pause" not in pair]
+_MINUTE = timedelta(minutes=1)
+
+
+@row("O1", "O2", "O3", "O3b", "O5", "O6", "O9", "O10", "R4", "5.5")
+@pytest.mark.parametrize("pair", OTHERS, ids=named)
+def test_of_two_obstacles_the_earlier_is_told(target: Target, pair: tuple[str, str]) -> None:
+    tells(armed(_with_ceiling(target, pair), pair).send(), pair[0])
+
+
+@row("O4", "O10b", "4.1", "7-codes")
+@pytest.mark.parametrize("obstacle", [name for name in OBSTACLES if name != "pause"])
+def test_each_obstacle_alone_is_told(target: Target, obstacle: str) -> None:
+    tells(armed(_with_ceiling(target, (obstacle,)), (obstacle,)).send(), obstacle)
+
+
+def _with_ceiling(target: Target, obstacles: tuple[str, ...]) -> Target:
+    return target.limited if "ceiling" in obstacles else target
+
+
+@row("O6", "8-day")
+def test_of_two_full_windows_the_longer_wait_is_told(fresh: Target) -> None:
+    caller = fresh.caller()
+    for number in range(60):
+        assert caller.ask(brand=FREE, wait=True).status_code == 200
+        if number % 6 == 5 and number < 59:
+            fresh.clock.advance(_MINUTE)
+    refused = caller.ask(brand=FREE)
+
+    is_refused(refused, "rate_limited")
+    assert refused.headers["RateLimit-Limit"] == "60"
+    assert int(refused.headers["Retry-After"]) > 80_000
+
+
+@row("O6", "O7", "O8")
+def test_full_windows_stand_before_the_own_running_search_and_before_reuse(
+    fresh: Target,
+) -> None:
+    caller = fresh.caller()
+    for _ in range(5):
+        caller.ask(brand=FREE, wait=True)
+    caller.ask(brand="Quellmark")
+
+    tells(caller.ask(brand="Quellmark"), "windows")
+    tells(caller.ask(brand=FREE), "windows")
+
+
+@row("O7", "O8", "O9")
+def test_at_capacity_what_runs_is_joined_and_what_is_known_is_told(target: Target) -> None:
+    limited = target.limited
+    limited.a_month_later()
+    caller, other = limited.caller(), limited.caller()
+    caller.ask(brand=FREE, wait=True)
+    first = caller.ask(brand="Quellmark").json()["id"]
+    until(lambda: caller.ask(brand=new_brand(), wait=True).status_code == 503)
+
+    assert caller.ask(brand="Quellmark").json()["id"] == first
+    assert other.ask(brand="Quellmark").status_code == 202
+    assert other.ask(brand=FREE).status_code == 200
+
+
+@row("O8", "O10", "O10b")
+def test_in_flight_and_the_last_unit_leave_reuse_alone_where_it_is_free(fresh: Target) -> None:
+    caller = fresh.caller(2)
+    for brand in (FREE, "Quellmark", "Zephrine"):
+        caller.ask(brand=brand, wait=brand == FREE)
+    fresh.caller().found(brand="Veltrana")
+
+    assert caller.ask(brand=FREE).json()["cached"] is True
+    tells(caller.ask(brand="Veltrana"), "last unit")
+
+
+@row("O10b")
+def test_a_reused_answer_does_not_spend_the_unit_a_running_search_holds(fresh: Target) -> None:
+    fresh.caller().found(brand="Veltrana")
+    caller = fresh.caller(1)
+    caller.ask(brand="Quellmark")
+
+    tells(caller.ask(brand="Veltrana"), "last unit")
