@@ -109,7 +109,7 @@ WITH_PASSWORD = frozenset({"postgres", "keys_postgres", "stages_postgres"})
 MASK = "********"
 
 #: Variables of the commands that talk to a service and of tests, not settings of one.
-NOT_SETTINGS = ("api_key", "url", "test_", "failpoints", "bus_faults")
+NOT_SETTINGS = ("api_key", "url", "test_", "failpoints", "bus_faults", "conformance")
 
 _TYPES = get_type_hints(Settings, include_extras=True)
 del _TYPES["plugins"]

@@ -16,7 +16,8 @@ the start of a stream, which its recorder takes and our port refuses.
 """
 
 import sys
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -65,6 +66,21 @@ class FromZero(library.RecorderTestCase):
     def new_originator_id(self) -> str:
         return f"key-{uuid4()}"
 
+    def close_after_readers(self, close: Callable[[], None]) -> None:
+        """Close once the threads that this test starts have ended: it does not wait for them.
+
+        A connection that is closed while a thread reads on it is waited for for ever.
+        """
+        before = set(threading.enumerate())
+
+        def wait_and_close() -> None:
+            for thread in set(threading.enumerate()) - before:
+                if "Thread-" in thread.name:
+                    thread.join(10)
+            close()
+
+        self.addCleanup(wait_and_close)
+
 
 class OnBatchRecorder(FromZero):
     @pytest.fixture(autouse=True)
@@ -73,7 +89,7 @@ class OnBatchRecorder(FromZero):
 
     def create_recorder(self) -> BatchRecorder:
         opened = datastore(self.path)
-        self.addCleanup(opened.close)
+        self.close_after_readers(opened.close)
         recorder = BatchRecorder(opened)
         recorder.create_table()
         return recorder
@@ -85,7 +101,7 @@ class OnPort(FromZero):
 
     def create_recorder(self) -> PortRecorder:
         blocking = Blocking(self.opening())
-        self.addCleanup(blocking.close)
+        self.close_after_readers(blocking.close)
         return PortRecorder(blocking)
 
 
@@ -121,7 +137,7 @@ async def postgres_log(dsn: str) -> AsyncIterator[EventLog]:
 class Silent(OnPort):
     def create_recorder(self) -> SilentPortRecorder:
         blocking = Blocking(self.opening())
-        self.addCleanup(blocking.close)
+        self.close_after_readers(blocking.close)
         return SilentPortRecorder(blocking)
 
 
