@@ -13,7 +13,7 @@ EACH ?= 2
 JSON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cluster cluster-demo servers test test-fast check format bench faults faults-cluster docs lock clean
+.PHONY: help setup demo cluster cluster-demo servers test test-fast check format bench faults faults-cluster conformance docs lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,9 @@ faults: setup ## kill the service at every point and in a storm: ten minutes
 
 faults-cluster: setup ## the same over the distributed form, its servers too: under half an hour
 	PYTHONPATH=tests $(BIN)/python -m cluster.storm --kills $(KILLS) --seed $(SEED) --brokers $(BROKERS) --each $(EACH)
+
+conformance: setup ## the contract's rows, seen from outside, and the broken servers
+	PYTHONPATH=tests $(BIN)/python -m conformance
 
 docs: setup ## the API's page as files in build/docs
 	$(BIN)/python -m cs.admin.docs_page build/docs
