@@ -1,7 +1,7 @@
 """Fixtures that hand real servers to tests; `tests/conftest.py` makes them known everywhere.
 
 `CS_TEST_POSTGRES` (a DSN) and `CS_TEST_KAFKA` (bootstrap servers) name servers that run
-already.  With `CS_DEMAND_SERVERS=1` a server that cannot be had fails the test, else the test
+already.  With `CS_TEST_DEMAND_SERVERS=1` a server that cannot be had fails the test, else the test
 is skipped and says why.
 """
 
@@ -141,12 +141,12 @@ async def _connected(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Reco
 
 @contextmanager
 def or_skipped(server: AbstractContextManager[_T]) -> Iterator[_T]:
-    """Enter *server*; where it cannot be had, skip or fail by `CS_DEMAND_SERVERS`."""
+    """Enter *server*; where it cannot be had, skip or fail by `CS_TEST_DEMAND_SERVERS`."""
     with ExitStack() as entered:
         try:
             found = entered.enter_context(server)
         except Missing as missing:
-            if os.environ.get("CS_DEMAND_SERVERS"):
+            if os.environ.get("CS_TEST_DEMAND_SERVERS"):
                 pytest.fail(str(missing), pytrace=False)
             pytest.skip(str(missing))
         yield found
