@@ -29,7 +29,7 @@ How = Literal["fails", "hangs"]
 When = Literal["before", "stored", "answered"]
 
 #: Short, since these tests wait it out.
-SHORT = Patience(line_s=0.2, admit_s=0.2, answer_s=0.2, read_s=0.2)
+SHORT = Patience(line_s=1.0, admit_s=1.0, answer_s=0.7, read_s=0.7)
 
 
 class AwayLog(MemoryEventLog):
