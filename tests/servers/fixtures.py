@@ -1,8 +1,8 @@
 """Fixtures that hand real servers to tests; `tests/conftest.py` makes them known everywhere.
 
 `CS_TEST_POSTGRES` (a DSN) and `CS_TEST_KAFKA` (bootstrap servers) name servers that run
-already.  With `CS_TEST_DEMAND_SERVERS=1` a server that cannot be had fails the test, else the test
-is skipped and says why.
+already.  With `CS_TEST_DEMAND_SERVERS=1` a server that cannot be had fails the test, else the
+test is skipped and says why.
 """
 
 import os
