@@ -62,7 +62,12 @@ async def lag(
 
 async def answers(settings: KafkaSettings) -> bool:
     """Return whether Kafka answers within ``request_timeout_s``."""
-    asking = AIOKafkaConsumer(**connection(settings), enable_auto_commit=False)
+    # With a group, which it does not join: without one, stopping it cancels whoever asks.
+    asking = AIOKafkaConsumer(
+        **connection(settings),
+        group_id=settings.on_broker("readiness"),
+        enable_auto_commit=False,
+    )
     try:
         async with asyncio.timeout(settings.request_timeout_s):
             await asking.start()
