@@ -15,6 +15,7 @@ from cs.bus.kafka_consumer import Consumer
 from cs.bus.kafka_lag import lag
 from cs.bus.kafka_settings import KafkaSettings
 from cs.bus.port import BusStuck, BusUnavailable, Record
+from cs.whole import as_whole
 
 log = get_logger()
 
@@ -110,7 +111,7 @@ class KafkaSubscription:
     async def _live(self) -> NoReturn:
         while True:
             try:
-                await self._one_consumer()
+                await as_whole(self._one_consumer())
             except* (KafkaError, BusStuck) as group:
                 self._may_rebuild(group)
             except* BusUnavailable:

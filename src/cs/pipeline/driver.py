@@ -42,6 +42,7 @@ from cs.pipeline.settling import Settling
 from cs.pipeline.signs import SILENCE_S, Signs
 from cs.pipeline.silence import SILENCE_CHECK_S, Silence
 from cs.pipeline.timers import Timers
+from cs.whole import as_whole
 
 log = get_logger()
 
@@ -100,7 +101,7 @@ class Driver:
         """
         newer: NewerEvent | None = None
         try:
-            await self._run()
+            await as_whole(self._run())
         except* NewerEvent as held:
             newer = next(_newer(held))
         if newer is not None:
