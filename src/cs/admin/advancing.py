@@ -17,13 +17,14 @@ from cs.projections.followed import Followed
 
 #: Real time between two looks at whether everything has come to rest.
 LOOK_S = 0.005
-#: Real time without any event or wake-up after which work in hand is taken to wait: for
-#: the clock (a slow server of the world) or for a time-out of I/O (a silent one).
-QUIET_S = 0.3
+#: Looks in a row without any event or wake-up after which work in hand is taken to wait:
+#: for the clock (a slow server of the world) or for a time-out of I/O (a silent one).
+#: Looks, not seconds: 0.3 s, and as much more as the machine and so the work is slower.
+QUIET_LOOKS = 60
 #: The same when as many of the world's answers are delayed as are asked for at once.
-ALL_DELAYED_S = 0.03
+ALL_DELAYED_LOOKS = 6
 #: Real time that the work of one due time gets at most.
-REST_S = 5.0
+REST_S = 15.0
 
 
 @dataclass
@@ -75,20 +76,20 @@ class Advancing:
         """Return when nothing is left to do without the clock, or time for it is up."""
         give_up = time.monotonic() + REST_S
         seen: Hashable = None
-        quiet_since = 0.0
-        while (at := time.monotonic()) < give_up:
+        quiet = 0
+        while time.monotonic() < give_up:
             head = await self.events.head()
             if self._idle_at(head):
                 return
             now_seen = (head, self.manager.in_hand(), self.clock.next_due())
-            if now_seen != seen:
-                seen, quiet_since = now_seen, at
-            elif at - quiet_since >= self._quiet_s() and self._caught_up_with(head):
+            quiet = quiet + 1 if now_seen == seen else 0
+            seen = now_seen
+            if quiet >= self._quiet_looks() and self._caught_up_with(head):
                 return
             await asyncio.sleep(LOOK_S)
 
-    def _quiet_s(self) -> float:
-        return ALL_DELAYED_S if self._all_delayed() else QUIET_S
+    def _quiet_looks(self) -> int:
+        return ALL_DELAYED_LOOKS if self._all_delayed() else QUIET_LOOKS
 
     def _all_delayed(self) -> bool:
         # One mail domain is asked by one at a time, whoever wants it.

@@ -16,11 +16,12 @@ from cs.projections.reading import Reading
 
 #: What is due in it happens at most this much late.
 STEP = timedelta(seconds=5)
-#: Real time without a new event after which the log is at rest.
-QUIET_S = 0.4
-#: Real time that the work of one step gets at most.
-REST_S = 5.0
+#: Looks in a row that found no new event, after which the log is at rest: 0.4 s, and as
+#: much more as the machine is slower, for then the work in hand is slower too.
+QUIET_LOOKS = 20
 LOOK_S = 0.02
+#: Real time that the work of one step gets at most.
+REST_S = 20.0
 
 
 @dataclass
@@ -53,11 +54,11 @@ class SharedAdvancing:
 
     async def _rest(self) -> None:
         give_up = time.monotonic() + REST_S
-        head, quiet_since = -1, time.monotonic()
-        while (at := time.monotonic()) < give_up:
+        head, quiet = -1, 0
+        while time.monotonic() < give_up:
             found = await self.events.head()
-            if found != head:
-                head, quiet_since = found, at
-            elif at - quiet_since >= QUIET_S and self.views.position >= head:
+            quiet = quiet + 1 if found == head else 0
+            head = found
+            if quiet >= QUIET_LOOKS and self.views.position >= head:
                 return
             await asyncio.sleep(LOOK_S)
