@@ -29,8 +29,8 @@ from cs.domain.codec import AnyEvent, topic_of
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.streams import Streams
+from cs.opening import opened
 from cs.operator import NewSecret, Operator
-from cs.wiring import opened
 
 OTHER_KEYS = 100
 BRAND = "Miruvane"

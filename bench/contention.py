@@ -31,9 +31,10 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import Operator
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import RunningService, memory_bus, projections, running
+from cs.wiring import RunningService, memory_bus, running
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 REUSED = Query("Miruvane")

@@ -33,9 +33,9 @@ from cs.eventlog.batch_recorder import BatchRecorder, Prepared
 from cs.eventlog.port import Append, Recorded
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.projections.searches import SEARCHES
 from cs.projections.store import ViewStore
-from cs.wiring import projections
 
 CALLERS = 16
 PAGE = 500

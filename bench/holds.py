@@ -18,8 +18,8 @@ import httpx
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.eventlog.streams import Streams
+from cs.opening import opened
 from cs.operator import Operator
-from cs.wiring import opened
 
 BRANDS = ("Miruvane", "Corvelune")
 

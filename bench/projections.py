@@ -18,11 +18,11 @@ from cs.domain.key import SearchSettled
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Recorded
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.postgres_views import PostgresViews
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import projections
 
 # In place of this folder, whose module of this name would hide the tests' folder.
 sys.path.pop(0)

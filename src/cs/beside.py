@@ -16,12 +16,12 @@ from cs.data_folder import DataFolder
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.opening import erase_paid_calls
+from cs.opening import erase_paid_calls, opened
 from cs.opening_postgres import shared_data, stages_pool, times
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
 from cs.settings import Settings
-from cs.wiring import clock_beside, opened
+from cs.wiring import clock_beside
 
 
 class Beside(msgspec.Struct, frozen=True):

@@ -26,9 +26,7 @@ from cs.eventlog.port import EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.opening import Data as Data  # noqa: PLC0414  imported from here
-from cs.opening import opened as opened  # noqa: PLC0414  imported from here
-from cs.opening import projections as projections  # noqa: PLC0414  imported from here
+from cs.opening import opened
 from cs.operator import Operator
 from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ContactDiscovery

@@ -14,12 +14,13 @@ from cs.domain.key import SearchAdmitted
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, Recorded
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import Operator
 from cs.projections.port import Changed
 from cs.projections.projection import SealBody
 from cs.projections.rows import Table
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import memory_bus, projections, running, stages
+from cs.wiring import memory_bus, running, stages
 from loop.outside import tools
 from loop.service import Service
 

@@ -11,10 +11,11 @@ from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.contact import BrandFacts
+from cs.opening import opened
 from cs.operator import Operator
 from cs.sources.port import PeopleAnswer
 from cs.tools import Tools
-from cs.wiring import memory_bus, opened, running, stages
+from cs.wiring import memory_bus, running, stages
 from loop.outside import ACME, Directory, Mailboxes, Staff, tools
 from loop.service import Service
 

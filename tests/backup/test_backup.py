@@ -16,7 +16,7 @@ from cs.backup.making import Places, make, places
 from cs.backup.manifest import MANIFEST, BackupError, Manifest
 from cs.backup.restoring import Restored, restore
 from cs.data_folder import DataFolder, DataFolderError
-from cs.wiring import opened
+from cs.opening import opened
 from loop.outside import ADA, BEN
 from loop.service import Service
 

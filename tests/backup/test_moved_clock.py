@@ -9,8 +9,9 @@ from cs.backup.restoring import restore
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.eventlog.streams import Streams
+from cs.opening import opened
 from cs.operator import Operator
-from cs.wiring import clock_beside, opened, sandbox_clock
+from cs.wiring import clock_beside, sandbox_clock
 
 MONTH = timedelta(days=30)
 

@@ -10,10 +10,10 @@ import structlog.testing
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.eventlog.streams import Streams
+from cs.opening import opened
 from cs.operator import Operator
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.wiring import opened
 
 
 async def labels(folder: Path) -> list[str]:

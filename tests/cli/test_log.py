@@ -16,7 +16,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import NO_STREAM, Append
-from cs.wiring import opened
+from cs.opening import opened
 
 AT = datetime(2100, 1, 1, tzinfo=UTC)  # after the key was issued
 QUERY = Query("Acme")

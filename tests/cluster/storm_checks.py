@@ -17,6 +17,7 @@ from cs.domain.stage_work import DiscoveryInput
 from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.port import KeyStore
+from cs.opening import projections
 from cs.opening_postgres import shared_data
 from cs.projections.brands import BRANDS
 from cs.projections.port import Views
@@ -26,7 +27,6 @@ from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
 from cs.settings import load
-from cs.wiring import projections
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
 

@@ -12,9 +12,9 @@ from cluster.storm_checks import Stored, compared
 from cluster.storm_paid import Provider
 from cluster.storm_report import Deeds, Heard, Report
 from contracts.views import History
+from cs.opening import projections
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import projections
 from faults.told import Wrong
 from outside.loopback_web import Asked
 from projections.history import write

@@ -10,13 +10,13 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import LogUnavailable, Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.projections.brands import BRANDS
 from cs.projections.port import Views, named
 from cs.projections.rows import Rows, Table
 from cs.projections.runner import ViewRunner, sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.usage import USAGE
-from cs.wiring import projections
 from projections.history import LIVE, write
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)

@@ -17,13 +17,14 @@ from cs.erasure import Erasure
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import NewSecret, Operator
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
 from cs.tools import Tools
 from cs.verifiers.port import DomainCheck
-from cs.wiring import memory_bus, projections, running, stages
+from cs.wiring import memory_bus, running, stages
 from loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 from loop.service import Service
 

@@ -19,10 +19,11 @@ from cs.domain.personal import Personal
 from cs.erasure import Erased, Erasure
 from cs.eventlog.follow import follow
 from cs.eventlog.streams import Streams
+from cs.opening import Data, opened
 from cs.operator import Operator
 from cs.projections.runner import ViewRunner
 from cs.tools import Tools
-from cs.wiring import Data, memory_bus, opened, running, stages
+from cs.wiring import memory_bus, running, stages
 from erasure.service import ADA_MAILBOX, ADA_PROFILE, BEN_MAILBOX, Waits, outside
 from loop.service import Service
 

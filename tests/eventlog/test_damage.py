@@ -32,10 +32,10 @@ from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, Recorded
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
+from cs.opening import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
-from cs.wiring import projections
 from domain.golden_files import golden_event
 
 pytestmark = pytest.mark.slow

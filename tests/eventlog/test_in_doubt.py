@@ -20,9 +20,10 @@ from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import Operator
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import memory_bus, projections, running, stages
+from cs.wiring import memory_bus, running, stages
 from loop.outside import tools
 from loop.service import Service
 

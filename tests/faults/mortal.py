@@ -12,8 +12,8 @@ from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
+from cs.opening import opened
 from cs.operator import NewSecret, Operator
-from cs.wiring import opened
 
 _STARTED = re.compile(r"serving (\S+),")
 _STDERR_BYTES = 1 << 20

@@ -13,10 +13,11 @@ from cs.bus.port import Bus
 from cs.clock import Clock, SystemClock
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import NewSecret, Operator
 from cs.projections.sqlite_views import SqliteViews
 from cs.tools import Tools
-from cs.wiring import RunningService, memory_bus, projections, running, stages
+from cs.wiring import RunningService, memory_bus, running, stages
 
 
 @dataclass

@@ -24,9 +24,10 @@ from cs.eventlog.audit import Audit
 from cs.eventlog.port import Recorded
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import NewSecret, Operator
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import RunningService, memory_bus, projections, running
+from cs.wiring import RunningService, memory_bus, running
 
 CALLERS = 64
 

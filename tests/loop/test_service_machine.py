@@ -26,10 +26,11 @@ from cs.domain.contact import BrandFacts
 from cs.eventlog.audit import Audit
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import NewSecret, Operator
 from cs.projections.sqlite_views import SqliteViews
 from cs.tools import Tools
-from cs.wiring import RunningService, projections, running, stages
+from cs.wiring import RunningService, running, stages
 from loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 from loop.silences import Silences
 from loop.unreliable_bus import Lost, UnreliableBus

@@ -17,12 +17,13 @@ from cs.domain.contact import BrandFacts
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.operator import NewSecret, Operator
 from cs.projections.sqlite_views import SqliteViews
 from cs.serving import address, listen, serving
 from cs.sources.port import PeopleAnswer
 from cs.tools import Tools
-from cs.wiring import RunningService, memory_bus, projections, running, stages
+from cs.wiring import RunningService, memory_bus, running, stages
 from loop.outside import ACME, ADA, Directory, Mailboxes, Staff
 
 #: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.

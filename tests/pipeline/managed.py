@@ -19,12 +19,12 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import projections
 from domain.acme_run import AT, QUERY, STREAM
 
 E = TypeVar("E", bound=AnyEvent)

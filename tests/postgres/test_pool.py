@@ -10,8 +10,9 @@ import asyncpg
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from cs.postgres.errors import DatabaseAway
 from cs.postgres.kept import KeptConnection
-from cs.postgres.pool import DatabaseAway, Pool, connected, open_pool, transaction
+from cs.postgres.pool import Pool, connected, open_pool, transaction
 from cs.sandbox.certificates import Authority
 from servers.fixtures import or_skipped
 from servers.own_folder import own_folder

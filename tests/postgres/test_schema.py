@@ -4,17 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 import asyncpg
 import pytest
 
+from cs.postgres.errors import WrongSchema
 from cs.postgres.pool import Pool, connected, open_pool
-from cs.postgres.schema import (
-    STORES,
-    Migration,
-    Store,
-    WrongSchema,
-    check,
-    migrate,
-    migrations,
-    missing,
-)
+from cs.postgres.schema import STORES, Migration, Store, check, migrate, migrations, missing
 
 FIRST = Migration(1, "things", "CREATE TABLE thing (one INTEGER)")
 SECOND = Migration(2, "colours", "ALTER TABLE thing ADD COLUMN colour TEXT")

@@ -22,10 +22,10 @@ from cs.domain.key import (
     SearchSettled,
 )
 from cs.eventlog.port import Recorded
+from cs.opening import projections
 from cs.projections.folding import folded
 from cs.projections.rows import Rows, Table
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import projections
 
 pytestmark = pytest.mark.slow
 

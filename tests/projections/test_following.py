@@ -9,6 +9,7 @@ import pytest
 from contracts.views import History
 from cs.domain.key import settled
 from cs.eventlog.port import Append, Recorded
+from cs.opening import projections
 from cs.postgres.pool import open_pool
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
@@ -16,7 +17,6 @@ from cs.projections.postgres_views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import projections
 from domain.acme_run import AT, AcmeRun
 from projections.history import LIVE, write
 from servers.postgres import Postgres

@@ -11,6 +11,7 @@ from contracts.views import EVERY, History, ViewsContract
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
+from cs.opening import projections
 from cs.postgres.lease import Fenced
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.port import TABLES
@@ -18,7 +19,6 @@ from cs.projections.postgres_views import PostgresViews
 from cs.projections.projection import Projection
 from cs.projections.searches import SEARCHES
 from cs.projections.usage import USAGE
-from cs.wiring import projections
 from projections.history import issued, write
 from projections.long_history import write_long
 from servers.postgres import Postgres

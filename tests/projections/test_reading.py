@@ -11,13 +11,13 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeysUnavailable
+from cs.opening import projections
 from cs.projections import reading
 from cs.projections.brands import BRANDS
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import projections
 from domain.acme_run import AT, AcmeRun
 from projections.history import ADA_IS_AT, DONE, LIVE, admitted, issued, write
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from contracts.views import ViewsContract
+from cs.opening import projections
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import projections
 
 
 class TestSqliteViews(ViewsContract):

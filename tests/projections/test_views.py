@@ -13,6 +13,7 @@ from cs.domain.brand import REUSED_FOR
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.projections.brands import BRANDS
 from cs.projections.port import TABLES
 from cs.projections.reading import Reading
@@ -21,7 +22,6 @@ from cs.projections.runner import ViewRunner, sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
-from cs.wiring import projections
 from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, write
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)

@@ -10,8 +10,8 @@ from cli.conftest import here as here  # noqa: PLC0414  the fixture
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.eventlog.streams import Streams
+from cs.opening import opened
 from cs.operator import Operator
-from cs.wiring import opened
 from upgrades.newer import TOPIC, write_newer
 
 

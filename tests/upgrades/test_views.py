@@ -9,13 +9,13 @@ import pytest
 from contracts.views import History
 from cs.admin.app import Health
 from cs.eventlog.port import NewerEvent
+from cs.opening import projections
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
-from cs.wiring import projections
 from projections.history import write
 from upgrades.newer import TOPIC, quickly, upgraded, write_newer
 

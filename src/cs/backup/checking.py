@@ -12,7 +12,7 @@ from cs.data_folder import DataFolder, DataFolderError
 from cs.eventlog.audit import Audit
 from cs.eventlog.sealing import sealed_names
 from cs.eventlog.streams import Streams
-from cs.wiring import opened
+from cs.opening import opened
 
 
 class Copies(DataFolder):

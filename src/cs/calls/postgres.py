@@ -20,7 +20,8 @@ from cs.calls.port import (
 )
 from cs.calls.sealing import CallSeal
 from cs.ids import random_id
-from cs.postgres.pool import DatabaseAway, Pool, PooledConnection, connected, transaction
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import Pool, PooledConnection, connected, transaction
 
 
 class WrongCallsKey(CallsUnavailable):

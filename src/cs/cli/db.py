@@ -10,8 +10,9 @@ from cyclopts import App, Parameter
 
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, stop
-from cs.postgres.pool import DatabaseAway, connected, open_pool
-from cs.postgres.schema import Migration, Store, WrongSchema, migrate, missing
+from cs.postgres.errors import DatabaseAway, WrongSchema
+from cs.postgres.pool import connected, open_pool
+from cs.postgres.schema import Migration, Store, migrate, missing
 from cs.settings import Settings
 
 app = App(

@@ -31,7 +31,8 @@ from cs.eventlog.postgres_append import PostgresAppender
 from cs.eventlog.postgres_listening import LAST_POSITION, Listening
 from cs.eventlog.recent import Recent
 from cs.keystore.port import KeysUnavailable
-from cs.postgres.pool import DatabaseAway, Pool, connected
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import Pool, connected
 
 #: What decoding raises if a stored event is not what was stored.
 _DAMAGED = (msgspec.MsgspecError, InvalidTag, ValueError, LookupError, TypeError)

@@ -21,8 +21,9 @@ from cs import failpoints
 from cs.eventlog.batch_recorder import Prepared
 from cs.eventlog.port import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.postgres_batch import arguments
+from cs.postgres.errors import DatabaseAway
 from cs.postgres.kept import KeptConnection
-from cs.postgres.pool import DatabaseAway, Pool, PooledConnection, away_is_told
+from cs.postgres.pool import Pool, PooledConnection, away_is_told
 
 log = get_logger()
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 import asyncpg
 from structlog import get_logger
 
+from cs.postgres.errors import DatabaseAway
 from cs.postgres.kept import KeptConnection
-from cs.postgres.pool import DatabaseAway, Pool, PooledConnection, away_is_told
+from cs.postgres.pool import Pool, PooledConnection, away_is_told
 
 log = get_logger()
 

@@ -12,7 +12,8 @@ import asyncpg
 from structlog import get_logger
 
 from cs.eventlog.snapshots import Snapshot
-from cs.postgres.pool import DatabaseAway, Pool, connected, transaction
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import Pool, connected, transaction
 
 log = get_logger()
 

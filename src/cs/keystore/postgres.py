@@ -14,14 +14,8 @@ import asyncpg
 from cs.keystore.open_keys import OpenKeys
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import Wrapping
-from cs.postgres.pool import (
-    DatabaseAway,
-    Pool,
-    PooledConnection,
-    away_is_told,
-    connected,
-    transaction,
-)
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import Pool, PooledConnection, away_is_told, connected, transaction
 
 #: At most so long for one part of the table: 5 million keys are about 1 GiB.
 WRITE_ANEW_S = 600

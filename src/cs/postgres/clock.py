@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from structlog import get_logger
 
+from cs.postgres.errors import DatabaseAway
 from cs.postgres.listening import hints
-from cs.postgres.pool import DatabaseAway, Pool, away_is_told
+from cs.postgres.pool import Pool, away_is_told
 
 log = get_logger()
 

@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 from structlog import get_logger
 
 from cs.domain.codec import UnknownEvent
-from cs.postgres.pool import CONNECT_TIMEOUT_S, DatabaseAway, Pool, away_is_told
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, away_is_told
 
 log = get_logger()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import asyncpg
 
-from cs.postgres.errors import DatabaseAway as DatabaseAway  # noqa: PLC0414  of this module
+from cs.postgres.errors import DatabaseAway
 
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]

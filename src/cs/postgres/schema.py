@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from cs.postgres.errors import WrongSchema as WrongSchema  # noqa: PLC0414  of this module
+from cs.postgres.errors import WrongSchema
 from cs.postgres.pool import Connection, PooledConnection, away_is_told
 
 Store = Literal["service", "keys", "stages"]

@@ -5,7 +5,8 @@ import time
 from structlog import get_logger
 
 from cs.domain.stage_work import StageName
-from cs.postgres.pool import DatabaseAway, Pool, away_is_told
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import Pool, away_is_told
 
 log = get_logger()
 

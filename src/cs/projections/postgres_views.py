@@ -14,10 +14,10 @@ import msgspec
 from structlog import get_logger
 
 from cs.eventlog.port import LogUnavailable, Recorded
+from cs.postgres.errors import DatabaseAway
 from cs.postgres.lease import Fenced
 from cs.postgres.pool import (
     CONNECT_TIMEOUT_S,
-    DatabaseAway,
     Pool,
     PooledConnection,
     away_is_told,

@@ -4,13 +4,8 @@ import asyncio
 
 import asyncpg
 
-from cs.postgres.pool import (
-    CONNECT_TIMEOUT_S,
-    DatabaseAway,
-    Pool,
-    PooledConnection,
-    away_is_told,
-)
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, PooledConnection, away_is_told
 
 #: Notices are hints: without one, whoever waits looks again after this time.
 LOOK_S = 1.0
