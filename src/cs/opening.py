@@ -20,7 +20,7 @@ from cs.calls.paid import Paid, Registered
 from cs.calls.sealing import key_from
 from cs.calls.sqlite import SqliteCalls
 from cs.data_folder import DataFolder, DataFolderError
-from cs.eventlog.log_file import LogFile, told
+from cs.eventlog.log_file import LogFile
 from cs.eventlog.port import LogUnavailable
 from cs.eventlog.sqlite import LOCK_TIMEOUT_S, SqliteEventLog
 from cs.eventlog.sqlite_snapshots import SqliteSnapshots
@@ -31,6 +31,7 @@ from cs.projections.projection import Projection
 from cs.projections.searches import Searches
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import Usage
+from cs.sqlite_errors import told
 from cs.watched_keys import WatchedKeys
 
 log = get_logger()

@@ -5,13 +5,12 @@ that fails is a log that is unavailable: callers get a 500 and try again, what r
 background waits, and `/readyz` says so.
 """
 
-import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.log_file import LogFile, told
+from cs.eventlog.log_file import LogFile
 from cs.eventlog.port import LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable, WrongMasterKey
 
@@ -19,7 +18,7 @@ log = get_logger()
 
 T = TypeVar("T")
 
-_FAILED = (KeysUnavailable, sqlite3.Error, OSError, WrongMasterKey)
+_FAILED = (KeysUnavailable, OSError, WrongMasterKey)
 
 
 class KeysAway(KeysUnavailable, LogUnavailable):
@@ -80,7 +79,7 @@ class WatchedKeys:
         return answer
 
     def _failed(self, error: Exception) -> KeysAway:
-        why = f"the data keys cannot be used: {told(error)}"
+        why = f"the data keys cannot be used: {error}"
         if not self._away:
             log.error("keys_unavailable", why=why)
         self._away = True

@@ -27,9 +27,10 @@ from eventsourcing.sqlite import SQLiteCursor
 
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
-from cs.eventlog.batch_recorder import BatchRecorder, Prepared
+from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, Recorded
 from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.opening import projections

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from contracts.event_log import units
-from cs.eventlog import postgres_snapshots
+from cs.eventlog import offered
 from cs.eventlog.port import Append
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.postgres_snapshots import PostgresSnapshots
@@ -77,7 +77,7 @@ async def test_a_version_that_another_shape_has_is_not_taken_from_it(pool: Pool)
 async def test_more_than_a_bounded_number_never_waits_to_be_written(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_snapshots, "WAITING", 2)
+    monkeypatch.setattr(offered, "WAITING", 2)
     async with PostgresSnapshots(pool) as snapshots:
         for stream in "abc":
             snapshots.offer(Snapshot(f"key-{stream}", 500, "s", b""))

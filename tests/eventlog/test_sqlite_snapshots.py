@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.eventlog import sqlite_snapshots
+from cs.eventlog import offered, sqlite_snapshots
 from cs.eventlog.snapshots import Snapshot
 from cs.eventlog.sqlite_snapshots import SqliteSnapshots
 
@@ -67,7 +67,7 @@ async def test_a_version_that_another_shape_has_is_not_taken_from_it(path: Path)
 async def test_more_than_a_bounded_number_never_waits_to_be_written(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_snapshots, "WAITING", 2)
+    monkeypatch.setattr(offered, "WAITING", 2)
     async with SqliteSnapshots(path) as snapshots:
         for stream in "abc":
             snapshots.offer(Snapshot(f"key-{stream}", 500, "s", b""))

@@ -9,7 +9,7 @@ import pytest
 
 from contracts.key_store import KeyStoreContract
 from cs.keystore.open_keys import OpenKeys
-from cs.keystore.port import WrongMasterKey
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.sqlite import SqliteKeyStore, master_key
 
 MASTER = b"m" * 32
@@ -194,11 +194,11 @@ async def test_a_full_disk_is_told_each_time_and_the_store_goes_on_when_there_is
     many = [f"n{n}" for n in range(500)]
     with full(keys, path):
         for _ in range(2):
-            with pytest.raises(sqlite3.OperationalError, match=told):
+            with pytest.raises(KeysUnavailable, match=told):
                 await keys.ensure(many)
-            with pytest.raises(sqlite3.OperationalError, match=told):
+            with pytest.raises(KeysUnavailable, match=told):
                 await keys.index([(f"print {name}", name) for name in many])
-            with pytest.raises(sqlite3.OperationalError, match=told):
+            with pytest.raises(KeysUnavailable, match=told):
                 await keys.suppress(f"print {name}" for name in many)
         keys.forget()
         assert await keys.find(["a", *many]) == made

@@ -12,34 +12,19 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 
-import msgspec
-from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
 from structlog import get_logger
 
 from cs import failpoints
 from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.mapper import StoredRow
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    Ceiling,
-    CeilingReached,
-    WrongExpectedVersion,
-)
+from cs.eventlog.port import NO_STREAM, Ceiling, CeilingReached, WrongExpectedVersion
+from cs.eventlog.table_log import Prepared
 
 log = get_logger()
 
 #: SQLite's word for a page without an end.
 _ALL = -1
-
-
-class Prepared(msgspec.Struct, frozen=True):
-    """One append, ready to store."""
-
-    appends: Sequence[Append]
-    stored: Sequence[StoredEvent]
-    ceiling: Ceiling | None
 
 
 class BatchRecorder(SQLiteApplicationRecorder):

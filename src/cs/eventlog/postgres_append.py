@@ -18,9 +18,9 @@ from eventsourcing.persistence import StoredEvent
 from structlog import get_logger
 
 from cs import failpoints
-from cs.eventlog.batch_recorder import Prepared
 from cs.eventlog.port import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.postgres_batch import arguments
+from cs.eventlog.table_log import Prepared
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.kept import KeptConnection
 from cs.postgres.pool import Pool, PooledConnection, away_is_told

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from cs.eventlog.batch_recorder import Prepared
+from cs.eventlog.table_log import Prepared
 
 
 class Batch(msgspec.Struct, frozen=True):

@@ -17,40 +17,23 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
-from cryptography.exceptions import InvalidTag
 from eventsourcing.sqlite import SQLiteDatastore
 
-from cs.eventlog.batch_recorder import BatchRecorder, Prepared
-from cs.eventlog.group_writer import GroupWriter
-from cs.eventlog.log_file import FAILED, LogFile, told
-from cs.eventlog.mapper import (
-    DataKeys,
-    StoredRow,
-    domain_form,
-    envelopes,
-    readable,
-    store_form,
-)
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    Ceiling,
-    LogUnavailable,
-    Recorded,
-    Stored,
-)
+from cs.eventlog.batch_recorder import BatchRecorder
+from cs.eventlog.log_file import FAILED, LogFile
+from cs.eventlog.mapper import DataKeys, StoredRow
+from cs.eventlog.port import Ceiling, LogUnavailable
 from cs.eventlog.recent import Recent
+from cs.eventlog.table_log import Prepared, TableLog
+from cs.sqlite_errors import told
 
 #: How often another process's appends are looked for.
 POLL_S = 0.25
 #: How long to wait for another process's transaction.
 LOCK_TIMEOUT_S = 10
-#: What decoding raises if a stored event is not what was stored.
-_DAMAGED = (msgspec.MsgspecError, InvalidTag, ValueError, LookupError, TypeError)
 
 
-class SqliteEventLog:
+class SqliteEventLog(TableLog):
     """Use as ``async with``.
 
     Args:
@@ -73,7 +56,7 @@ class SqliteEventLog:
         waiting: int | None = None,
         recorder: type[BatchRecorder] = BatchRecorder,
     ) -> None:
-        self._keys = keys
+        super().__init__(keys, waiting=waiting)
         self._file = LogFile(path)
         self._datastore = SQLiteDatastore(
             self._file.uri,
@@ -83,8 +66,6 @@ class SqliteEventLog:
         )
         self._recorder = recorder(self._datastore)
         self._readers = ThreadPoolExecutor(4, thread_name_prefix="log-reader")
-        self._writer = GroupWriter[Prepared, int](self._write, self._wrote, waiting=waiting)
-        self._recent = Recent()
         self._stack = AsyncExitStack()
         self._closed = False
 
@@ -100,7 +81,7 @@ class SqliteEventLog:
         try:
             self._file.check_not_emptied()
             await asyncio.to_thread(self._recorder.create_table)
-            self._recent = Recent(await self._max_position())
+            self._recent = Recent(await self._last_position())
             self._file.opened()
         except (*FAILED, OSError) as error:
             raise LogUnavailable(f"the log could not be opened: {told(error)}") from error
@@ -120,14 +101,7 @@ class SqliteEventLog:
         self._readers.shutdown(wait=True)
         self._datastore.close()
 
-    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
-        try:
-            stored = await store_form(self._keys, list(envelopes(appends)))
-        except FAILED as error:
-            raise LogUnavailable(f"the data keys could not be stored: {told(error)}") from error
-        return await self._writer.submit(Prepared(appends, stored, ceiling))
-
-    async def _write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+    async def _write(self, requests: Sequence[Prepared]) -> Sequence[int | Exception]:
         return await asyncio.to_thread(self._write_here, requests)
 
     def _write_here(self, requests: Sequence[Prepared]) -> list[int | Exception]:
@@ -139,62 +113,17 @@ class SqliteEventLog:
         self._file.check()  # else what was stored is in no file that anybody will find
         return answers
 
-    def _wrote(self, request: Prepared, last: int) -> None:
-        position = last - len(request.stored)
-        events = []
-        for append in request.appends:
-            for n, event in enumerate(append.events, 1):
-                position += 1
-                events.append(Recorded(position, append.stream, append.expected + n, event))
-        self._recent.add(events)
-
-    async def read(
-        self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
-        rows = await self._reading(self._recorder.select_stream, stream, after, limit)
-        if rows and rows[-1][2] != after + len(rows):
-            raise LogUnavailable(f"the log is damaged: an event of {stream} is missing")
-        return await self._recorded(rows)
-
-    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
-        recent = self._recent.after(after, limit)
-        if recent is not None:
-            upto = recent[-1].position if recent else after
-            if len(recent) == limit or upto >= self._recent.head:
-                return recent  # else another process's events come next, or unanswered ones
-        events = await self._recorded(readable(await self._page(after, limit)))
-        self._recent.hear(events)
-        return events
-
-    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
-        return [Stored(*row) for row in await self._page(after, limit)]
-
-    async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
-        rows: list[StoredRow] = await self._reading(self._recorder.select_page, after, limit)
-        if rows[-1][0] != after + len(rows) if rows else limit and after < self._recent.head:
-            raise LogUnavailable(f"the log is damaged: an event after {after} is missing")
+    async def _select_stream(
+        self, stream: str, after: int, limit: int | None
+    ) -> Sequence[StoredRow]:
+        rows: list[StoredRow] = await self._reading(
+            self._recorder.select_stream, stream, after, limit
+        )
         return rows
 
-    async def _recorded(self, rows: Sequence[StoredRow]) -> Sequence[Recorded]:
-        try:
-            return await domain_form(self._keys, rows)
-        except FAILED as error:
-            raise LogUnavailable(f"the data keys could not be read: {told(error)}") from error
-        except _DAMAGED as error:
-            if len(rows) > 1:
-                for row in rows:  # which one is it?
-                    await self._recorded([row])
-            position, stream, version, _, _ = rows[0]
-            raise LogUnavailable(
-                f"event {position}, {stream} version {version}, is damaged: {error!r}"
-            ) from error
-
-    async def head(self) -> int:
-        self._recent.moved(await self._max_position())  # so that `tail` goes that far
-        return self._recent.head
-
-    async def grown(self, after: int) -> None:
-        await self._recent.wait(after)
+    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        rows: list[StoredRow] = await self._reading(self._recorder.select_page, after, limit)
+        return rows
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
         if ceiling.limit is None:
@@ -202,7 +131,7 @@ class SqliteEventLog:
         opens_at: datetime | None = await self._reading(self._recorder.opens_at, ceiling)
         return opens_at
 
-    async def _max_position(self) -> int:
+    async def _last_position(self) -> int:
         position: int | None = await self._reading(self._recorder.max_notification_id)
         return position or 0
 
@@ -219,4 +148,4 @@ class SqliteEventLog:
         while True:
             await asyncio.sleep(POLL_S)
             with suppress(LogUnavailable):  # whoever reads next is told
-                self._recent.moved(await self._max_position())
+                self._recent.moved(await self._last_position())

@@ -7,21 +7,17 @@ keeps the order, so none outlives the events it was made of.
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
 from eventsourcing.persistence import PersistenceError
 from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteDatastore
-from structlog import get_logger
 
+from cs.eventlog.offered import OfferedSnapshots, SnapshotsUnavailable
 from cs.eventlog.snapshots import Snapshot
 
-log = get_logger()
-
-#: Streams whose snapshots may wait to be written; more are not kept this time.
-WAITING = 1_000
 #: How long to wait for whoever writes to the log.
 LOCK_TIMEOUT_S = 2
 
@@ -57,10 +53,11 @@ class SnapshotRecorder(SQLiteAggregateRecorder):
                 raise
 
 
-class SqliteSnapshots:
-    """Use as ``async with``, beside the open log whose file *path* is."""
+class SqliteSnapshots(OfferedSnapshots):
+    """Beside the open log whose file *path* is; see `OfferedSnapshots`."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self._datastore = SQLiteDatastore(
             f"file:{path}",
             lock_timeout=LOCK_TIMEOUT_S,
@@ -68,53 +65,32 @@ class SqliteSnapshots:
             originator_id_type="text",
         )
         self._recorder = SnapshotRecorder(self._datastore)
-        self._waiting: dict[str, Snapshot] = {}
-        self._some = asyncio.Event()
-        self._closed = False
-        self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(self._recorder.create_table)
-        self._task = asyncio.create_task(self._drain(), name="snapshots")
-        return self
+        return await super().__aenter__()
 
-    async def __aexit__(self, *_: object) -> None:
-        """Write what still waits, and close."""
-        assert self._task is not None
-        self._closed = True
-        self._some.set()
+    async def __aexit__(self, *error: object) -> None:
         try:
-            await self._task
+            await super().__aexit__(*error)
         finally:
             self._datastore.close()
 
-    async def find(self, stream: str, shape: str) -> Snapshot | None:
-        waiting = self._waiting.get(stream)
-        if waiting is not None and waiting.shape == shape:
-            return waiting
-        try:
+    async def _newest(self, stream: str, shape: str) -> Snapshot | None:
+        with _told():
             return await asyncio.to_thread(self._recorder.newest, stream, shape)
-        except (PersistenceError, sqlite3.Error) as error:
-            log.warning("snapshot_not_read", stream=stream, why=str(error))
-            return None
 
-    def offer(self, snapshot: Snapshot) -> None:
-        full = len(self._waiting) >= WAITING and snapshot.stream not in self._waiting
-        if full or self._closed:
-            return
-        self._waiting[snapshot.stream] = snapshot
-        self._some.set()
+    async def _write(self, snapshots: Sequence[Snapshot]) -> None:
+        with _told():
+            await asyncio.to_thread(self._recorder.write, snapshots)
 
-    async def _drain(self) -> None:
-        while self._waiting or not self._closed:
-            await self._some.wait()
-            if not self._closed:
-                self._some.clear()
-            batch, self._waiting = list(self._waiting.values()), {}
-            try:
-                await asyncio.to_thread(self._recorder.write, batch)
-            except (PersistenceError, sqlite3.Error) as error:
-                log.warning("snapshots_not_written", streams=len(batch), why=str(error))
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except (PersistenceError, sqlite3.Error) as error:
+        raise SnapshotsUnavailable(str(error)) from error
 
 
 _NEWEST = """

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from cs.keystore.open_keys import OpenKeys
-from cs.keystore.port import WrongMasterKey
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import Wrapping
+from cs.sqlite_errors import told
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -117,7 +118,10 @@ class SqliteKeyStore:
 
     async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, function, *args)
+        try:
+            return await loop.run_in_executor(self._thread, function, *args)
+        except sqlite3.Error as error:
+            raise KeysUnavailable(told(error)) from error
 
     # What runs in the thread.
 

@@ -1,0 +1,137 @@
+"""What an event log over a table of stored events does, whichever database holds it.
+
+Positions have no gaps and become visible in their order, so what a page or a stream lacks
+is damage and is told as such; and events kept in memory follow each other if their positions
+do, whoever wrote the others.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from eventsourcing.persistence import StoredEvent
+
+from cs.eventlog.group_writer import GroupWriter
+from cs.eventlog.mapper import (
+    DataKeys,
+    StoredRow,
+    domain_form,
+    envelopes,
+    readable,
+    store_form,
+)
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, Recorded, Stored
+from cs.eventlog.recent import Recent
+from cs.keystore.port import KeysUnavailable
+
+#: What decoding raises if a stored event is not what was stored.
+_DAMAGED = (msgspec.MsgspecError, InvalidTag, ValueError, LookupError, TypeError)
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """One append, ready to store."""
+
+    appends: Sequence[Append]
+    stored: Sequence[StoredEvent]
+    ceiling: Ceiling | None
+
+
+class TableLog(ABC):
+    """Seals and checks; its heirs read and write rows.
+
+    Args:
+        keys: What seals and opens personal values.
+        waiting: Appends that may wait to be written; one more is `LogUnavailable`.
+    """
+
+    def __init__(self, keys: DataKeys, *, waiting: int | None) -> None:
+        self._keys = keys
+        self._recent = Recent()
+        self._writer = GroupWriter[Prepared, int](self._write, self._wrote, waiting=waiting)
+
+    @abstractmethod
+    async def _write(self, requests: Sequence[Prepared]) -> Sequence[int | Exception]:
+        """Return what became of each: its last position, or why it was not stored."""
+
+    @abstractmethod
+    async def _select_stream(
+        self, stream: str, after: int, limit: int | None
+    ) -> Sequence[StoredRow]:
+        """Return rows of *stream* after version *after*, in order of version."""
+
+    @abstractmethod
+    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        """Return rows after position *after*, in order of position."""
+
+    @abstractmethod
+    async def _last_position(self) -> int:
+        """Return the last stored position; 0 if there is none."""
+
+    def _knows_its_end(self) -> bool:
+        """Return whether the end was ever read, so that nothing newer is taken for nothing."""
+        return True
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        try:
+            stored = await store_form(self._keys, list(envelopes(appends)))
+        except KeysUnavailable as error:
+            raise LogUnavailable(f"the data keys could not be stored: {error}") from error
+        return await self._writer.submit(Prepared(appends, stored, ceiling))
+
+    def _wrote(self, request: Prepared, last: int) -> None:
+        position = last - len(request.stored)
+        events = []
+        for append in request.appends:
+            for n, event in enumerate(append.events, 1):
+                position += 1
+                events.append(Recorded(position, append.stream, append.expected + n, event))
+        self._recent.add(events)
+
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        rows = await self._select_stream(stream, after, limit)
+        if rows and rows[-1][2] != after + len(rows):
+            raise LogUnavailable(f"the log is damaged: an event of {stream} is missing")
+        return await self._recorded(rows)
+
+    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+        recent = self._recent.after(after, limit)
+        if recent is not None and self._knows_its_end():
+            upto = recent[-1].position if recent else after
+            if len(recent) == limit or upto >= self._recent.head:
+                return recent  # else another process's events come next, or unanswered ones
+        events = await self._recorded(readable(await self._page(after, limit)))
+        self._recent.hear(events)
+        return events
+
+    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
+        return [Stored(*row) for row in await self._page(after, limit)]
+
+    async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        rows = await self._select_page(after, limit)
+        if rows[-1][0] != after + len(rows) if rows else limit and after < self._recent.head:
+            raise LogUnavailable(f"the log is damaged: an event after {after} is missing")
+        return rows
+
+    async def head(self) -> int:
+        self._recent.moved(await self._last_position())  # so that `tail` goes that far
+        return self._recent.head
+
+    async def grown(self, after: int) -> None:
+        await self._recent.wait(after)
+
+    async def _recorded(self, rows: Sequence[StoredRow]) -> Sequence[Recorded]:
+        try:
+            return await domain_form(self._keys, rows)
+        except KeysUnavailable as error:
+            raise LogUnavailable(f"the data keys could not be read: {error}") from error
+        except _DAMAGED as error:
+            if len(rows) > 1:
+                for row in rows:  # which one is it?
+                    await self._recorded([row])
+            position, stream, version, _, _ = rows[0]
+            raise LogUnavailable(
+                f"event {position}, {stream} version {version}, is damaged: {error!r}"
+            ) from error
