@@ -29,9 +29,10 @@ from eventsourcing.sqlite import (
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
-from cs.eventlog.batch_recorder import BatchRecorder, Prepared
+from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.port import Append, Recorded
 from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
 from cs.opening import projections
 from cs.projections.searches import SEARCHES

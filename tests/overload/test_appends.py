@@ -6,8 +6,9 @@ from pathlib import Path
 from threading import Event
 
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.batch_recorder import BatchRecorder, Prepared
+from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
 from overload.http_service import over_http
 
