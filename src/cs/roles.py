@@ -215,7 +215,7 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
             await feed(data.log, bus, after=await checkpoint.load(), keep=checkpoint.keep)
 
         leader = Leader(data.pool, "relay", holder(), publish)
-        work = [leader.run()]
+        work = [bus.reached(), leader.run()]
         if settings.events_feed:
             work.append(Leader(data.pool, "feed", holder(), publish_feed).run())
         ready = Readiness(data.log, data.keys, time=data.time, leader=leader, bus=bus)

@@ -9,7 +9,9 @@ from bus.kafka_cases import make_topics, member_process, settings_for
 from contracts.bus import TOPIC, BusContract, publish, take, values
 from cs.bus.kafka import KafkaBus
 from cs.bus.kafka_settings import KafkaSettings
+from cs.bus.kafka_topics import apply
 from cs.bus.port import BusUnavailable, Record
+from cs.bus.topics import TopicPlan
 from servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
@@ -159,18 +161,34 @@ async def test_a_broker_that_is_not_there_is_told_in_time() -> None:
     async with KafkaBus(away) as bus, asyncio.timeout(5):
         with pytest.raises(BusUnavailable, match=TOPIC):
             await publish(bus, b"1")
-        with pytest.raises(BusUnavailable, match=TOPIC):
-            async with bus.subscribe(TOPIC, group="a"):
-                pass
+        measured = await bus.measured()
+
+    assert measured.reachable is False
+    assert measured.why == (
+        f"Kafka at 127.0.0.1:{port} does not answer, Connection refused: "
+        "start it, or correct kafka"
+    )
 
 
-async def test_a_topic_that_is_not_there_is_told_with_what_makes_it(
-    bus: KafkaBus, monkeypatch: pytest.MonkeyPatch
+async def test_a_topic_that_is_missing_is_waited_for_and_told_with_what_makes_it(
+    bus: KafkaBus, settings: KafkaSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cs.bus.kafka_consumer.TOPIC_S", 0.1)
-    with pytest.raises(BusUnavailable, match="cs topics apply"):
-        async with bus.subscribe("cs.mistyped.v1", group="a"):
-            pass
+    late = "cs.late.v1"
+
+    async def read() -> list[Record]:
+        async with bus.subscribe(late, group="a") as records:
+            return await take(records, 1)
+
+    reading = asyncio.create_task(read())
+    while (measured := await bus.measured()).reachable or "no topic" not in f"{measured.why}":
+        assert not reading.done()
+    await apply(settings, [TopicPlan(late)], partitions=1, replication=1)
+    await publish(bus, b"1", topic=late)
+
+    assert values(await reading) == [b"1"]
+    assert f"{measured.why}".startswith(f"there is no topic '{settings.on_broker(late)}'")
+    assert "`cs topics apply` makes what is missing" in f"{measured.why}"
 
 
 async def test_a_producer_whose_numbers_are_refused_is_replaced(bus: KafkaBus) -> None:

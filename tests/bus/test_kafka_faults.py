@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from bus.kafka_cases import make_topics, settings_for
 from contracts.bus import TOPIC, publish, take, values
@@ -13,6 +14,7 @@ from cs.bus.kafka_settings import KafkaSettings
 from cs.bus.kafka_subscription import KafkaSubscription
 from cs.bus.port import BusStuck, BusUnavailable
 from servers.kafka import Kafka
+from servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
 
@@ -64,6 +66,54 @@ async def test_nothing_is_lost_when_the_broker_starts_again(
         await half.wait()
         await asyncio.to_thread(end, own_kafka)
         await asyncio.to_thread(own_kafka.start)
+
+
+async def test_who_subscribes_while_kafka_is_away_is_told_so_and_begins_when_it_comes(
+    own_kafka: Kafka,
+) -> None:
+    settings = settings_for(own_kafka.bootstrap)
+    await make_topics(settings, partitions=1)
+    await asyncio.to_thread(own_kafka.stop)
+
+    async def read(bus: KafkaBus) -> list[bytes]:
+        async with bus.subscribe(TOPIC, group="a") as records:
+            return values(await take(records, 1))
+
+    with capture_logs() as lines:
+        async with KafkaBus(settings) as bus, asyncio.timeout(90):
+            reading = asyncio.create_task(read(bus))
+            while not (meanwhile := await bus.measured()).subscriptions or not lines:
+                assert not reading.done()
+            await asyncio.to_thread(own_kafka.start)
+            await publish_patiently(bus, b"1")
+
+            assert await reading == [b"1"]
+
+    away, back = (
+        [line for line in lines if line["event"] == event]
+        for event in ("kafka_away", "kafka_back")
+    )
+    assert {line["topic"] for line in away} == {TOPIC}
+    assert away[0]["why"] == meanwhile.why
+    assert len(back) == 1
+    assert (meanwhile.reachable, meanwhile.subscriptions[0].lag) == (False, None)
+
+
+async def test_who_leaves_while_kafka_is_away_leaves_at_once() -> None:
+    (port,) = free_ports(1)
+    async with KafkaBus(settings_for(f"127.0.0.1:{port}")) as bus:
+
+        async def read() -> None:
+            async with bus.subscribe(TOPIC, group="a", drain_s=60):
+                pass
+
+        reading = asyncio.create_task(read())
+        while not (await bus.measured()).subscriptions:
+            pass
+        reading.cancel()
+        async with asyncio.timeout(1):
+            with pytest.raises(asyncio.CancelledError):
+                await reading
 
 
 async def test_a_broker_that_hangs_is_told_in_time(own_kafka: Kafka) -> None:

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from aiokafka.errors import KafkaError
 from servers.java import find_java
 from servers.kafka_broker import Broker, Runtime
 from servers.kafka_jars import kafka_jars
+from servers.kafka_listeners import Listener, protocols
 from servers.missing import Missing
 from servers.ports import free_ports
 
@@ -37,11 +38,18 @@ class Kafka:
 
     brokers: list[Broker]
     settings: Mapping[str, str] = field(default_factory=dict)
+    listeners: Sequence[Listener] = ()
+    users: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bootstrap(self) -> str:
         """Addresses of all brokers, as clients take them."""
         return ",".join(broker.address for broker in self.brokers)
+
+    def bootstrap_of(self, listener: str) -> str:
+        """Addresses of all brokers' ports of that name."""
+        ports = [broker.more_ports[listener] for broker in self.brokers]
+        return ",".join(f"127.0.0.1:{port}" for port in ports)
 
     def start(self, number: int = 1) -> None:
         """Start the broker again, on its port and with its data, until it is of the cluster.
@@ -89,12 +97,17 @@ class Kafka:
             broker.end(signal.SIGKILL)
 
     def take_ports(self) -> None:
-        """Give every broker two ports that are free now."""
-        ports = iter(free_ports(2 * len(self.brokers)))
+        """Give every broker ports that are free now: two, and one for each more listener."""
+        ports = iter(free_ports((2 + len(self.listeners)) * len(self.brokers)))
         for broker in self.brokers:
             broker.port, broker.controller_port = next(ports), next(ports)
+            broker.more_ports = {each.name: next(ports) for each in self.listeners}
         voters = ",".join(f"{b.number}@127.0.0.1:{b.controller_port}" for b in self.brokers)
-        settings = _SETTINGS | _copies(len(self.brokers)) | dict(self.settings)
+        settings = _SETTINGS | _copies(len(self.brokers))
+        settings |= {"listener.security.protocol.map": protocols(self.listeners)}
+        for listener in self.listeners:
+            settings |= listener.lines()
+        settings |= self.settings
         for broker in self.brokers:
             broker.configure(settings | {"controller.quorum.voters": voters})
 
@@ -104,7 +117,7 @@ class Kafka:
     def _format(self) -> None:
         cluster_id = _cluster_id()
         with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda broker: broker.format(cluster_id), self.brokers))
+            list(pool.map(lambda broker: broker.format(cluster_id, self.users), self.brokers))
 
     def _await(self, broker: Broker, wanted: set[int]) -> None:
         """Return when *broker* answers and says that all the *wanted* are of its cluster."""
@@ -131,6 +144,8 @@ def running_kafka(
     *,
     brokers: int = 1,
     settings: Mapping[str, str] | None = None,
+    listeners: Sequence[Listener] = (),
+    users: Mapping[str, str] | None = None,
 ) -> Iterator[Kafka]:
     """Make a new cluster in *folder* and run it until left; then its files are removed.
 
@@ -138,6 +153,8 @@ def running_kafka(
         folder: Empty or not there.
         brokers: 1, or 3 for three copies of everything of which two have to be written.
         settings: More of `server.properties`, by name, for every broker.
+        listeners: More ports of every broker, beside the one that asks for nothing.
+        users: Passwords by name, for listeners that ask by SCRAM-SHA-512.
 
     Raises:
         Missing: There is no Java, the jars cannot be had, or it does not start.
@@ -145,7 +162,7 @@ def running_kafka(
     runtime = Runtime(find_java(), kafka_jars(), memory_mb=512 if brokers == 1 else 384)
     numbers = range(1, brokers + 1)
     made = [Broker(n, folder / f"broker-{n}", 0, 0, runtime) for n in numbers]
-    kafka = Kafka(made, settings or {})
+    kafka = Kafka(made, settings or {}, listeners, users or {})
     try:
         _start_on_free_ports(kafka)
         yield kafka
@@ -208,7 +225,6 @@ def _copies(brokers: int) -> dict[str, str]:
 
 
 _SETTINGS = {
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "inter.broker.listener.name": "PLAINTEXT",
     "controller.listener.names": "CONTROLLER",
     "auto.create.topics.enable": "false",

@@ -40,6 +40,7 @@ class Broker:
     port: int
     controller_port: int
     runtime: Runtime
+    more_ports: dict[str, int] = field(default_factory=dict)  # by the listener's name
     process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
 
     @property
@@ -59,27 +60,37 @@ class Broker:
 
     def configure(self, settings: Mapping[str, str]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        ports = {"PLAINTEXT": self.port, **self.more_ports}
+        clients = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
         own = {
             "process.roles": "broker,controller",
             "node.id": str(self.number),
-            "listeners": f"PLAINTEXT://{self.address},"
-            f"CONTROLLER://127.0.0.1:{self.controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{self.address}",
+            "listeners": f"{clients},CONTROLLER://127.0.0.1:{self.controller_port}",
+            "advertised.listeners": clients,
             "log.dirs": str(self.folder / "data"),
         }
         lines = (f"{name}={value}\n" for name, value in (own | dict(settings)).items())
         self._settings.write_text("".join(lines))
 
-    def format(self, cluster_id: str) -> None:
+    def format(self, cluster_id: str, users: Mapping[str, str]) -> None:
         """Make the data folder; one that is made already is left as it is.
+
+        Args:
+            cluster_id: The same for all brokers.
+            users: Passwords by name, for SCRAM.
 
         Raises:
             Missing: The storage tool refused; the message says why.
         """
+        scram = [
+            f"SCRAM-SHA-512=[name={name},password={password}]"
+            for name, password in users.items()
+        ]
         ran = subprocess.run(
             self.runtime.command(
                 *("-cp", self.runtime.jars / "*", "kafka.tools.StorageTool", "format"),
                 *("-t", cluster_id, "-c", self._settings, "--ignore-formatted"),
+                *(word for each in scram for word in ("--add-scram", each)),
             ),
             capture_output=True,
             text=True,

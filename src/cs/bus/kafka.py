@@ -10,16 +10,21 @@ from typing import Self
 
 import msgspec
 
-from cs.bus.kafka_lag import answers
+from cs.bus.kafka_away import Away, reached
 from cs.bus.kafka_log import tell_in_our_log
 from cs.bus.kafka_producer import Publisher
-from cs.bus.kafka_settings import KafkaSettings
+from cs.bus.kafka_reach import reach
+from cs.bus.kafka_settings import BadKafkaSettings, KafkaSettings
 from cs.bus.kafka_subscription import KafkaSubscription, SubscriptionMeasures
-from cs.bus.port import NO_HEADERS
+from cs.bus.port import NO_HEADERS, BusUnavailable
+
+#: Who asks how a process is does not wait for long.
+ANSWER_S = 2.0
 
 
 class BusMeasures(msgspec.Struct, frozen=True):
     reachable: bool
+    why: str | None  # it is not
     subscriptions: tuple[SubscriptionMeasures, ...]
 
 
@@ -59,17 +64,37 @@ class KafkaBus:
         self, topic: str, *, group: str, drain_s: float = 0.0
     ) -> AsyncIterator[KafkaSubscription]:
         subscription = KafkaSubscription(self._settings, topic, group)
-        async with subscription.opened(drain_s):
-            self._subscriptions.append(subscription)
-            try:
+        self._subscriptions.append(subscription)
+        try:
+            async with subscription.opened(drain_s):
                 yield subscription
-            finally:
-                self._subscriptions.remove(subscription)
+        finally:
+            self._subscriptions.remove(subscription)
+
+    async def reached(self) -> None:
+        """Return once Kafka has let us in, however long that takes, and tell of the wait.
+
+        Subscriptions do so themselves; this is for who only publishes.
+
+        Raises:
+            BusRefused: It turned us away.
+        """
+        await reached(self._settings, Away())
 
     async def measured(self) -> BusMeasures:
         """Return figures of every subscription of this process."""
-        subscriptions = tuple([await each.measured() for each in self._subscriptions])
-        reachable = all(each.lag is not None for each in subscriptions)
-        if not subscriptions:
-            reachable = await answers(self._settings)
-        return BusMeasures(reachable, subscriptions)
+        why = await self._why_away()
+        subscriptions = tuple(
+            [await each.measured(ask=why is None) for each in self._subscriptions]
+        )
+        if why is None and any(each.lag is None for each in subscriptions):
+            waits = [each.away.why for each in self._subscriptions if each.away.why]
+            why = next(iter(waits), "Kafka has not said yet what is left to read")
+        return BusMeasures(why is None, why, subscriptions)
+
+    async def _why_away(self) -> str | None:
+        try:
+            await reach(self._settings, within_s=ANSWER_S)
+        except (BusUnavailable, BadKafkaSettings) as error:
+            return str(error)
+        return None

@@ -58,22 +58,3 @@ async def lag(
         each.partition: max(0, end[each] - max(committed[each] or 0, first[each]))
         for each in asked
     }
-
-
-async def answers(settings: KafkaSettings) -> bool:
-    """Return whether Kafka answers within ``request_timeout_s``."""
-    # With a group, which it does not join: without one, stopping it cancels whoever asks.
-    asking = AIOKafkaConsumer(
-        **connection(settings),
-        group_id=settings.on_broker("readiness"),
-        enable_auto_commit=False,
-    )
-    try:
-        async with asyncio.timeout(settings.request_timeout_s):
-            await asking.start()
-    except (KafkaError, TimeoutError):
-        return False
-    else:
-        return True
-    finally:
-        await leave(asking)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import NoReturn
 
 import msgspec
@@ -11,16 +11,15 @@ from aiokafka.errors import KafkaError  # type: ignore[import-untyped,unused-ign
 from structlog import get_logger
 
 from cs.bus.assigned import Assigned
+from cs.bus.kafka_away import AGAIN_S, Away
 from cs.bus.kafka_consumer import Consumer
 from cs.bus.kafka_lag import lag
+from cs.bus.kafka_reach import BusRefused, reach
 from cs.bus.kafka_settings import KafkaSettings
 from cs.bus.port import BusStuck, BusUnavailable, Record
 from cs.whole import as_whole
 
 log = get_logger()
-
-#: Between two tries to join again.
-AGAIN_S = 1.0
 
 
 class SubscriptionMeasures(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +35,12 @@ class SubscriptionMeasures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KafkaSubscription:
+    """Implements `cs.bus.port.Subscription`.
+
+    Attributes:
+        away: What it waits for.
+    """
+
     def __init__(self, settings: KafkaSettings, topic: str, group: str) -> None:
         self._settings = settings
         self._topic = topic
@@ -43,6 +48,7 @@ class KafkaSubscription:
         self._assigned = Assigned(settings.in_flight)
         self._changed = asyncio.Event()
         self._first_joined = asyncio.Event()
+        self.away = Away(topic=topic, group=group)
         self._consumer = self._new_consumer()
         self._moved_at = time.monotonic()
         self._rebuilt = 0
@@ -50,7 +56,13 @@ class KafkaSubscription:
 
     @asynccontextmanager
     async def opened(self, drain_s: float) -> AsyncIterator["KafkaSubscription"]:
-        """Be a member until left; see `cs.bus.port.Bus.subscribe`."""
+        """Be a member until left; see `cs.bus.port.Bus.subscribe`.
+
+        Waits for a Kafka that is away, and for a topic that is missing.
+
+        Raises:
+            BusRefused: Kafka turned us away before it ever let us in.
+        """
         try:
             async with asyncio.TaskGroup() as tasks:
                 living = tasks.create_task(self._live(), name=f"kafka-{self._group}")
@@ -79,13 +91,13 @@ class KafkaSubscription:
         self._moved_at = time.monotonic()
         self._consumer.finish(record)
 
-    async def measured(self) -> SubscriptionMeasures:
-        """Return what the operator wants to see; asks Kafka for the lag."""
+    async def measured(self, *, ask: bool = True) -> SubscriptionMeasures:
+        """Return what the operator wants to see; with *ask* asks Kafka for the lag."""
         mine = self._assigned.partitions
-        try:
-            behind = await lag(self._settings, self._topic, self._group, partitions=mine)
-        except BusUnavailable:
-            behind = None
+        behind = None
+        if ask and self._first_joined.is_set():
+            with suppress(BusUnavailable):
+                behind = await lag(self._settings, self._topic, self._group, partitions=mine)
         return SubscriptionMeasures(
             topic=self._topic,
             group=self._group,
@@ -111,13 +123,12 @@ class KafkaSubscription:
     async def _live(self) -> NoReturn:
         while True:
             try:
+                await reach(self._settings)
                 await as_whole(self._one_consumer())
             except* (KafkaError, BusStuck) as group:
                 self._may_rebuild(group)
-            except* BusUnavailable:
-                if not self._first_joined.is_set():
-                    raise
-                log.warning("kafka_away", topic=self._topic, group=self._group)
+            except* BusUnavailable as group:
+                self._may_wait(group)
                 await asyncio.sleep(AGAIN_S)
             self._consumer = self._new_consumer()
 
@@ -125,10 +136,22 @@ class KafkaSubscription:
         async with self._consumer.joined(), asyncio.TaskGroup() as tasks:
             self._moved_at = time.monotonic()
             self._first_joined.set()
+            self.away.over()
             tasks.create_task(self._consumer.receive(), name="kafka-receive")
             tasks.create_task(self._consumer.commit(), name="kafka-commit")
             tasks.create_task(self._watch(), name="kafka-watch")
         raise AssertionError("its tasks run for ever")
+
+    def _may_wait(self, fault: BaseExceptionGroup[BusUnavailable]) -> None:
+        """Note that Kafka is away.
+
+        Raises:
+            BusRefused: It turned us away, and never let us in before.
+        """
+        why = fault.exceptions[0]
+        if isinstance(why, BusRefused) and not self._first_joined.is_set():
+            raise why from why.__cause__
+        self.away.note(why)
 
     def _may_rebuild(self, fault: BaseExceptionGroup[KafkaError | BusStuck]) -> None:
         """Note that a new consumer follows.

@@ -18,6 +18,7 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from aiokafka.protocol.metadata import MetadataRequest  # type: ignore[import-untyped,unused-ignore]
 
+from cs.bus.kafka_reach import reach
 from cs.bus.kafka_settings import KafkaSettings, connection
 from cs.bus.port import BusUnavailable
 from cs.bus.topics import TopicPlan
@@ -52,7 +53,7 @@ async def shown(settings: KafkaSettings, plans: Sequence[TopicPlan]) -> list[Top
     """Return those of *plans* that the cluster has, by name.
 
     Raises:
-        BusUnavailable: Kafka cannot be reached.
+        BusUnavailable: Kafka cannot be reached, or turns us away.
     """
     async with _admin(settings) as admin:
         states = await _states(admin, [settings.on_broker(plan.name) for plan in plans])
@@ -66,7 +67,7 @@ async def apply(
 
     Raises:
         CannotApply: There are fewer brokers than replicas, or the cluster refuses.
-        BusUnavailable: Kafka cannot be reached.
+        BusUnavailable: Kafka cannot be reached, or turns us away.
     """
     async with _admin(settings) as admin:
         brokers = [each["node_id"] for each in (await admin.describe_cluster())["brokers"]]
@@ -182,6 +183,7 @@ def _refused(name: str, code: int, message: str | None) -> None:
 
 @asynccontextmanager
 async def _admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+    await reach(settings)  # the client does not say why it cannot
     admin = AIOKafkaAdminClient(**connection(settings))
     where = ", ".join(settings.bootstrap_servers)
     try:

@@ -56,7 +56,7 @@ class Bus(Protocol):
         given out to be committed; the others come again, to another member.
 
         Raises:
-            BusUnavailable: The bus cannot be reached, or knows no such topic.
+            BusUnavailable: The bus turns us away; one that is only away is waited for.
             BusStuck: While subscribed: see there.
         """
 
