@@ -132,6 +132,33 @@ def test_a_second_run_asks_nothing_and_says_the_same(desk: Desk) -> None:
     assert len(service.asked) == asked == 2
 
 
+def test_a_list_that_moves_with_its_journal_goes_on(desk: Desk) -> None:
+    desk.write("Acme\n")
+    service = Service()
+    with answered(service) as server:
+        desk.search(server)
+        moved = Desk(desk.here, desk.folder.rename(desk.folder.with_name("moved")))
+        moved.write("Acme\nBeta\n")
+        ended = moved.search(server)
+
+    assert ended.code == 0
+    assert service.asked == ["Acme", "Beta"]
+
+
+def test_a_list_whose_journal_is_lost_is_asked_with_the_same_keys(desk: Desk) -> None:
+    desk.write("Acme\n")
+    service = Service()
+    with answered(service) as server:
+        desk.search(server)
+        desk.journal.unlink()
+        (desk.folder / "brands.results.csv").unlink()
+        ended = desk.search(server)
+
+    assert ended.code == 0
+    assert len(service.asked) == 2
+    assert len(service.searches) == 1
+
+
 def test_rows_that_come_later_are_all_that_is_asked(desk: Desk) -> None:
     service = Service()
     with answered(service) as server:
@@ -329,13 +356,152 @@ def test_formulas_of_anybody_are_text_in_the_results(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [(b"\xff\xfe", "is not UTF-8"), (None, "No such file")],
+    [
+        (b"\xff\xfe", "is not UTF-8"),
+        (b"brand\nCaf\xe9\n", "is not UTF-8"),
+        (None, "No such file"),
+        (b"", "names no brand"),
+        (b'Acme\n"Beta\n', "brands.csv, line 2: a quote is opened"),
+        (b"\xef\xbb\xbfbrand,domain\r\n,\r\n", "names no brand"),
+    ],
 )
 def test_a_list_that_cannot_be_read_is_told(desk: Desk, text: bytes | None, told: str) -> None:
     if text is not None:
         (desk.folder / "brands.csv").write_bytes(text)
     with answered(Service()) as server:
         assert told in desk.search(server).told(2)
+
+
+def test_a_list_that_cannot_be_read_leaves_nothing_behind(desk: Desk) -> None:
+    desk.write("")
+    with answered(Service()) as server:
+        desk.search(server)
+
+    assert [path.name for path in desk.folder.iterdir()] == ["brands.csv"]
+
+
+def test_a_list_that_is_a_folder_is_told(desk: Desk) -> None:
+    (desk.folder / "brands.csv").mkdir()
+    with answered(Service()) as server:
+        assert "Is a directory" in desk.search(server).told(2)
+
+
+def test_results_that_are_a_folder_are_told(desk: Desk) -> None:
+    desk.write("Acme\n")
+    (desk.folder / "brands.results.csv").mkdir()
+    with answered(Service()) as server:
+        assert "is a folder; name a file in it" in desk.search(server).told(2)
+
+
+def test_a_list_of_which_nothing_was_taken_is_begun_anew_with_another_key(desk: Desk) -> None:
+    desk.write("Acme\n")
+    service = Service(lambda *_: refusal(401, "unauthorized"))
+    with answered(service) as server:
+        mistaken = desk.search(server, key="cs_live_mistaken")
+        service.respond = ordinary
+        ended = desk.search(server)
+
+    assert (mistaken.code, ended.code) == (1, 0), ended
+    assert [entry["kind"] for entry in entries(desk)] == ["begun", "asked", "ended"]
+
+
+def test_a_wrong_address_finishes_no_row(desk: Desk) -> None:
+    desk.write("Acme\nBeta\n")
+    service = Service(lambda *_: refusal(404, "not_found"))
+    with answered(service) as server:
+        stopped = desk.search(server)
+        service.respond = ordinary
+        ended = desk.search(server)
+
+    assert stopped.code == 1
+    assert stopped.out.startswith("0 done, 0 failed, 2 left; 0 charged")
+    assert "does the address end with /v1?" in stopped.err
+    assert ended.out.startswith("2 done, 0 failed, 0 left; 2 charged")
+
+
+def test_a_list_that_takes_days_says_so_once(desk: Desk) -> None:
+    desk.write("".join(f"Brand {number}\n" for number in range(7)))
+    policy = {"RateLimit-Policy": '"day";q=2;w=86400', "RateLimit": '"day";r=1;t=9'}
+    service = Service()
+
+    def limited(got: Got) -> Answer:
+        status, body, headers = service(got)
+        return status, body, headers | policy
+
+    with answered(limited) as server:
+        ended = desk.search(server)
+
+    assert ended.told(0) == "a key may search 2 brands a day: the list takes about 3 days"
+
+
+def failing(reason: str) -> Respond:
+    def fail(brand: str, _service: Service) -> Answer | None:
+        if brand != "Beta":
+            return None
+        used = {"quota": 9, "used": 1, "remaining": 8}
+        record = {"id": "srch_9", "brand": brand, "usage": used, "status": "failed"}
+        body = msgspec.json.encode(record | {"reason": reason, "charged": False})
+        return 200, body, {"Content-Type": "application/json"}
+
+    return fail
+
+
+@pytest.mark.parametrize("reason", ["scrape_error", "timeout", "error"])
+def test_what_the_service_could_not_finish_is_searched_anew_on_demand(
+    desk: Desk, reason: str
+) -> None:
+    desk.write("Acme\nBeta\n")
+    service = Service(failing(reason))
+    with answered(service) as server:
+        first = desk.search(server)
+        service.respond = ordinary
+        left_alone = desk.search(server)
+        retried = desk.search(server, "--retry-failed")
+        asked = [got.headers["idempotency-key"] for got in server.got]
+        again = desk.search(server, "--retry-failed")
+
+    assert (first.code, left_alone.code, retried.code, again.code) == (3, 3, 0, 0)
+    assert service.asked == ["Acme", "Beta", "Beta"]
+    assert len(set(asked)) == 3, "it is another wish"
+    assert [row["status"] for row in desk.results] == ["done", "done"]
+
+
+def test_what_left_the_list_is_not_searched_anew(desk: Desk) -> None:
+    desk.write("Acme\nBeta\n")
+    service = Service(failing("error"))
+    with answered(service) as server:
+        desk.search(server)
+        desk.write("Acme\n")
+        desk.search(server, "--retry-failed")
+
+    assert service.asked == ["Acme", "Beta"]
+    assert [row["status"] for row in desk.results] == ["done", "failed"]
+
+
+def test_what_failed_of_itself_is_not_searched_anew(desk: Desk) -> None:
+    desk.write("Acme\nBeta\n")
+    service = Service(failing("no_emails"))
+    with answered(service) as server:
+        desk.search(server)
+        retried = desk.search(server, "--retry-failed")
+
+    assert retried.code == 3
+    assert service.asked == ["Acme", "Beta"]
+
+
+def test_what_is_searched_anew_keeps_its_key_until_it_is_answered(desk: Desk) -> None:
+    desk.write("Beta\n")
+    service = Service(failing("error"))
+    with answered(service) as server:
+        desk.search(server)
+        service.respond = lambda *_: (500, b"", {})
+        desk.search(server, "--retry-failed")
+        service.respond = ordinary
+        ended = desk.search(server)
+
+    asked = [got.headers["idempotency-key"] for got in server.got]
+    assert ended.code == 0
+    assert asked[0] != asked[1] == asked[2]
 
 
 def test_entries_are_read_as_they_are_written() -> None:

@@ -64,6 +64,29 @@ def test_what_is_no_address_is_told(here: Here, url: str, told: str) -> None:
     assert here("usage", f"--url={url}", f"--key={KEY}").told().startswith(told)
 
 
+@pytest.mark.parametrize("command", [["search", "Acme"], ["usage"]])
+def test_an_address_without_the_version_is_told(here: Here, command: list[str]) -> None:
+    with answering(refusal(404, "not_found")) as server:
+        url = server.url.removesuffix("/v1")
+        told = here(*command, f"--url={url}", f"--key={KEY}").told()
+
+    assert told == f"not_found: not so ({url}; does the address end with /v1?)"
+
+
+def test_a_search_that_is_not_there_says_nothing_of_the_address(here: Here) -> None:
+    with answering(refusal(404, "not_found")) as server:
+        told = here("get", "srch_2", f"--url={server.url}", f"--key={KEY}").told()
+
+    assert told == "not_found: not so"
+
+
+def test_a_long_wait_is_told_as_people_say_it(here: Here) -> None:
+    with answering(refusal(429, "rate_limited", Retry_After="86000")) as server:
+        told = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").told(4)
+
+    assert told == "rate_limited: not so (try again in 23 h 53 min)"
+
+
 def test_a_server_that_is_not_there_is_told(here: Here) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -208,10 +231,14 @@ def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
         (["search", "Acme", "--json", "--csv"], "--json or --csv"),
         (["get", "srch_1", "--json", "--csv"], "--json or --csv"),
         (["search", "Acme", "--file=x.csv"], "--file takes the brands from the file"),
+        (["search", "Acme", "--retry-failed"], "--results, --ask-again and"),
+        (["search", "--file="], "--file and --results are names of files"),
+        (["search", "--file=/"], "--file and --results are names of files"),
+        (["search", "--file=x.csv", "--results="], "--file and --results are names of files"),
         (["search", "--file=x.csv", "--no-wait"], "--file takes the brands from the file"),
         (["search", "--file=x.csv", "--json", "--results=y.csv"], "the name of the results"),
         (["search", "--file=x.csv", "--csv", "--results=y.jsonl"], "the name of the results"),
-        (["search", "Acme", "--results=x.csv"], "--results and --ask-again belong to --file"),
+        (["search", "Acme", "--results=x.csv"], "--results, --ask-again and"),
         (["search", "Acme", "--idempotency-key=a b"], "an idempotency key has 1 to 255"),
         (["search", "Ac\udcffme"], "the words are not UTF-8"),
         (["usage", "--patience=-1"], "--patience: a whole number of seconds"),

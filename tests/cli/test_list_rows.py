@@ -35,6 +35,22 @@ def test_the_same_wish_is_read_once() -> None:
     ]
 
 
-def test_what_is_no_csv_is_told() -> None:
-    with pytest.raises(BadList, match="line 1"):
-        rows_of("x" * 200_000)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x" * 200_000, "line 1"),
+        ('Beta\n"Acme,\nGamma\n', "line 2: a quote is opened that nothing closes"),
+        ('"Acme" Co,acme.example\n', "line 1"),
+        ("Id,Company,Website\n1,Acme,acme.example\n", "line 1 has 3 columns, and none is"),
+    ],
+)
+def test_what_cannot_be_read_is_told(text: str, told: str) -> None:
+    with pytest.raises(BadList, match=told):
+        rows_of(text)
+
+
+def test_columns_without_a_name_do_no_harm_when_they_are_empty() -> None:
+    assert read("Acme,acme.example,,\nBeta,,a note\n") == [
+        (1, "Acme", "acme.example"),
+        (2, "Beta", None),
+    ]

@@ -1,5 +1,6 @@
 """The page in a real browser: it renders, under its policy, at every width, and asks nobody."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from servers.fixtures import or_skipped
 
 pytestmark = pytest.mark.slow
 
-TITLES = {described["summary"] for _, _, described in operations()}
-#: A promise that is kept when the last operation is on the page.
+GUIDE = Path(__file__).parents[2] / "docs" / "good-client.md"
+HEADINGS = {line[3:] for line in GUIDE.read_text().splitlines() if line.startswith("## ")}
+TITLES = {described["summary"] for _, _, described in operations()} | HEADINGS
+#: A promise that is kept when the last section is on the page.
 RENDERED = """new Promise((kept) => {
   const titles = () => [...document.querySelectorAll("h2")].map((each) => each.innerText);
-  const look = () => titles().includes("Read this document") ? kept(titles()) :
+  const look = () => titles().includes("Also") ? kept(titles()) :
     requestAnimationFrame(look);
   look();
 })"""
@@ -39,12 +42,32 @@ def admin() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("width", [390, 820, 1440])
-def test_every_operation_is_on_the_page(browser: Browser, admin: str, width: int) -> None:
+def test_every_operation_and_all_advice_is_on_the_page(
+    browser: Browser, admin: str, width: int
+) -> None:
     browser.open(f"{admin}/docs", width=width)
 
     assert set(browser.value(RENDERED)) >= TITLES
     assert browser.errors == []
     assert browser.value("document.documentElement.scrollWidth") <= width
+
+
+def test_the_menu_and_every_link_lead_somewhere(browser: Browser, admin: str) -> None:
+    browser.open(f"{admin}/docs")
+    browser.value(RENDERED)
+
+    links = set(
+        browser.value(
+            "[...document.querySelectorAll('a[href]')].map((each) => each.getAttribute('href'))"
+        )
+    )
+    inside = {link for link in links if link.startswith("#")}
+    assert "#tag/Being-a-good-client/Retries" in inside
+    assert [link for link in links - inside if not link.startswith("https://")] == []
+    for link in inside:
+        assert browser.value(
+            f"document.getElementById(decodeURIComponent({json.dumps(link[1:])})) !== null"
+        ), link
 
 
 def test_the_page_asks_nobody_else(browser: Browser, admin: str) -> None:

@@ -1,4 +1,4 @@
-"""The page for people: the whole description, rendered by Redoc as released, under a policy."""
+"""The page for people: API and advice, rendered by Redoc as released, under a policy."""
 
 import gzip
 import hashlib
@@ -12,10 +12,11 @@ import pytest
 
 from api.openapi_document import DOCUMENT
 from cs.admin.app import build
-from cs.admin.docs_page import page, policy, write
+from cs.admin.docs_page import guided, page, policy, write
 
 FOLDER = files("cs.admin").joinpath("docs")
 NOTICE = FOLDER.joinpath("NOTICE").read_text()
+GUIDE = (Path(__file__).parents[2] / "docs" / "good-client.md").read_text("utf-8")
 SCRIPT = gzip.decompress(FOLDER.joinpath("redoc.standalone.js.gz").read_bytes())
 
 
@@ -31,6 +32,10 @@ async def ask(path: str, **headers: str) -> httpx.Response:
         return await client.get(path, headers=headers)
 
 
+#: What the page shows: the description as it is served, and how to be a good client of it.
+SHOWN = json.loads(guided(json.dumps(DOCUMENT).encode(), GUIDE))
+
+
 def described(html: str) -> object:
     """Return the document that *html* shows."""
     (text,) = re.findall(
@@ -44,7 +49,22 @@ async def test_the_admin_port_shows_the_description() -> None:
 
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert described(answer.text) == DOCUMENT
+    assert described(answer.text) == SHOWN
+
+
+def test_the_page_adds_to_the_description_how_to_be_a_good_client() -> None:
+    (*tags, guide) = SHOWN["tags"]
+
+    assert SHOWN | {"tags": tags} == DOCUMENT
+    assert guide["name"] == "Being a good client"
+    assert guide["x-traitTag"] is True
+    assert "\n## What each failure asks of you\n" in guide["description"]
+    assert "[The HTTP API](#tag/Searches)" in guide["description"]
+    assert ".md" not in guide["description"]
+
+
+def test_the_page_has_the_text_of_the_document() -> None:
+    assert FOLDER.joinpath("good-client.md").read_text("utf-8") == GUIDE
 
 
 async def test_the_policy_names_nobody_else_and_nothing_unsafe() -> None:
@@ -108,5 +128,5 @@ def test_the_files_are_the_page_its_script_and_the_licence(tmp_path: Path) -> No
     html = (tmp_path / "made" / "index.html").read_text("utf-8")
     assert made == {"index.html", "docs/redoc.standalone.js"}
     assert (tmp_path / "made" / "docs" / "NOTICE").read_text() == NOTICE
-    assert described(html) == DOCUMENT
+    assert described(html) == SHOWN
     assert f'http-equiv="Content-Security-Policy" content="{policy(html)}"' in html

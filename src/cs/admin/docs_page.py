@@ -1,6 +1,7 @@
 """The description of the API as a page for people: on the admin port, or as files.
 
-Redoc renders it in the reader's browser.  The page asks nobody but its own host for anything,
+How to be a good client stands behind it, on the same page.  Redoc renders both in the
+reader's browser.  The page asks nobody but its own host for anything,
 and its policy lets it run nothing but Redoc and the script it is served with.
 
 ``python -m cs.admin.docs_page FOLDER`` writes the page as files that any web server can serve.
@@ -9,6 +10,7 @@ and its policy lets it run nothing but Redoc and the script it is served with.
 import base64
 import gzip
 import hashlib
+import json
 import re
 import sys
 from importlib.resources import files
@@ -21,8 +23,9 @@ from starlette.routing import Route
 PAGE_PATH = "/docs"
 SCRIPT_PATH = "/docs/redoc.standalone.js"
 
-_DOCUMENT = files("cs.api").joinpath("openapi.json").read_bytes()
 _FOLDER = files("cs.admin").joinpath("docs")
+#: The same text as docs/good-client.md, for where only the package is.
+_GUIDE = _FOLDER.joinpath("good-client.md").read_text(encoding="utf-8")
 _PACKED = _FOLDER.joinpath("redoc.standalone.js.gz").read_bytes()
 _TEMPLATE = _FOLDER.joinpath("page.html").read_text(encoding="utf-8")
 #: Styles that Redoc adds: an element it fills by script later, and the colours of its samples.
@@ -30,6 +33,23 @@ _STYLES_OF_REDOC = (
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
     "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
 )
+
+
+def guided(described: bytes, guide: str) -> bytes:
+    """Return *described*, an OpenAPI document in JSON, with *guide* as its last section.
+
+    *guide* is Markdown.  The HTTP API that it links to is on the same page; of documents that
+    are not, only the names are left.
+    """
+    heading, _, text = guide.partition("\n")
+    text = text.replace("](http-api.md)", "](#tag/Searches)")
+    section = {
+        "name": heading.removeprefix("# "),
+        "description": re.sub(r"\[([^]]+)]\([\w-]+\.md\)", r"\1", text),
+        "x-traitTag": True,
+    }
+    document = json.loads(described)
+    return json.dumps(document | {"tags": [*document["tags"], section]}).encode()
 
 
 def docs_routes() -> list[Route]:
@@ -57,7 +77,7 @@ def policy(html: str) -> str:
 
 def write(folder: Path) -> None:
     """Write the page into *folder*, made if need be: `index.html` and what it loads."""
-    html = page(_DOCUMENT)
+    html = page(_SHOWN)
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(html)}">'
     script = folder / SCRIPT_PATH.removeprefix("/")
     script.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +89,7 @@ def write(folder: Path) -> None:
 
 
 async def _get_page(_: Request) -> Response:
-    html = page(_DOCUMENT)
+    html = page(_SHOWN)
     headers = {
         "Content-Security-Policy": f"{policy(html)}; frame-ancestors 'none'",
         "Cache-Control": "no-cache",
@@ -97,6 +117,8 @@ def _hashes(html: str, element: str) -> list[str]:
     digests = [hashlib.sha256(text.encode()).digest() for text in found]
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
+
+_SHOWN = guided(files("cs.api").joinpath("openapi.json").read_bytes(), _GUIDE)
 
 if __name__ == "__main__":
     write(Path(sys.argv[1]))

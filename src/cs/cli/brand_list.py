@@ -1,6 +1,7 @@
 """``cs search --file``: a whole list, within the limits of the key, and only once."""
 
 import hashlib
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from cs.cli.list_journal import (
+    Again,
     Asked,
     BadJournal,
     Ended,
@@ -27,6 +29,7 @@ from cs.client import (
     ClientError,
     Done,
     Failed,
+    Limits,
     NotFound,
     NotThisApi,
     Other,
@@ -39,6 +42,13 @@ from cs.client import (
 )
 from cs.client.many import FOR_ALL
 
+#: There is no such service at the address.
+NOBODY = (Unreachable, NotThisApi, NotFound)
+
+
+#: Reasons of failed searches that may be gone in a few minutes (SPEC.md section 7).
+PASSING = frozenset({"scrape_error", "timeout", "error"})
+
 
 class List(msgspec.Struct, frozen=True):
     """A list to be searched.
@@ -47,11 +57,13 @@ class List(msgspec.Struct, frozen=True):
         path: The brands.
         results: What is found, rewritten from the journal beside it.
         ask_again: Ask anew for rows whose answer was lost too long ago to be found.
+        retry_failed: Search rows anew that failed by no fault of theirs.
     """
 
     path: Path
     results: Path
     ask_again: bool = False
+    retry_failed: bool = False
 
     @property
     def journal(self) -> Path:
@@ -75,11 +87,12 @@ def search_list(asked: List, client: Client, progress: Progress, *, identity: st
     try:
         rows = read_rows(asked.path)
         _check_known(asked)
-        with (
-            Journal(asked.journal, _hash(identity)) as journal,
-            Results(asked.results, journal.ended.values()) as results,
-        ):
-            stopped = _Searching(asked, rows, journal, results).all(client, progress)
+        place = str(asked.path.resolve())
+        with Journal(asked.journal, _hash(identity), place) as journal:
+            if asked.retry_failed:
+                _note_again(journal, rows)
+            with Results(asked.results, journal.ended.values()) as results:
+                stopped = _Searching(asked, rows, journal, results).all(client, progress)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {asked.results}; run it again to go on")
         raise
@@ -90,7 +103,16 @@ def search_list(asked: List, client: Client, progress: Progress, *, identity: st
     _end(asked, rows, journal, stopped)
 
 
+def _note_again(journal: Journal, rows: tuple[Row, ...]) -> None:
+    for key in (_key(journal.place, row) for row in rows):
+        search = journal.ended[key].search if key in journal.ended else None
+        if isinstance(search, Failed) and search.reason in PASSING:
+            journal.note(Again(key))
+
+
 def _check_known(asked: List) -> None:
+    if asked.results.is_dir():
+        raise BadList(f"{asked.results} is a folder; name a file in it")
     if asked.results.exists() and not asked.journal.exists():
         raise BadList(
             f"{asked.results} is there without {asked.journal.name}, so what was asked "
@@ -107,9 +129,10 @@ class _Searching:
         at = datetime.now(UTC)
         self._left: dict[str, Row] = {}
         self._doubtful = 0
+        self._failed = 0
         self._closed = False  # what refused one would refuse all
         for row in rows:
-            key = _key(asked.path, row)
+            key = _key(journal.place, row)
             if journal.in_doubt(key, at) and key not in journal.ended:
                 if asked.ask_again:
                     self._journal.note(Refused(key))
@@ -118,6 +141,8 @@ class _Searching:
                     continue
             if key not in journal.ended:
                 self._left[key] = row
+            elif not isinstance(journal.ended[key].search, Done):
+                self._failed += 1
         self._all = len(rows)
 
     def all(self, client: Client, progress: Progress) -> ClientError | None:
@@ -128,19 +153,30 @@ class _Searching:
                 "were lost, so asking again may charge them again: --ask-again does"
             )
         stopped: ClientError | None = None
-        failed = 0
-        self._show(progress, failed)
+        self._show(progress)
+        days_told = False
         for outcome in client.contacts.search_many(self._queries(), started=self._started):
-            if outcome.error is None or _is_final(outcome.error):
-                failed += not isinstance(outcome.search, Done)
+            if outcome.error is None or _is_final(outcome, outcome.error):
+                self._failed += not isinstance(outcome.search, Done)
                 self._end(outcome)
             else:
                 stopped = self._refused(outcome.query, outcome.error, stopped)
-                if isinstance(outcome.error, Unreachable | NotThisApi):
-                    break  # nobody there: the others would only wait as long in vain
+                if isinstance(outcome.error, NOBODY):
+                    break  # the others would only wait as long in vain
                 self._closed = self._closed or isinstance(outcome.error, FOR_ALL)
-            self._show(progress, failed)
+            days_told = days_told or self._tell_days(client.limits)
+            self._show(progress)
         return stopped
+
+    def _tell_days(self, limits: Limits | None) -> bool:
+        """Say how long the list takes if it takes days; return whether it is known."""
+        day = limits.windows.get("day") if limits is not None else None
+        if day is None or not day.limit:
+            return False
+        if len(self._left) > day.limit:
+            days = math.ceil(len(self._left) / day.limit)
+            warn(f"a key may search {day.limit} brands a day: the list takes about {days} days")
+        return True
 
     def _queries(self) -> Iterator[Query]:
         """Yield what is left; before each, note that it is asked for."""
@@ -150,14 +186,15 @@ class _Searching:
             search = self._journal.started.get(key, "")
             if key not in self._journal.asked and not search:
                 self._journal.note(Asked(key, datetime.now(UTC)))
-            yield Query(row.brand, row.domain, key, search)
+            yield Query(row.brand, row.domain, self._journal.idempotency_key(key), search)
 
     def _started(self, query: Query, search: Running) -> None:
-        if query.idempotency_key not in self._journal.started:
-            self._journal.note(Started(query.idempotency_key, search.id))
+        key = _key_of(query)
+        if key not in self._journal.started:
+            self._journal.note(Started(key, search.id))
 
     def _end(self, outcome: Outcome) -> None:
-        key = outcome.query.idempotency_key
+        key = _key_of(outcome.query)
         ended = _ended(key, self._left.pop(key), outcome)
         self._journal.note(ended)
         self._results.add(ended)
@@ -165,19 +202,21 @@ class _Searching:
     def _refused(
         self, query: Query, error: ClientError, before: ClientError | None
     ) -> ClientError:
-        key = query.idempotency_key
+        key = _key_of(query)
         if not error.in_doubt and error.search is None and key not in self._journal.started:
             self._journal.note(Refused(key))
         return before if isinstance(before, QuotaExceeded) else error
 
-    def _show(self, progress: Progress, failed: int) -> None:
+    def _show(self, progress: Progress) -> None:
         done = self._all - len(self._left) - self._doubtful
-        progress.show(f"{done} of {self._all} searched, {failed} of them failed")
+        progress.show(f"{done} of {self._all} searched, {self._failed} of them failed")
 
 
-def _is_final(error: ClientError) -> bool:
+def _is_final(outcome: Outcome, error: ClientError) -> bool:
     """Return whether the row is finished with *error*: asked again it would be the same."""
-    return isinstance(error, BadRequest | NotFound)
+    if isinstance(error, NotFound):  # of no search, it is the address that is wrong
+        return bool(outcome.query.search) or error.search is not None
+    return isinstance(error, BadRequest)
 
 
 def _ended(key: str, row: Row, outcome: Outcome) -> Ended:
@@ -197,7 +236,7 @@ def _end(
     asked: List, rows: tuple[Row, ...], journal: Journal, stopped: ClientError | None
 ) -> None:
     """Say how it went, and end with its exit code."""
-    ended = [journal.ended.get(_key(asked.path, row)) for row in rows]
+    ended = [journal.ended.get(_key(journal.place, row)) for row in rows]
     done = [e.search for e in ended if e is not None and isinstance(e.search, Done)]
     left = ended.count(None)
     failed = len(ended) - len(done) - left
@@ -212,12 +251,16 @@ def _end(
         raise SystemExit(FAILED)
 
 
-def _key(path: Path, row: Row) -> str:
-    """Return the idempotency key of *row*: the same for the same wish of the same file.
+def _key(place: str, row: Row) -> str:
+    """Return the name of *row*: the same for the same wish of the list begun at *place*.
 
     It does not go by the line, so that rows may come and go between two runs.
     """
-    return _hash("\0".join((str(path.resolve()), *row.wish)))
+    return _hash("\0".join((place, *row.wish)))
+
+
+def _key_of(query: Query) -> str:
+    return query.idempotency_key.partition("-")[0]
 
 
 def _hash(text: str) -> str:

@@ -61,6 +61,10 @@ def search(
         bool,
         Parameter(negative="", help="List: ask again where an old answer was lost."),
     ] = False,
+    retry_failed: Annotated[
+        bool,
+        Parameter(negative="", help="List: search again what the service could not finish."),
+    ] = False,
     patience: Patient = PATIENCE_S,
     key: Key = "",
     url: Url = HERE,
@@ -80,15 +84,17 @@ def search(
     if file is not None:
         if brand is not None or domain is not None or idempotency_key or not wait:
             stop("--file takes the brands from the file: name no other, and wait", 2)
+        if not file.name or (results is not None and not results.name):
+            stop("--file and --results are names of files", 2)
         path = results or results_beside(file, json=json)
         if (json and not is_json(path)) or (csv and is_json(path)):
             stop(f"the name of the results says their form, and {path.name} says another", 2)
-        asked = List(file, path, ask_again=ask_again)
+        asked = List(file, path, ask_again=ask_again, retry_failed=retry_failed)
         with Progress() as progress, _client(url, key, patience, progress) as client:
             search_list(asked, client, progress, identity=f"{url.rstrip('/')} {key}")
         return
-    if results is not None or ask_again:
-        stop("--results and --ask-again belong to --file", 2)
+    if results is not None or ask_again or retry_failed:
+        stop("--results, --ask-again and --retry-failed belong to --file", 2)
     if brand is None and domain is None:
         stop("name a brand, a --domain or both, or a whole list with --file", 2)
     name = idempotency_key or str(uuid.uuid4())

@@ -29,9 +29,14 @@ class _Entry(msgspec.Struct, frozen=True, tag_field="kind"):
 
 
 class Begun(_Entry, frozen=True, tag="begun"):
-    """The list was begun with this server and key, told by a hash of both."""
+    """The list was begun with this server and key, told by a hash of both.
+
+    *place* is where the list was then: idempotency keys are made of it, so that they stay the
+    same when list and journal move together, or when the journal is lost.
+    """
 
     identity: str
+    place: str = ""
 
 
 class Asked(_Entry, frozen=True, tag="asked"):
@@ -48,6 +53,12 @@ class Started(_Entry, frozen=True, tag="started"):
 
 class Refused(_Entry, frozen=True, tag="refused"):
     """The service said that nothing was done."""
+
+    key: str
+
+
+class Again(_Entry, frozen=True, tag="again"):
+    """*key* has ended and is to be searched anew, as another wish."""
 
     key: str
 
@@ -70,24 +81,31 @@ class Ended(_Entry, frozen=True, tag="ended"):
     error: Trouble | None = None
 
 
-Entry = Begun | Asked | Started | Refused | Ended
+Entry = Begun | Asked | Started | Refused | Again | Ended
 _decoder = msgspec.json.Decoder(Entry)
 
 
 class Journal:
     """Use as ``with``: *path* is ours alone until then.
 
+    Args:
+        path: Made if need be.
+        identity: Of server and key.
+        place: Where the list is; `place` is where it was begun.
+
     Raises:
         BadJournal: It is of another key or server, in use, or unreadable.
     """
 
-    def __init__(self, path: Path, identity: str) -> None:
+    def __init__(self, path: Path, identity: str, place: str) -> None:
+        self.place = place
         self.asked: dict[str, datetime] = {}
         self.started: dict[str, str] = {}
         self.ended: dict[str, Ended] = {}
+        self._times: dict[str, int] = {}
         self._file = path.open("a+b")
         try:
-            self._take(path, identity)
+            self._take(path, Begun(identity, place))
         except BaseException:
             self._file.close()
             raise
@@ -110,12 +128,17 @@ class Journal:
         os.fsync(self._file.fileno())
         self._know(entry)
 
+    def idempotency_key(self, key: str) -> str:
+        """Return what *key* is asked for with: another one each time it is asked anew."""
+        times = self._times.get(key, 0)
+        return f"{key}-{times}" if times else key
+
     def in_doubt(self, key: str, at: datetime) -> bool:
         """Return whether *key* was asked for so long ago that asking may charge again."""
         asked_at = self.asked.get(key)
         return asked_at is not None and key not in self.started and at - asked_at >= KNOWN_FOR
 
-    def _take(self, path: Path, identity: str) -> None:
+    def _take(self, path: Path, ours: Begun) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -132,13 +155,17 @@ class Journal:
                 raise BadJournal(f"{path}, line {number} is no entry: {error}") from error
             begun = begun or entry
             self._know(entry)
-        if begun is None:
-            self.note(Begun(identity))
-        elif begun != Begun(identity):
+        unused = not (self.asked or self.started or self.ended or self._times)
+        if unused:
+            self._file.truncate(0)  # nothing came of what was begun, perhaps with another key
+            self.note(ours)
+        elif not isinstance(begun, Begun) or begun.identity != ours.identity:
             raise BadJournal(
                 f"{path} was begun with another key or server; use that one, "
                 "or other --results to begin anew"
             )
+        else:
+            self.place = begun.place or self.place
 
     def _know(self, entry: Entry) -> None:
         match entry:
@@ -150,5 +177,9 @@ class Journal:
                 self.asked.pop(key, None)
             case Ended(key=key):
                 self.ended[key] = entry
+            case Again(key=key):
+                for known in (self.asked, self.started, self.ended):
+                    known.pop(key, None)
+                self._times[key] = self._times.get(key, 0) + 1
             case Begun():
                 pass

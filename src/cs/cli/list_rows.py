@@ -9,6 +9,8 @@ import msgspec
 #: A list larger than this is no list of brands.
 MAX_BYTES = 16 * 1024 * 1024
 _NAMES = ("brand", "domain")
+#: What the reader of CSV says, as people would.
+_TOLD = {"unexpected end of data": "a quote is opened that nothing closes"}
 
 
 class BadList(Exception):
@@ -35,7 +37,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     are brand and domain.  Commas, semicolons and tabs separate, as the first line does.
 
     Raises:
-        BadList: It is no such file.
+        BadList: It is no such file, or there is no brand in it.
     """
     try:
         data = path.read_bytes()
@@ -46,7 +48,13 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise BadList(f"{path} is not UTF-8; save it as CSV UTF-8") from error
     if len(data) > MAX_BYTES:
         raise BadList(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
-    return rows_of(text)
+    try:
+        rows = rows_of(text)
+    except BadList as error:
+        raise BadList(f"{path}, {error}") from error
+    if not rows:
+        raise BadList(f"{path} names no brand")
+    return rows
 
 
 def rows_of(text: str) -> tuple[Row, ...]:
@@ -57,7 +65,8 @@ def rows_of(text: str) -> tuple[Row, ...]:
     """
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    # Strictly, or a quote that nobody closed makes one brand of all that follows.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     places = {"brand": 0, "domain": 1}
     rows: dict[tuple[str, str], Row] = {}
     line, begun = 1, False
@@ -69,13 +78,18 @@ def rows_of(text: str) -> tuple[Row, ...]:
             names = [cell.strip().casefold() for cell in cells]
             if not begun and set(_NAMES) & set(names):
                 places = {name: names.index(name) for name in _NAMES if name in names}
+            elif not begun and any(names[len(_NAMES) :]):
+                raise BadList(
+                    f"line {number} has {len(cells)} columns, and none is called brand or "
+                    "domain; name them in the first line"
+                )
             else:
                 row = Row(number, _cell(cells, places, "brand"), _cell(cells, places, "domain"))
                 if row.brand or row.domain:
                     rows.setdefault(row.wish, row)
             begun = True
     except csv.Error as error:
-        raise BadList(f"line {line}: {error}") from error
+        raise BadList(f"line {line}: {_TOLD.get(str(error), error)}") from error
     return tuple(rows.values())
 
 

@@ -1,6 +1,7 @@
 """How an error of a call is told, and what a command that searches ends with."""
 
 from cs.cli.output import LIMITED, NO_QUOTA
+from cs.cli.progress import span
 from cs.client import ClientError, QuotaExceeded, TooManyRequests, Unavailable
 
 
@@ -17,5 +18,6 @@ def exit_code(error: ClientError) -> int:
 
 def told(error: ClientError) -> str:
     """Return *error* as one sentence."""
-    wait = f" (try again in {error.retry_after_s} s)" if error.retry_after_s else ""
+    seconds = error.retry_after_s
+    wait = f" (try again in {span(seconds)})" if seconds else ""
     return f"{error.code}: {error}{wait}"

@@ -91,7 +91,7 @@ class QuotaExceeded(ApiError):
 
 
 class NotFound(ApiError):
-    """404 ``not_found``: no search with this id was made with this key."""
+    """404 ``not_found``: no search with this id was made with this key, or a wrong address."""
 
 
 class MethodNotAllowed(ApiError):

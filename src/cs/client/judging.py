@@ -8,6 +8,7 @@ import msgspec
 from cs.client.api import Call
 from cs.client.errors import (
     IdempotencyMismatch,
+    NotFound,
     NotThisApi,
     Unreachable,
     api_error_class,
@@ -15,6 +16,7 @@ from cs.client.errors import (
 from cs.client.limits import Limits, read_limits, read_retry_after
 from cs.client.records import Search, Usage, read_search, read_usage
 
+_HINT = "does the address end with /v1?"
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -63,7 +65,7 @@ def judge(call: Call, reply: Reply | NoReply, where: str) -> Search | Usage:
         message = f"{where} does not answer: {reply.why}"
         raise Unreachable(message, may_pass=reply.may_pass, sent=reply.sent)
     if not 200 <= reply.status < 300:
-        _refused(reply, where)
+        _refused(call, reply, where)
     read = read_search if call.answer == "search" else read_usage
     try:
         return read(reply.body)
@@ -81,7 +83,7 @@ def limits_of(reply: Reply | NoReply) -> Limits | None:
     return None if isinstance(reply, NoReply) else read_limits(reply.headers)
 
 
-def _refused(reply: Reply, where: str) -> NoReturn:
+def _refused(call: Call, reply: Reply, where: str) -> NoReturn:
     try:
         told = _error.decode(reply.body).error
     except _NO_JSON:
@@ -90,8 +92,10 @@ def _refused(reply: Reply, where: str) -> NoReturn:
     # The nine codes are closed and 400 has one, so what is said tells the two apart.
     if reply.status == 400 and "this idempotency-key was used" in told.message.lower():
         kind = IdempotencyMismatch
+    # Where no search is named, it is the path that is not there.
+    misled = kind is NotFound and not call.path.startswith("/searches/")
     raise kind(
-        told.message,
+        f"{told.message} ({where}; {_HINT})" if misled else told.message,
         code=told.code,
         status=reply.status,
         request_id=reply.headers.get("x-request-id"),
@@ -102,8 +106,7 @@ def _refused(reply: Reply, where: str) -> NoReturn:
 
 def _not_this_api(reply: Reply, where: str) -> NoReturn:
     raise NotThisApi(
-        f"{where} answers with status {reply.status} and is no server of this API; "
-        "does the address end with /v1?",
+        f"{where} answers with status {reply.status} and is no server of this API; {_HINT}",
         code="not_this_api",
         status=reply.status,
         request_id=reply.headers.get("x-request-id"),
