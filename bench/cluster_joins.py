@@ -12,9 +12,8 @@ import time
 from collections import Counter
 from itertools import count
 
-import httpx
-
 from cluster.cluster import Cluster
+from cluster.quick_calls import QuickCalls
 from cluster.racing import Race, racing, running_nodes
 
 JOINERS = 400
@@ -22,8 +21,7 @@ JOINERS = 400
 
 async def at_once(race: Race, brands: list[str]) -> tuple[Counter[str], float, float]:
     """Return what came of a search for each of *brands*, and p50 and p99 in ms."""
-    keys = await race.operating.keys(len(brands))
-    await asyncio.gather(*(_usage(race.free, key) for key in keys))  # both nodes know them
+    keys = [key.key for key in await race.keys(len(brands))]
     answers = await asyncio.gather(
         *(_search(race.free, key, brand) for key, brand in zip(keys, brands, strict=True))
     )
@@ -32,18 +30,12 @@ async def at_once(race: Race, brands: list[str]) -> tuple[Counter[str], float, f
     return told, took[len(took) // 2] * 1000, took[len(took) * 99 // 100] * 1000
 
 
-async def _usage(client: httpx.AsyncClient, key: str) -> None:
-    answer = await client.get("/usage", headers={"Authorization": f"Bearer {key}"})
-    answer.raise_for_status()
-
-
-async def _search(client: httpx.AsyncClient, key: str, brand: str) -> tuple[str, float]:
+async def _search(calls: QuickCalls, key: str, brand: str) -> tuple[str, float]:
     """Return ``202``, or the error, and the seconds it took."""
-    headers = {"Authorization": f"Bearer {key}"}
+    headers = {"Authorization": f"Bearer {key}", "Content_Type": "application/json"}
     began = time.perf_counter()
-    answer = await client.post("/contacts", json={"brand": brand}, headers=headers)
-    took = time.perf_counter() - began
-    return "202" if answer.status_code == httpx.codes.ACCEPTED else answer.text, took
+    answer = await calls.post("/v1/contacts", {"brand": brand}, **headers)
+    return answer.told, time.perf_counter() - began
 
 
 async def main(nodes: Cluster, rounds: int) -> int:

@@ -10,12 +10,11 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 
 from cluster.cluster import Cluster
-from cluster.racing import RACERS, Race, expected, racing, running_nodes
+from cluster.racing import RACERS, Race, Round, expected, racing, rounds, running_nodes
 
-RACES: dict[str, Callable[[Race], Awaitable[Counter[str]]]] = {
+RACES: dict[str, Round] = {
     "the last unit of quota": Race.for_the_last_unit,
     "2 places in flight": Race.for_places_in_flight,
     "6 a minute": Race.for_a_minute,
@@ -25,19 +24,18 @@ RACES: dict[str, Callable[[Race], Awaitable[Counter[str]]]] = {
 }
 
 
-async def main(race: Race, rounds: int) -> int:
+async def main(race: Race, number: int) -> int:
     wrong = 0
     for what, run in RACES.items():
         began, bad = time.perf_counter(), Counter[str]()
-        for _ in range(rounds if run is not Race.for_checks else max(1, rounds // 10)):
-            came_to = await run(race)
+        fewer = run is Race.for_checks
+        for came_to in await rounds(race, run, max(1, number // 10) if fewer else number):
             if came_to != expected(run.__name__):
                 bad[str(dict(came_to))] += 1
         wrong += bad.total()
         _print(what, bad, time.perf_counter() - began)
     began, bad = time.perf_counter(), Counter[str]()
-    for _ in range(rounds):
-        answers = await race.for_one_idempotency_key()
+    for answers in await rounds(race, Race.for_one_idempotency_key, number):
         if list(answers.values()) != [RACERS]:
             bad[str(sorted(answers.values()))] += 1
     _print("one idempotency key", bad, time.perf_counter() - began)
@@ -48,10 +46,10 @@ def _print(what: str, bad: Counter[str], took_s: float) -> None:
     print(f"{what:<32} wrong rounds {bad.total()} in {took_s:.0f} s", *bad.items(), flush=True)
 
 
-async def all_races(nodes: Cluster, rounds: int) -> int:
+async def all_races(nodes: Cluster, number: int) -> int:
     async with racing(nodes) as race:
-        print(f"{rounds} rounds (checks: a tenth), {RACERS} calls at once over 2 nodes")
-        return await main(race, rounds)
+        print(f"{number} rounds (checks: a tenth), {RACERS} calls at once over 2 nodes")
+        return await main(race, number)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class WatchedKeys:
         return await self._watched(lambda: self._keys.ensure(names))
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        return await self._watched(lambda: self._keys.find(names))
+        return await self._watched(lambda: self._keys.find(names), reads=True)
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         await self._watched(lambda: self._keys.index(entries))
@@ -64,12 +64,12 @@ class WatchedKeys:
     def forget(self) -> None:
         self._keys.forget()
 
-    async def _watched(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _watched(self, call: Callable[[], Awaitable[T]], *, reads: bool = False) -> T:
         try:
             if self._file is not None:
                 self._file.check()
             answer = await call()
-            if self._file is not None:
+            if self._file is not None and not reads:
                 self._file.check()  # else what was stored is in no file anybody will find
         except (*_FAILED, LogUnavailable) as error:
             raise self._failed(error) from error

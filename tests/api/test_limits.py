@@ -126,3 +126,14 @@ async def test_checks_that_cannot_be_counted_are_told(own_postgres: Postgres) ->
             await checks.take("one", AT)
         with pytest.raises(LogUnavailable, match="cannot be counted"):
             await checks.take_back("one", AT)
+
+
+async def test_a_clock_that_steps_back_stands_still_for_the_checks() -> None:
+    checks = MemoryChecks()
+    await checks.take("one", AT + timedelta(seconds=90))
+
+    earlier = await checks.take("one", AT)
+    a_minute_after = await checks.take("one", AT + timedelta(seconds=150))
+
+    assert earlier.at == AT + timedelta(seconds=90)
+    assert (earlier.window.remaining, a_minute_after.window.remaining) == (118, 119)

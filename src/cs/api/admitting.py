@@ -21,6 +21,10 @@ from cs.eventlog.port import Append, Ceiling, CeilingReached, LogUnavailable
 from cs.eventlog.streams import CATEGORIES, Folded, Streams
 from cs.ids import random_id
 
+#: Characters of the random part of a lookup's id (40 bits).  It has to differ only from that
+#: of a lookup with the same number on the same brand, in a log that was since restored.
+NONCE = 8
+
 
 class Admitted(msgspec.Struct, frozen=True):
     """An admission that is stored, and the key right after it."""
@@ -71,14 +75,17 @@ class Admitting:
         search = random_id("srch_")
         stream = f"key-{key_id}"
         begun = asyncio.Event()
+        before: Folded[Key] | None = None
+        fresh: Folded[Key] | None = None
 
         async def attempt() -> Admitted:
-            return await self._attempt(key_id, asked, search, request_id, begun)
+            nonlocal fresh
+            key, fresh = fresh, None  # good for one try: whoever loses a race reads it again
+            return await self._attempt(key_id, asked, search, request_id, begun=begun, key=key)
 
-        before: Folded[Key] | None = None
         try:
             async with within(patience.admit_s), self._streams.holding(stream):
-                before = await self._streams.key(key_id)
+                before = fresh = await self._streams.key(key_id)
                 return await self._streams.retrying(attempt)
         except LogUnavailable as error:
             if before is None or not begun.is_set():
@@ -91,7 +98,14 @@ class Admitting:
             raise
 
     async def _attempt(
-        self, key_id: str, asked: Asked, search: str, request_id: str, begun: asyncio.Event
+        self,
+        key_id: str,
+        asked: Asked,
+        search: str,
+        request_id: str,
+        *,
+        begun: asyncio.Event,
+        key: Folded[Key] | None,
     ) -> Admitted:
         at = self._clock.now()
         ask = AskSearch(
@@ -100,14 +114,16 @@ class Admitting:
             brand=asked.brand,
             query=asked.query,
             stream=brand_stream(asked.query),
+            nonce=random_id("", NONCE),
             idempotency=asked.idempotency,
             request=request_id,
             deadline=self._deadline,
             contacts=self._contacts,
         )
         opens_at = await self._opens_at(at)
-        key, brand, by_name, service = await asyncio.gather(
-            self._streams.key(key_id),
+        if key is None:
+            key = await self._streams.key(key_id)
+        brand, by_name, service = await asyncio.gather(
             self._streams.brand(ask.stream),
             self._by_name(asked.query),
             self._streams.service(),

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,14 +15,18 @@ from cs.api.admitting import InDoubt
 from cs.api.errors import ApiError
 from cs.api.in_time import within
 from cs.api.openapi import OPENAPI_PATH, get_openapi
+from cs.api.request_ids import RequestIds
 from cs.api.routes import Api, unauthorized
-from cs.domain.api_key import hash_key
+from cs.domain.api_key import hash_key, well_formed
 from cs.eventlog.port import LogUnavailable
-from cs.ids import random_id
 
 log = get_logger()
 
 Handler = Callable[[Request], Awaitable[Response]]
+RawHeaders = list[tuple[bytes, bytes]]
+
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+_NO_STORE = (b"cache-control", b"no-store")
 
 
 def build(api: Api) -> ASGIApp:
@@ -53,21 +56,19 @@ class Gate:
     def __init__(self, app: ASGIApp, api: Api) -> None:
         self._app = app
         self._api = api
+        self._request_ids = RequestIds()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = random_id("req_")
+        request_id = self._request_ids.new()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-Id"] = request_id
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers.setdefault("Cache-Control", "no-store")
+                message["headers"] = _marked(message["headers"], request_id)
             await send(message)
 
         with bound_contextvars(request=request_id):
@@ -89,14 +90,26 @@ class Gate:
             and not _hides_slash(scope)
         ):
             return
-        secret = bearer(Headers(scope=scope).getlist("authorization"))
-        if secret is None:
-            raise unauthorized(sent=bool(Headers(scope=scope).getlist("authorization")))
-        async with within(self._api.patience.read_s):
-            key_id = await self._api.key_ring.find(secret)
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        secret = bearer([value.decode("latin-1") for value in given])
+        if secret is None or not well_formed(secret):
+            raise unauthorized(sent=bool(given))
+        secret_hash = hash_key(secret)
+        key_id = self._api.key_ring.known(secret_hash)
+        if key_id is None:
+            async with within(self._api.patience.read_s):
+                key_id = await self._api.key_ring.find(secret_hash)
         if key_id is None:
             raise unauthorized(sent=True)
-        scope["state"] |= {"key_id": key_id, "secret_hash": hash_key(secret)}
+        scope["state"] |= {"key_id": key_id, "secret_hash": secret_hash}
+
+
+def _marked(headers: RawHeaders, request_id: str) -> RawHeaders:
+    """Return *headers* with what every response carries."""
+    marked = [*headers, (b"x-request-id", request_id.encode()), _NOSNIFF]
+    if all(name != b"cache-control" for name, _ in headers):
+        marked.append(_NO_STORE)
+    return marked
 
 
 def _check_slashes(scope: Scope) -> None:

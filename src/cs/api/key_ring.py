@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from cs.domain.api_key import hash_key, well_formed
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.port import Recorded
 from cs.projections.usage import UsageRow
@@ -12,7 +11,7 @@ READ_THROUGH_PER_S = 10
 
 
 class KeyRing:
-    """Give `hear` every page of events; `find` answers without a database.
+    """Give `hear` every page of events; `known` answers without a database.
 
     Args:
         catch_up: Waits until this ring has heard of everything in the log.
@@ -45,11 +44,12 @@ class KeyRing:
                 case _:
                     pass
 
-    async def find(self, secret: str) -> str | None:
-        """Return the id of the key that *secret* opens, if it opens one."""
-        if not well_formed(secret):
-            return None
-        secret_hash = hash_key(secret)
+    def known(self, secret_hash: str) -> str | None:
+        """Return the id of the key that the secret of *secret_hash* opens, if heard of."""
+        return self._key_of.get(secret_hash)
+
+    async def find(self, secret_hash: str) -> str | None:
+        """Return what `known` does, once everything in the log was heard of."""
         if secret_hash not in self._key_of and self._may_read_through():
             await self._catch_up()
         return self._key_of.get(secret_hash)

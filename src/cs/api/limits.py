@@ -1,14 +1,14 @@
 """Rate-limit headers, and the window of the status and usage checks."""
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
 
 import msgspec
 
 from cs.api.errors import whole_seconds
-from cs.domain.key import MINUTE, Key, Window, day_window, minute_window, window
+from cs.domain.key import MINUTE, Key, Window, day_window, minute_window
 
 #: SPEC.md section 8.
 CHECKS_PER_MINUTE = 120
@@ -50,21 +50,31 @@ class Checks(Protocol):
 
 
 class MemoryChecks:
-    """Counted in memory of this process."""
+    """Counted in memory of this process.
+
+    The times of a key are kept in their order, and those that left the window dropped, so
+    that a check does not look at the others.  A clock that steps back stands still here.
+    """
 
     def __init__(self) -> None:
         self._times: OrderedDict[str, deque[datetime]] = OrderedDict()
 
     async def take(self, key_id: str, at: datetime) -> Check:
-        times = self._times.get(key_id, deque(maxlen=CHECKS_PER_MINUTE))
-        taken = _window(times, at).remaining > 0
+        times = self._times.get(key_id, deque())
+        if times:
+            at = max(at, times[-1])
+        since = at - MINUTE
+        while times and times[0] <= since:
+            times.popleft()
+        taken = len(times) < CHECKS_PER_MINUTE
         if taken:
             times.append(at)
             self._times[key_id] = times
             self._times.move_to_end(key_id)
             while len(self._times) > KEYS:
                 self._times.popitem(last=False)
-        return Check(at, taken, _window(times, at))
+        left = Window(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - len(times), times[0] - since)
+        return Check(at, taken, left)
 
     async def take_back(self, key_id: str, at: datetime) -> None:
         times = self._times.get(key_id, deque())
@@ -88,13 +98,10 @@ class KeysRead:
         return self._read.get(key_id)
 
 
-def _window(times: Iterable[datetime], at: datetime) -> Window:
-    return window(times, at, limit=CHECKS_PER_MINUTE, span=MINUTE)
-
-
 def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:
     """Return the headers of a response that describes the daily limit (CONTRACT.md L4)."""
-    return _headers(day_window(key, at), key, at, checks)
+    day = day_window(key, at)
+    return _headers(day, minute_window(key, at), day, checks)
 
 
 def hit_headers(
@@ -102,13 +109,14 @@ def hit_headers(
 ) -> Mapping[str, str]:
     """Return the headers of a 429: they describe the limit that was hit."""
     hit = Window(limit, 0, reset)
-    return {**_headers(hit, key, at, checks), "Retry-After": str(whole_seconds(reset))}
+    headers = _headers(hit, minute_window(key, at), day_window(key, at), checks)
+    return {**headers, "Retry-After": str(whole_seconds(reset))}
 
 
 def _headers(
-    described: Window, key: Key, at: datetime, checks: Window | None
+    described: Window, minute: Window, day: Window, checks: Window | None
 ) -> Mapping[str, str]:
-    windows = {"minute": minute_window(key, at), "day": day_window(key, at)}
+    windows = {"minute": minute, "day": day}
     if checks is not None:
         windows["checks"] = checks
     # draft-ietf-httpapi-ratelimit-headers: 06 has the three fields, 08 to 11 the two.

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from structlog import get_logger
@@ -46,6 +48,13 @@ SEARCHES_IN_LINE = 60
 _LIVE = frozenset({"started", "joined", "repeated"})
 
 
+class Checked(msgspec.Struct, frozen=True):
+    """What a counted check is answered with."""
+
+    key: Key
+    headers: Mapping[str, str]
+
+
 @dataclass
 class Api:
     """What the endpoints work with."""
@@ -81,33 +90,33 @@ class Api:
             check = await self.checks.take(key_id, at)
             if not check.taken:
                 raise self._too_many_checks(check, admitted.key, at)
-        if asked.wait:
+        if asked.wait and admission.kind != "cached":  # that one has ended
             if await self._hold(request, admission.search, began + self.hold):
                 return Response()  # goes nowhere; the search runs on (CONTRACT.md H12)
             if not self.key_ring.opens(request.state.secret_hash, key_id):
                 raise unauthorized(sent=True)
-        elif admission.kind in _LIVE:
+            return await self._answer(admitted, asked, key_id, None)
+        if admission.kind in _LIVE:
             # It may have ended meanwhile; the answer is 202 all the same.
             return self._accepted(admitted, asked)
-        return await self._answer(admitted, asked, key_id)
+        return await self._answer(admitted, asked, key_id, admitted.key)
 
     async def get_search(self, request: Request) -> Response:
         """``GET /searches/{id}``: the search as it is now."""
         key_id: str = request.state.key_id
-        async with self._check(key_id) as headers:
-            found = await self.reading.search(request.path_params["id"], key_id)
+        async with self._check(key_id) as checked:
+            search = request.path_params["id"]
+            found = await self.reading.search(search, key_id, checked.key)
         if found is None:
             message = "no search with this id was made with this key"
-            raise ApiError("not_found", message, headers=headers)
-        return json_response(search_body(found), headers=headers)
+            raise ApiError("not_found", message, headers=checked.headers)
+        return json_response(search_body(found), headers=checked.headers)
 
     async def get_usage(self, request: Request) -> Response:
         """``GET /usage``: quota, used and remaining."""
         key_id: str = request.state.key_id
-        async with self._check(key_id) as headers:
-            row = await self.reading.usage(key_id)
-        assert row is not None, "an authenticated key was issued"
-        return json_response(usage_body(row), headers=headers)
+        async with self._check(key_id) as checked:
+            return json_response(usage_body(checked.key), headers=checked.headers)
 
     async def _admitted(self, request: Request, asked: Asked) -> Admitted:
         key_id: str = request.state.key_id
@@ -115,9 +124,11 @@ class Api:
             async with AsyncExitStack() as stack:
                 async with within(self.patience.line_s):
                     await stack.enter_async_context(self.searches.place(key_id))
-                return await self.admitting.admit(
+                admitted = await self.admitting.admit(
                     key_id, asked, request.state.request_id, self.patience
                 )
+                self.reading.admitted(key_id, admitted.admission.key_events)
+                return admitted
         except LineFull as full:
             raise self._line_full(key_id) from full
         except Refusal as refusal:
@@ -149,14 +160,18 @@ class Api:
                     wait.cancel()
                 await asyncio.gather(*waits, return_exceptions=True)
 
-    async def _answer(self, admitted: Admitted, asked: Asked, key_id: str) -> Response:
-        """Answer with the search as it is, or as admission knows it if the views are away."""
+    async def _answer(
+        self, admitted: Admitted, asked: Asked, key_id: str, known: Key | None
+    ) -> Response:
+        """Answer with the search as it is, or as admission knows it if the views are away.
+
+        *known* is the key as it is, if it need not be read.
+        """
+        search = admitted.admission.search
         try:
             async with within(self.patience.answer_s):
-                found = await patiently(
-                    lambda: self.reading.search(admitted.admission.search, key_id)
-                )
-                key = await patiently(lambda: self._key(key_id))
+                key = await patiently(partial(self._key, key_id)) if known is None else known
+                found = await patiently(partial(self.reading.search, search, key_id, key))
         except LogUnavailable as error:
             log.warning("answered_by_admission", why=str(error))
             return self._accepted(admitted, asked)
@@ -176,8 +191,8 @@ class Api:
         return accepted(running_body(search, asked.brand, admitted.key), search, headers)
 
     @asynccontextmanager
-    async def _check(self, key_id: str) -> AsyncIterator[Mapping[str, str]]:
-        """Count a status or usage check, answered inside; yield the headers of its answer.
+    async def _check(self, key_id: str) -> AsyncIterator[Checked]:
+        """Count a status or usage check, answered inside.
 
         Raises:
             ApiError: ``rate_limited``: 120 a minute are used.
@@ -187,12 +202,12 @@ class Api:
         async with within(self.patience.read_s):
             check = await self.checks.take(key_id, at)
             if not check.taken:
-                key = self.keys_read.remembered(key_id) or await self._key(key_id)
+                key = self.keys_read.remembered(key_id) or await self._read(key_id)
                 raise self._too_many_checks(check, key, at)
             try:
                 async with self.reads.place(key_id):
-                    key = await self._key(key_id)
-                    yield daily_headers(key, at, check.window)
+                    key = await self._read(key_id)
+                    yield Checked(key, daily_headers(key, at, check.window))
             except LineFull as full:
                 await self.checks.take_back(key_id, check.at)
                 raise self._line_full(key_id) from full
@@ -210,7 +225,10 @@ class Api:
 
     async def _key(self, key_id: str) -> Key:
         async with within(self.patience.read_s):
-            key: Key = (await self.streams.key(key_id)).state
+            return await self._read(key_id)
+
+    async def _read(self, key_id: str) -> Key:
+        key: Key = (await self.streams.key(key_id)).state
         self.keys_read.remember(key_id, key)
         return key
 

@@ -6,13 +6,14 @@ is missing in memory.  Nothing is decided here.
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
 
-from cs.domain.key import SearchSettled
+from cs.domain.key import Key, KeyEvent, SearchSettled
 from cs.eventlog.follow import patiently
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
@@ -20,6 +21,7 @@ from cs.eventlog.port import EventLog, LogUnavailable, Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.port import KeysUnavailable
 from cs.projections.brands import BRANDS, BrandRow
+from cs.projections.ended import EndedSearches
 from cs.projections.followed import Followed
 from cs.projections.port import Changed, Views
 from cs.projections.rows import Table
@@ -42,7 +44,7 @@ class Found(msgspec.Struct, frozen=True):
 
     search: str
     row: SearchRow
-    usage: UsageRow
+    usage: UsageRow | Key
     body: bytes | None  # the fields it shares with its lookup's other searches; None: running
 
 
@@ -62,23 +64,75 @@ class Reading:
         self._followed = followed
         self._keys = keys
         self._settled: dict[str, set[asyncio.Event]] = {}
-        followed.listen(self._wake)
+        self._ended = EndedSearches()
+        followed.listen(self._hear)
 
-    async def search(self, search: str, key_id: str) -> Found | None:
+    def _hear(self, page: Sequence[Recorded]) -> None:
+        """Take note of a page whose rows are committed."""
+        self._ended.hear(page)
+        for recorded in page:
+            if isinstance(recorded.event, SearchSettled):
+                for woken in self._settled.get(recorded.event.search, ()):
+                    woken.set()
+
+    def admitted(self, key_id: str, events: Sequence[KeyEvent]) -> None:
+        """Take note of *events* that the key *key_id* was just given, before the views are."""
+        stream = f"key-{key_id}"
+        self._ended.hear([Recorded(0, stream, 0, event) for event in events])
+
+    async def search(self, search: str, key_id: str, key: Key | None = None) -> Found | None:
         """Return *search* if it was made with the key *key_id*.
+
+        One row is read of a search that is known to have ended; otherwise the views must
+        reflect the whole log first.
+
+        Args:
+            search: Any text.
+            key_id: Of whoever asks.
+            key: Its state, as the caller has just read it, if it did.
 
         Raises:
             LogUnavailable: Log, views or keys are away, or the views too far behind.
         """
+        found = None if key is None else await self._known_to_have_ended(search, key_id, key)
+        if found is not None:
+            return found
         basis = await self._basis()
         row = await self._get(SEARCHES, search, basis)
         if row is None or row.key_id != key_id:
             return None
-        usage = await self._get(USAGE, key_id, basis)
-        assert usage is not None, "a key with a search was issued"
+        usage = await self._usage(search, row, key, basis)
         if row.status == "running":
             return Found(search, row, usage, None)
+        self._ended.keep(search, row)
         return Found(search, row, usage, await self._body(row.lookup, basis))
+
+    async def _known_to_have_ended(self, search: str, key_id: str, key: Key) -> Found | None:
+        """Return *search* if it is known to have ended and what it found is in the views.
+
+        Their position is not asked for: erasing somebody waits until they are gone from them.
+        """
+        row = self._ended.get(search)
+        if row is None or row.key_id != key_id:  # one of another key takes as long as none
+            return None
+        with suppress(LogUnavailable):  # the longer way may still go
+            result = await self._views.get(RESULTS, row.lookup, self._followed.position)
+            contacts = None if result is None else await self._contacts(result)
+            if result is not None and contacts is not None:
+                return Found(search, row, key, _spliced(result, contacts))
+        return None
+
+    async def _usage(
+        self, search: str, row: SearchRow, key: Key | None, basis: _Basis
+    ) -> UsageRow | Key:
+        ended_since = row.status != "running" and any(
+            running.search == search for running in (key.running if key else ())
+        )
+        if key is not None and not ended_since:
+            return key
+        usage = await self._get(USAGE, row.key_id, basis)
+        assert usage is not None, "a key with a search was issued"
+        return usage
 
     async def usage(self, key_id: str) -> UsageRow | None:
         return await self._get(USAGE, key_id, await self._basis())
@@ -163,8 +217,7 @@ class Reading:
             basis = await self._basis()
             result = await self._get(RESULTS, lookup, basis) or result
             contacts = await self._contacts(result)
-        # Without its key everybody in it is erased.
-        return result.head[:-1] + b',"contacts":' + (contacts or b"[]") + b"}"
+        return _spliced(result, contacts or b"[]")  # without its key everybody is erased
 
     async def _contacts(self, result: ResultRow) -> bytes | None:
         try:
@@ -173,8 +226,6 @@ class Reading:
             raise LogUnavailable(str(error)) from error
         return open_bytes(key, result.key, result.sealed) if key and result.sealed else None
 
-    def _wake(self, page: Sequence[Recorded]) -> None:
-        for recorded in page:
-            if isinstance(recorded.event, SearchSettled):
-                for woken in self._settled.get(recorded.event.search, ()):
-                    woken.set()
+
+def _spliced(result: ResultRow, contacts: bytes) -> bytes:
+    return result.head[:-1] + b',"contacts":' + contacts + b"}"

@@ -1,0 +1,267 @@
+"""The thin HTTP path against services written by hand, in one run.
+
+Each service is a process of its own under uvicorn, each call is one of 16 kept connections:
+
+- bare: Starlette answering a constant;
+- CRUD: Starlette with one durable SQLite row a POST, one row read a GET, and no more;
+- ours: the whole service on SQLite in its sandbox, with keys, limits, quota and reuse.
+
+Every kind of call is made in rounds, one kind after the other, so that what else the machine
+does meets all of them.  Calls are spread over so many keys that no limit is met; an answer
+with another status than the one measured ends the run.  A new search goes on working in the
+serving process while the next ones are measured: its figure is of the whole service.
+
+``of_bare`` and ``of_crud`` are calls a second against theirs (of CRUD: the call alike), more is
+better.  ``cpu_ms`` is what a call took of the serving process's processor time, less is better;
+it depends little on what else the machine does.
+
+    PYTHONPATH=tests .venv/bin/python bench/thin_path.py [CALLS_A_ROUND] [--json]
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from api.http_load import CONNECTIONS, Took, call, load
+from cs.clock import SystemClock
+from cs.data_folder import DataFolder
+from cs.eventlog.streams import Streams
+from cs.opening import opened
+from cs.operator import Operator
+
+HERE = Path(__file__).parent
+BRAND = "Veltrana"
+ROUNDS = 3
+#: Of one key, below 120 checks a minute, 6 searches a minute and 2 in flight.
+CHECKS, REUSED, NEW = 100, 5, 2
+STARTED = re.compile(r"(?:.*running on|serving) (http://[^/\s]+)")
+
+
+@dataclass
+class Served:
+    """A service in a process of its own."""
+
+    url: str
+    process: int
+
+    def cpu_s(self) -> float:
+        """Return the processor time of all its threads until now."""
+        told = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def served(command: Sequence[str], environment: dict[str, str]) -> Iterator[Served]:
+    """Run *command* until left."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "400", **environment},
+    )
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if started := STARTED.match(line):
+                yield Served(started[1], process.pid)
+                break
+        else:
+            raise SystemExit(f"{command[0]} did not start")
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def by_hand(stack: ExitStack, name: str, folder: Path) -> Served:
+    command = ["uvicorn", "--app-dir", str(HERE), "--port=0", "--no-access-log"]
+    environment = {"CRUD_FILE": str(folder / "crud.db"), "NO_COLOR": "1"}
+    return stack.enter_context(served([*command, f"crud_service:{name}"], environment))
+
+
+def ours(stack: ExitStack, folder: Path) -> Served:
+    options = ["--port=0", "--admin-port=0", f"--data-dir={folder}"]
+    command = ["cs", "serve", "--sandbox", *options]
+    return stack.enter_context(served(command, {"CS_LOG_LEVEL": "error"}))
+
+
+async def new_keys(folder: Path, count: int) -> list[str]:
+    """Return *count* new keys, made beside the service as `cs keys create` makes one."""
+    async with opened(DataFolder(folder, make=False)) as data:
+        operator = Operator(Streams(data.log, data.snapshots), SystemClock())
+        made = [operator.create_key(f"thin-{n}", 10) for n in range(count)]
+        return [new.key for new in await asyncio.gather(*made)]
+
+
+@dataclass
+class Kind:
+    """One kind of call to one service, and its calls of each round."""
+
+    name: str
+    at: Served
+    status: int
+    rounds: list[list[bytes]]
+    against: str  # the kind of the hand-written service that does the like
+
+
+async def search(client: httpx.AsyncClient, key: str, *, wait: bool = False) -> str:
+    answer = await client.post(
+        "/contacts",
+        json={"brand": BRAND, "wait": wait},
+        headers={"Authorization": f"Bearer {key}"},
+    )
+    record: dict[str, Any] = answer.raise_for_status().json()
+    assert record["status"] == "done", record
+    return str(record["id"])
+
+
+def rounds(calls: Sequence[bytes]) -> list[list[bytes]]:
+    each = len(calls) // ROUNDS
+    return [list(calls[n * each : (n + 1) * each]) for n in range(ROUNDS)]
+
+
+def spread(keys: Sequence[str], each: int, total: int) -> list[str]:
+    """Return *total* keys, none more often than *each* times."""
+    assert len(keys) * each >= total, "limits would be met"
+    return [keys[n % len(keys)] for n in range(total)]
+
+
+async def our_kinds(at: Served, folder: Path, calls: int) -> list[Kind]:
+    total, fewer = calls * ROUNDS, calls * ROUNDS // 5
+    reading, reusing = -(-2 * total // CHECKS), -(-total // 2 // REUSED)
+    keys = await new_keys(folder, reading + reusing + -(-fewer // NEW))
+    readers, reusers = keys[:reading], keys[reading : reading + reusing]
+    others = keys[reading + reusing :]
+    async with httpx.AsyncClient(base_url=f"{at.url}/v1", timeout=100) as client:
+        await search(client, readers[0], wait=True)
+        searches = {key: await search(client, key) for key in readers}
+    gets = [
+        call("GET", f"/v1/searches/{searches[key]}", key)
+        for key in spread(readers, CHECKS // 2, total)
+    ]
+    usages = [call("GET", "/v1/usage", key) for key in spread(readers, CHECKS // 2, total)]
+    body = json.dumps({"brand": BRAND}).encode()
+    reuses = [
+        call("POST", "/v1/contacts", key, body) for key in spread(reusers, REUSED, total // 2)
+    ]
+    news = [
+        call("POST", "/v1/contacts", key, json.dumps({"brand": f"Nobody {n}"}).encode())
+        for n, key in enumerate(spread(others, NEW, fewer))
+    ]
+    return [
+        Kind("ours, GET finished search", at, 200, rounds(gets), "CRUD, GET"),
+        Kind("ours, GET usage", at, 200, rounds(usages), "CRUD, GET"),
+        Kind("ours, POST from reuse", at, 200, rounds(reuses), "CRUD, POST"),
+        Kind("ours, POST new", at, 202, rounds(news), "CRUD, POST"),
+    ]
+
+
+async def crud_kinds(at: Served, calls: int) -> list[Kind]:
+    total = calls * ROUNDS
+    body = json.dumps({"brand": BRAND}).encode()
+    async with httpx.AsyncClient(base_url=at.url) as client:
+        stored = [
+            (await client.post("/contacts", json={"brand": BRAND})).json()["id"]
+            for _ in range(50)
+        ]
+    gets = [call("GET", f"/searches/{stored[n % 50]}") for n in range(total)]
+    posts = [call("POST", "/contacts", "", body)] * (total // 2)
+    return [
+        Kind("CRUD, GET", at, 200, rounds(gets), "CRUD, GET"),
+        Kind("CRUD, POST", at, 202, rounds(posts), "CRUD, POST"),
+    ]
+
+
+@dataclass
+class Measured:
+    took: Took
+    cpu_s: float
+
+    @property
+    def cpu_ms(self) -> float:
+        """Return the processor time of the serving process for one call."""
+        return self.cpu_s / len(self.took.times_s) * 1000
+
+
+async def one_round(kind: Kind, turn: int) -> Measured:
+    before = kind.at.cpu_s()
+    took = await load(kind.at.url, kind.rounds[turn], kind.status)
+    return Measured(took, kind.at.cpu_s() - before)
+
+
+async def measure(kinds: Sequence[Kind]) -> dict[str, Measured]:
+    for kind in kinds:
+        warm = kind.rounds[0][:CONNECTIONS]
+        if kind.status == 200 and "POST" not in kind.name:
+            await load(kind.at.url, warm, kind.status)
+    total: dict[str, Measured] = {}
+    for turn in range(ROUNDS):
+        for kind in kinds:
+            new = await one_round(kind, turn)
+            old = total.get(kind.name, Measured(Took([], 0.0), 0.0))
+            total[kind.name] = Measured(old.took + new.took, old.cpu_s + new.cpu_s)
+    return total
+
+
+def row(kind: Kind, total: dict[str, Measured]) -> dict[str, Any]:
+    mine, bare, like = total[kind.name], total["bare, GET"], total[kind.against]
+    return {
+        "name": kind.name,
+        "calls": len(mine.took.times_s),
+        "per_s": round(mine.took.per_s),
+        "p50_ms": round(mine.took.quantile_ms(0.5), 2),
+        "p99_ms": round(mine.took.quantile_ms(0.99), 2),
+        "of_bare": round(mine.took.per_s / bare.took.per_s, 2),
+        "of_crud": round(mine.took.per_s / like.took.per_s, 2),
+        "cpu_ms": round(mine.cpu_ms, 2),
+        "cpu_of_bare": round(mine.cpu_ms / bare.cpu_ms, 2),
+        "cpu_of_crud": round(mine.cpu_ms / like.cpu_ms, 2),
+    }
+
+
+async def main(calls: int, *, as_json: bool) -> None:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        data = folder / "data"
+        bare = by_hand(stack, "bare", folder)
+        crud = by_hand(stack, "crud", folder)
+        own = ours(stack, data)
+        constant = [call("GET", "/usage")] * (calls * ROUNDS)
+        kinds = [
+            Kind("bare, GET", bare, 200, rounds(constant), "bare, GET"),
+            *await crud_kinds(crud, calls),
+            *await our_kinds(own, data, calls),
+        ]
+        began = time.perf_counter()
+        total = await measure(kinds)
+        rows = [row(kind, total) for kind in kinds]
+        took_s = time.perf_counter() - began
+    load_1m = round(os.getloadavg()[0], 1)
+    if as_json:
+        print(json.dumps({"load_1m": load_1m, "rows": rows}))
+        return
+    print(f"{ROUNDS} rounds over {CONNECTIONS} connections, {took_s:.0f} s; load {load_1m}")
+    print(f"{'':<26}" + "".join(f"{name:>12}" for name in list(rows[0])[1:]))
+    for each in rows:
+        name, *figures = each.values()
+        print(f"{name:<26}" + "".join(f"{figure:>12}" for figure in figures))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("calls", nargs="?", type=int, default=1500)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    asyncio.run(main(given.calls, as_json=given.json))

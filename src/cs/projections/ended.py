@@ -1,0 +1,67 @@
+"""Searches that have ended, kept in memory: how a search ended never changes (CONTRACT.md C9).
+
+So a row that is here is right however far the views or the log have gone since, and whoever
+reads an ended search need not ask how far they are.  What it found is not here: people are
+erased from that.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import msgspec
+
+from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.eventlog.port import Recorded
+from cs.projections.rows import Rows
+from cs.projections.searches import SEARCHES, Searches, SearchRow
+
+#: Rows kept, some 300 bytes each; the least recently used goes first.
+KEPT = 20_000
+
+
+class EndedSearches:
+    """Give `hear` pages of events; running searches are kept too, until they end."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._rows: OrderedDict[str, bytes] = OrderedDict()
+        self._projection = Searches()
+
+    def get(self, search: str) -> SearchRow | None:
+        """Return how *search* ended, if that is known here."""
+        data = self._rows.get(search)
+        if data is None:
+            return None
+        self._rows.move_to_end(search)
+        row = SEARCHES.decode(data)
+        return None if row.status == "running" else row
+
+    def keep(self, search: str, row: SearchRow) -> None:
+        """Remember *row*, which was read, if *search* has ended."""
+        if row.status != "running":
+            self._keep(search, msgspec.json.encode(row))
+
+    def hear(self, page: Sequence[Recorded]) -> None:
+        told = [each for each in page if isinstance(each.event, SearchAdmitted | SearchSettled)]
+        if not told:
+            return
+        rows = Rows(self)
+        for recorded in told:
+            self._projection.apply(rows, recorded, _seal_nothing)
+        for _, search, _, data in rows.changes():
+            self._keep(search, data)
+
+    def row(self, table: str, row_id: str) -> bytes | None:
+        """Return what is kept (the port `cs.projections.rows.Below`)."""
+        assert table == SEARCHES.name, "nothing else is asked for by these events"
+        return self._rows.get(row_id)
+
+    def _keep(self, search: str, data: bytes) -> None:
+        self._rows[search] = data
+        self._rows.move_to_end(search)
+        while len(self._rows) > self._most:
+            self._rows.popitem(last=False)
+
+
+def _seal_nothing(name: str, body: bytes) -> bytes:
+    raise AssertionError(f"{name} is no part of a search's row: {len(body)} bytes")
