@@ -1,9 +1,15 @@
+import signal
+
 import pytest
 
 pytest_plugins = ["servers.fixtures", "cluster.fixtures"]
 
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
 SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}
+
+
+# Ignored where tests run in the background; whatever they start would ignore it too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

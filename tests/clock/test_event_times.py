@@ -131,6 +131,7 @@ def asked(number: int, at: datetime) -> AskSearch:
         brand=query.brand or "",
         query=query,
         stream=brand_stream(query),
+        nonce="",
         deadline=timedelta(seconds=120),
     )
 

@@ -6,30 +6,32 @@ Used by `test_races.py` and, over a thousand rounds, by `bench/cluster_races.py`
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
 
-import httpx
-
 from cluster.cluster import Cluster, running_cluster
 from cluster.operating import Operating, operating
-from cluster.spreading import SpreadingAsync
+from cluster.quick_calls import Answer, QuickCalls, calling
 from cs.api.limits import CHECKS_PER_MINUTE
 from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import IN_FLIGHT, PER_DAY, PER_MINUTE, KeyEvent, SearchAdmitted, settled
 from cs.eventlog.port import Append
+from cs.operator import NewSecret
 
 RACERS = 16
 NODES = 2
+#: Rounds side by side: the key of one is nothing to the others, and no node is ever idle.
+AT_ONCE = 10
 _NUMBERS = count()
 #: So many searches a day may be started by the nodes that have a ceiling.
 CEILING = 1
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
+NO_HEADERS: Mapping[str, str] = {}
 
 
 @contextmanager
@@ -46,68 +48,84 @@ def running_nodes() -> Iterator[Cluster]:
 
 @dataclass
 class Race:
-    """Rounds of one race each; every one returns how often each answer was given."""
+    """Rounds of one race each; every one returns how often each answer was given.
+
+    Each is given a new key that every node knows.
+    """
 
     operating: Operating
-    free: httpx.AsyncClient  # of the nodes without a ceiling
-    bound: httpx.AsyncClient  # of those with one
-    bound_clocks: Sequence[str]  # where those say what time it is
+    free: QuickCalls  # of the nodes without a ceiling
+    bound: QuickCalls  # of those with one
+    bound_clocks: Sequence[QuickCalls]  # of the admin port of each of those
     numbers: Iterator[int]  # none comes twice on this cluster
+    idle: list[NewSecret] = field(default_factory=list)  # keys with which nothing was begun
 
-    async def for_the_last_unit(self) -> Counter[str]:
-        (key,) = await self.operating.keys(1, quota=1)
+    async def keys(self, number: int, quota: int = 100) -> list[NewSecret]:
+        """Return new keys that every node knows: those of a flood are looked for in turn."""
+        make = self.operating.operator.create_key
+        made = await asyncio.gather(*(make("test", quota) for _ in range(number)))
+        newest = _bearer(await make("test", quota))  # who knows it knows the others
+        for calls in (self.free, self.bound):
+            told: set[str] = set()
+            while told != {"200"}:
+                told = {(await calls.get("/v1/usage", **newest)).told for _ in range(NODES)}
+        return made
+
+    async def for_the_last_unit(self, key: NewSecret) -> Counter[str]:
         return _codes(await self._search(self.free, [key] * RACERS, self._brands()))
 
-    async def for_places_in_flight(self) -> Counter[str]:
-        (key,) = await self.operating.keys(1)
+    async def for_places_in_flight(self, key: NewSecret) -> Counter[str]:
         return _codes(await self._search(self.free, [key] * RACERS, self._brands()))
 
-    async def for_a_minute(self) -> Counter[str]:
-        (key,) = await self.operating.keys(1)
+    async def for_a_minute(self, key: NewSecret) -> Counter[str]:
         return _codes(await self._search(self.free, [key] * RACERS, self._brand()))
 
-    async def for_a_day(self, left: int = 3) -> Counter[str]:
+    async def for_a_day(self, key: NewSecret, left: int = 3) -> Counter[str]:
         """Race for the last *left* of sixty searches."""
-        new = await self.operating.operator.create_key("test", 100)
-        await self._search_before(new.id, PER_DAY - left)
-        return _codes(await self._search(self.free, [new.key] * RACERS, self._brand()))
+        await self._search_before(key.id, PER_DAY - left)
+        return _codes(await self._search(self.free, [key] * RACERS, self._brand()))
 
-    async def for_one_idempotency_key(self) -> Counter[str]:
+    async def for_one_idempotency_key(self, key: NewSecret) -> Counter[str]:
         """Return how often each search was answered with."""
-        (key,) = await self.operating.keys(1)
-        named = {"Idempotency-Key": f"race-{next(self.numbers)}"}
+        named = {"Idempotency_Key": f"race-{next(self.numbers)}"}
         answers = await self._search(self.free, [key] * RACERS, self._brand(), named)
-        return Counter(_told(answer, answer.json().get("id", "")) for answer in answers)
+        return Counter(answer.body.get("id", answer.told) for answer in answers)
 
-    async def for_the_ceiling(self) -> Counter[str]:
+    async def for_the_ceiling(self, key: NewSecret) -> Counter[str]:
         """Race for what a new day allows, each racer with a key and a brand of its own."""
+        missing = RACERS - len(self.idle) - 1
+        self.idle += [key, *(await self.keys(missing) if missing > 0 else ())]
         await self.operating.pass_time(DAY)
-        keys = await self.operating.keys(RACERS)
         await self._at_this_time()
-        return _codes(await self._search(self.bound, keys, self._brands()))
+        racers = self.idle[:RACERS]
+        answers = await self._search(self.bound, racers, self._brands())
+        for racer, answer in zip(racers, answers, strict=True):
+            if answer.status < 400:
+                self.idle.remove(racer)
+        return _codes(answers)
 
-    async def for_checks(self, more: int = 30) -> Counter[str]:
+    async def for_checks(self, key: NewSecret, more: int = 30) -> Counter[str]:
         """Check *more* often than a minute allows, all at once."""
-        (key,) = await self.operating.keys(1)
         calls = (
-            self.free.get("/usage", headers=_bearer(key))
-            for _ in range(CHECKS_PER_MINUTE + more)
+            self.free.get("/v1/usage", **_bearer(key)) for _ in range(CHECKS_PER_MINUTE + more)
         )
         return _codes(await asyncio.gather(*calls))
 
     async def _search(
         self,
-        client: httpx.AsyncClient,
-        keys: list[str],
+        calls: QuickCalls,
+        keys: list[NewSecret],
         brands: list[str],
-        headers: Mapping[str, str] | None = None,
-    ) -> list[httpx.Response]:
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> list[Answer]:
         return await asyncio.gather(
             *(
-                client.post(
-                    "/contacts",
-                    json={"brand": brand},
-                    headers={**_bearer(key), **(headers or {})},
+                calls.post(
+                    "/v1/contacts",
+                    {"brand": brand},
+                    Content_Type="application/json",
+                    **_bearer(key),
+                    **headers,
                 )
                 for key, brand in zip(keys, brands, strict=True)
             )
@@ -132,10 +150,11 @@ class Race:
     async def _at_this_time(self) -> None:
         """Return when the nodes with a ceiling go by the time that was set."""
         least = self.operating.clock.now() - HOUR
-        async with httpx.AsyncClient() as admin:
-            for url in self.bound_clocks:
-                while datetime.fromisoformat((await admin.get(url)).json()["now"]) < least:
-                    pass
+        for clock in self.bound_clocks:
+            while (
+                datetime.fromisoformat((await clock.get("/sandbox/clock")).body["now"]) < least
+            ):
+                pass
 
     def _brands(self) -> list[str]:
         """Return a new brand for each racer."""
@@ -150,14 +169,32 @@ class Race:
 async def racing(cluster: Cluster) -> AsyncIterator[Race]:
     """Open the races of `running_nodes`."""
     ports = list(cluster.ports.values())
-    async with (
-        operating(cluster) as operated,
-        _over(cluster, ports[:NODES]) as free,
-        _over(cluster, ports[NODES:]) as bound,
-    ):
-        admin = list(cluster.admin_ports.values())[-NODES:]
-        clocks = [f"http://127.0.0.1:{port}/sandbox/clock" for port in admin]
+    admin = list(cluster.admin_ports.values())[-NODES:]
+    async with AsyncExitStack() as stack:
+        operated = await stack.enter_async_context(operating(cluster))
+        free, bound, *clocks = [
+            await stack.enter_async_context(calling(each))
+            for each in (ports[:NODES], ports[NODES:], *([port] for port in admin))
+        ]
         yield Race(operated, free, bound, clocks, _NUMBERS)
+
+
+#: One round of a race.
+Round = Callable[[Race, NewSecret], Awaitable[Counter[str]]]
+
+
+async def rounds(race: Race, run: Round, number: int) -> list[Counter[str]]:
+    """Return what each of *number* rounds came to."""
+    # A day has one ceiling; and the calls of one round of checks are many enough.
+    alone = run in {Race.for_the_ceiling, Race.for_checks}
+    places = asyncio.Semaphore(1 if alone else AT_ONCE)
+
+    async def one(key: NewSecret) -> Counter[str]:
+        async with places:
+            return await run(race, key)
+
+    keys = await race.keys(number, quota=1 if run == Race.for_the_last_unit else 100)
+    return await asyncio.gather(*map(one, keys))
 
 
 def expected(race: str) -> Counter[str]:
@@ -175,22 +212,9 @@ _EXPECTED: Mapping[str, Mapping[str, int]] = {
 }
 
 
-def _over(cluster: Cluster, ports: list[int]) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        base_url=cluster.urls[0], transport=SpreadingAsync(ports), timeout=30
-    )
+def _bearer(key: NewSecret) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key.key}"}
 
 
-def _bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
-
-
-def _codes(answers: list[httpx.Response]) -> Counter[str]:
-    return Counter(_told(answer, str(answer.status_code)) for answer in answers)
-
-
-def _told(answer: httpx.Response, good: str) -> str:
-    if answer.is_success:
-        return good
-    code: str = answer.json()["error"]["code"]
-    return code
+def _codes(answers: list[Answer]) -> Counter[str]:
+    return Counter(answer.told for answer in answers)

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -134,7 +135,8 @@ class RoleProcess:
 
     def _send(self, number: signal.Signals) -> None:
         if self.runs:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it ended by itself just now
+                os.kill(self.pid, number)
 
     def _wait(self, timeout_s: float | None = None) -> int:
         assert self._process is not None

@@ -1,19 +1,20 @@
 """Many calls at one moment over two nodes: each limit holds to the unit."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from cluster.cluster import Cluster
-from cluster.racing import RACERS, Race, expected, racing, running_nodes
+from cluster.racing import RACERS, Race, Round, expected, racing, rounds, running_nodes
 from servers.fixtures import or_skipped
 
 pytestmark = pytest.mark.slow
 
 #: `bench/cluster_races.py` runs a thousand of each.
 ROUNDS = 100
-FEWER = 30
+#: Of 150 calls each.
+OF_CHECKS = 10
 
 
 @pytest.fixture(scope="module")
@@ -29,27 +30,27 @@ async def race(nodes: Cluster) -> AsyncIterator[Race]:
 
 
 @pytest.mark.parametrize(
-    ("run", "rounds"),
+    ("run", "number"),
     [
         (Race.for_the_last_unit, ROUNDS),
-        (Race.for_places_in_flight, FEWER),
-        (Race.for_a_minute, FEWER),
-        (Race.for_a_day, FEWER),
-        (Race.for_the_ceiling, FEWER),
-        (Race.for_checks, FEWER // 10),
+        (Race.for_places_in_flight, ROUNDS),
+        (Race.for_a_minute, ROUNDS),
+        (Race.for_a_day, ROUNDS),
+        (Race.for_the_ceiling, ROUNDS),
+        (Race.for_checks, OF_CHECKS),
     ],
 )
 async def test_no_limit_is_passed_by_a_race_and_none_is_missed(
-    race: Race, run: Callable[[Race], Awaitable[Counter[str]]], rounds: int
+    race: Race, run: Round, number: int
 ) -> None:
-    for number in range(rounds):
-        assert await run(race) == expected(run.__name__), f"round {number}"
+    came_to = await rounds(race, run, number)
+
+    assert came_to == [expected(run.__name__)] * number
 
 
 async def test_one_idempotency_key_sent_to_both_nodes_at_once_is_one_search(
     race: Race,
 ) -> None:
-    for number in range(FEWER):
-        answers = await race.for_one_idempotency_key()
+    came_to: list[Counter[str]] = await rounds(race, Race.for_one_idempotency_key, ROUNDS)
 
-        assert list(answers.values()) == [RACERS], f"round {number}: {answers}"
+    assert [list(answers.values()) for answers in came_to] == [[RACERS]] * ROUNDS

@@ -86,8 +86,11 @@ def checked(
 class AcmeRun:
     """A brand's stream, its state, and a clock that each step moves by one second."""
 
-    def __init__(self, *, deadline: timedelta = DEADLINE, stream: str = STREAM) -> None:
+    def __init__(
+        self, *, deadline: timedelta = DEADLINE, stream: str = STREAM, nonce: str = ""
+    ) -> None:
         self.stream = stream
+        self.nonce = nonce
         self.at = AT
         self.events: list[BrandEvent] = []
         self.state: Brand = INITIAL
@@ -112,7 +115,13 @@ class AcmeRun:
 
     def start(self) -> Sequence[BrandEvent]:
         return self.send(
-            StartLookup(stream=self.stream, query=QUERY, deadline=self.deadline, at=self.at)
+            StartLookup(
+                stream=self.stream,
+                nonce=self.nonce,
+                query=QUERY,
+                deadline=self.deadline,
+                at=self.at,
+            )
         )
 
     def send(self, command: BrandCommand) -> Sequence[BrandEvent]:

@@ -29,6 +29,7 @@ from cs.domain.refusal import Refusal
 AT = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 STREAM = "brand-0a1b"
+NONCE = "k7f2m9qd"
 QUERY = Query("Acme")
 IDEMPOTENCY = Idempotency("k", "body")
 LAST_UNIT = "the last unit of quota"
@@ -86,6 +87,7 @@ class Scene:
             brand=self.shown,
             query=self.query,
             stream=STREAM,
+            nonce=NONCE,
             idempotency=self.idempotency,
         )
         situation = Situation(
@@ -500,7 +502,7 @@ def test_a_started_search_names_its_lookup_which_begins_with_resolution() -> Non
     assert isinstance(admitted, SearchAdmitted)
     assert isinstance(started, LookupStarted)
     assert isinstance(issued, StageIssued)
-    assert admitted.lookup == started.lookup == issued.lookup == f"{STREAM}.1"
+    assert admitted.lookup == started.lookup == issued.lookup == f"{STREAM}.1-{NONCE}"
     assert (admitted.search, admitted.brand, admitted.query) == ("s-new", "Acme", QUERY)
     assert issued.stage == "brand-resolution"
 

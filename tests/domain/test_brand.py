@@ -24,7 +24,7 @@ def broken(run: AcmeRun, number: int) -> None:
     run.hear("brand-resolution", no, lookup=f"{STREAM}.{number}")
 
 
-def test_a_run_is_named_for_its_stream_and_number_and_has_a_deadline() -> None:
+def test_a_run_without_a_nonce_is_named_for_its_stream_and_number_and_has_a_deadline() -> None:
     started = AcmeRun(deadline=timedelta(seconds=30)).events[0]
 
     assert started == LookupStarted(
@@ -47,6 +47,15 @@ def test_the_next_run_has_the_next_number() -> None:
     run.start()
 
     assert run.live.id == f"{STREAM}.2"
+
+
+def test_runs_of_one_number_in_two_histories_are_told_apart_by_their_nonces() -> None:
+    lost, run = AcmeRun(nonce="k7f2m9qd"), AcmeRun(nonce="x3b8w1ts")
+
+    assert (lost.live.id, run.live.id) == (f"{STREAM}.1-k7f2m9qd", f"{STREAM}.1-x3b8w1ts")
+    assert stream_of(lost.live.id) == STREAM
+    assert run.hear("brand-resolution", RESOLVED, lookup=lost.live.id) == ()
+    assert run.hear("brand-resolution", RESOLVED, lookup=run.live.id) != ()
 
 
 def test_late_work_for_an_earlier_run_is_quiet() -> None:

@@ -195,6 +195,7 @@ class Searches(RuleBasedStateMachine):
             brand=shown,
             query=Query(shown),
             stream=brand,
+            nonce="",
             idempotency=idempotency,
         )
         situation = Situation(

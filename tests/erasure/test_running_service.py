@@ -119,7 +119,7 @@ async def test_what_a_service_remembers_of_a_search_that_runs_is_dropped(
         assert of_ada(states), "a run that is alive knows its people"
 
         await erase_beside(tmp_path / "data")
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await heard(data)
             while of_ada(states):  # the stage has its work in hand until it answers
                 await data.log.head()

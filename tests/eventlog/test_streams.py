@@ -16,6 +16,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
+    Ceiling,
     LogUnavailable,
     Recorded,
     WrongExpectedVersion,
@@ -101,6 +102,28 @@ async def test_whoever_loses_every_race_hears_it_in_the_end(
 
     with pytest.raises(LogUnavailable, match="lost every race"):
         await Streams(Contended(MemoryKeyStore())).change("key-a", lambda _: [ISSUED])
+
+
+class Slow(MemoryEventLog):
+    """Somebody else wins a few times, and each try takes longer than retrying may."""
+
+    lost = 0
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        if self.lost < 3:
+            self.lost += 1
+            raise WrongExpectedVersion(appends[0].stream, 0, 1)
+        return await super().append(appends, ceiling)
+
+
+async def test_a_slow_machine_is_no_reason_to_lose_a_race(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "RETRY_FOR_S", 0.0)
+
+    stored, _ = await Streams(Slow(MemoryKeyStore())).change("key-a", lambda _: [ISSUED])
+
+    assert stored == [ISSUED]
 
 
 def _bound(monkeypatch: pytest.MonkeyPatch, category: str, kept: int) -> None:

@@ -49,10 +49,12 @@ async def in_memory(
     bus: Bus | None = None,
     clock: Clock | None = None,
     real: Clock | None = None,
+    keys: MemoryKeyStore | None = None,
+    log: MemoryEventLog | None = None,
 ) -> AsyncIterator[Service]:
     clock = clock or SystemClock()
-    keys = MemoryKeyStore()
-    log = MemoryEventLog(keys)
+    keys = keys or MemoryKeyStore()
+    log = log or MemoryEventLog(keys)
     views = SqliteViews(None, projections())
     try:
         async with running(

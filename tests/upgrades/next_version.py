@@ -1,5 +1,6 @@
 """The next version of the service: a copy with one event and one version of a view more."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -55,11 +56,16 @@ def this_version() -> Path:
     return Path(cs.__file__).parent.parent
 
 
-def next_version(folder: Path) -> Path:
-    """Make the next version in *folder*; return the folder that holds it."""
+def next_version(folder: Path, added: Mapping[str, str] = ADDED) -> Path:
+    """Make the next version in *folder*; return the folder that holds it.
+
+    Args:
+        folder: Where there is nothing yet.
+        added: What is written at the end of which module.
+    """
     package = folder / "cs"
     copytree(this_version() / "cs", package, ignore=ignore_patterns("__pycache__"))
-    for module, added in ADDED.items():
+    for module, lines in added.items():
         with (package / module).open("a") as file:
-            file.write(added)
+            file.write(lines)
     return folder

@@ -46,6 +46,7 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
         search: The id the search gets if it is a new one.
         brand: What the record shows as ``brand`` (CONTRACT.md S10).
         stream: The brand stream of the query's cache key.
+        nonce: Random; a part of the id of the lookup, if one is started.
     """
 
     at: datetime
@@ -53,6 +54,7 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
     brand: str
     query: Query
     stream: str
+    nonce: str
     idempotency: Idempotency | None = None
     request: str | None = None
     deadline: timedelta = DEADLINE
@@ -154,6 +156,7 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
         )
     start = StartLookup(
         stream=ask.stream,
+        nonce=ask.nonce,
         query=ask.query,
         deadline=ask.deadline,
         contacts=ask.contacts,

@@ -1,9 +1,10 @@
 """One brand: its lookups, one alive at a time, and what they found.
 
 Stream category ``brand``; one stream per cache key (`cs.domain.naming.cache_key`).
-A lookup is one live run; its id is the stream's name and a number, so that whoever
-holds one finds the stream.  Several searches may wait for one lookup; who they are is
-in the keys' streams.  Pure: callers pass ``at``.
+A lookup is one live run; its id is the stream's name, a number and a nonce, so that
+whoever holds one finds the stream, and what was said of a run that a restored log has
+lost is never taken for the next one's.  Several searches may wait for one lookup; who
+they are is in the keys' streams.  Pure: callers pass ``at``.
 
 Events and commands are in `cs.domain.brand_events`; one live run is in `cs.domain.lookup`
 and the modules named after it.
@@ -78,11 +79,20 @@ ENDED = 4
 INITIAL = Brand()
 
 
+def lookup_id(stream: str, number: int, nonce: str = "") -> str:
+    """Return the id of run *number* on *stream*; those of old logs have no nonce.
+
+    >>> lookup_id("brand-0a1b", 3, "k7f2m9qd"), lookup_id("brand-0a1b", 3)
+    ('brand-0a1b.3-k7f2m9qd', 'brand-0a1b.3')
+    """
+    return f"{stream}.{number}-{nonce}" if nonce else f"{stream}.{number}"
+
+
 def stream_of(lookup: str) -> str:
     """Return the brand stream that *lookup* belongs to.
 
-    >>> stream_of("brand-0a1b.3")
-    'brand-0a1b'
+    >>> stream_of("brand-0a1b.3-k7f2m9qd"), stream_of("brand-0a1b.3")
+    ('brand-0a1b', 'brand-0a1b')
     """
     return lookup.rpartition(".")[0]
 
@@ -104,12 +114,12 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
     """
     at = max(command.at, state.last_at)
     match command:
-        case StartLookup(stream=stream, query=query, deadline=deadline):
+        case StartLookup(stream=stream, nonce=nonce, query=query, deadline=deadline):
             if state.live is not None:
                 return ()
             number = state.lookups + 1
             started = LookupStarted(
-                lookup=f"{stream}.{number}",
+                lookup=lookup_id(stream, number, nonce),
                 number=number,
                 query=query,
                 deadline_at=at + deadline,

@@ -146,8 +146,16 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StartLookup(Command, frozen=True, kw_only=True):
+    """Start a run, unless one is live.
+
+    Attributes:
+        nonce: Random, without a dot: tells the run from one of the same number that a
+            restored log has lost.  Only where nothing outlives the log it may be empty.
+    """
+
     stream: str
     query: Query
+    nonce: str = ""
     deadline: timedelta = DEADLINE
     contacts: int = CONTACTS
 

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
+from itertools import count
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -38,6 +39,8 @@ T = TypeVar("T")
 
 #: How long lost races are retried (docs/architecture.md): then nothing happened.
 RETRY_FOR_S = 2.0
+#: But not less often than this: where the machine is slow, one try may take that long.
+RETRIES = 8
 #: Events folded in one go: what they cost (some ms) is what others wait for their turn.
 PAGE = 500
 
@@ -171,18 +174,19 @@ class Streams:
         """Return *attempt*'s result, trying again for a while when another writer wins.
 
         Raises:
-            LogUnavailable: It lost for two seconds on end.
+            LogUnavailable: It lost for two seconds on end, and `RETRIES` times.
         """
         give_up = time.monotonic() + RETRY_FOR_S
         pause = 0.001
-        while True:
+        for lost in count(1):
             try:
                 return await attempt()
             except WrongExpectedVersion as error:
-                if time.monotonic() > give_up:
+                if lost > RETRIES and time.monotonic() > give_up:
                     raise LogUnavailable(f"lost every race: {error}") from error
                 await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  jitter
                 pause = min(pause * 2, 0.1)
+        raise AssertionError("counting has no end")
 
     def holding(self, stream: str) -> AbstractAsyncContextManager[None]:
         """Hold *stream* against other writers of this process, so that they queue, not race."""
