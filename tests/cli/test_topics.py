@@ -46,7 +46,7 @@ def test_a_broker_that_is_not_there_is_told_in_a_sentence(command: str, here: He
 
     ran = here("topics", command, f"--bootstrap=127.0.0.1:{port}")
 
-    assert ran.told() == f"Kafka at 127.0.0.1:{port} does not answer"
+    assert ran.told().startswith(f"Kafka at 127.0.0.1:{port} does not answer")
 
 
 def test_brokers_and_how_they_are_reached_are_those_of_the_settings(
@@ -55,11 +55,9 @@ def test_brokers_and_how_they_are_reached_are_those_of_the_settings(
     first, second = free_ports(2)
     monkeypatch.setenv("CS_KAFKA", f"127.0.0.1:{first}")
 
-    assert here("topics", "show").told() == f"Kafka at 127.0.0.1:{first} does not answer"
-    option = f"--bootstrap=127.0.0.1:{second}"
-    assert (
-        here("topics", "show", option).told() == f"Kafka at 127.0.0.1:{second} does not answer"
-    )
+    assert f"Kafka at 127.0.0.1:{first} does not answer" in here("topics", "show").told()
+    other = here("topics", "show", f"--bootstrap=127.0.0.1:{second}").told()
+    assert f"Kafka at 127.0.0.1:{second} does not answer" in other
     monkeypatch.setenv("CS_KAFKA_SASL", "PLAIN")
     assert (
         here("topics", "show").told(2).startswith("kafka: sasl_mechanism PLAIN needs username")

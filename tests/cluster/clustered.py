@@ -13,6 +13,8 @@ from cluster.spreading import Spreading
 
 #: Longer than an answer is reused, and than what is known of a mail domain is believed.
 MONTH_S = 31 * 86_400
+#: Somebody of this brand is erased by a test, and nobody who was is ever found again.
+ERASED_FROM = "Kestrelle"
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cluster.clustered import Clustered
+from cluster.clustered import ERASED_FROM, Clustered
 
 pytestmark = pytest.mark.slow
 
@@ -74,12 +74,12 @@ def test_a_person_is_erased_from_what_was_answered_and_from_what_will_be(
     clustered: Clustered,
 ) -> None:
     with clustered.client(clustered.new_key()) as http:
-        found = search(http, "Kestrelle")
+        found = search(http, ERASED_FROM)
         person = found["contacts"][0]
         erased = rows(clustered, "people", "erase", f"--email={person['email']}")[0]
         read = http.get(f"/searches/{found['id']}").json()
-        clustered.command("brands", "forget", "Kestrelle")
-        later = search(http, "Kestrelle")
+        clustered.command("brands", "forget", ERASED_FROM)
+        later = search(http, ERASED_FROM)
         reapplied = rows(clustered, "people", "reapply")[0]
 
     assert (erased["known"], erased["changed"]) == (True, True)

@@ -55,11 +55,13 @@ async def test_other_keys_are_admitted_and_their_checks_are_errors_until_the_upg
 
     async with service.client(other) as client:
         posted = await client.post("/contacts", json={"brand": "Acme"})
-        check = await client.get("/usage")
+        check = await client.get(f"/searches/{posted.json()['id']}")
+        usage = await client.get("/usage")
 
     assert (posted.status_code, posted.json()["status"]) == (202, "running")
     assert (check.status_code, check.json()["error"]["code"]) == (500, "server_error")
     assert int(check.headers["Retry-After"]) > 0
+    assert usage.json()["used"] == 0  # told by the key's own events
 
     with upgraded():
         await ready(health, wanted=True)
