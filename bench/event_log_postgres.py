@@ -8,22 +8,30 @@ an append; each caller has a stream of its own.  Columns:
 * ours: `PostgresEventLog`, whole, with encoding and decoding of domain events;
 * by itself: asyncpg, the same function, one append a statement, a connection a caller (64
   at most), no group writer and no codec; its tail reads the rows without decoding them;
-* SQLite: the eventsourcing library's own SQLite recorder, a thread a caller.  (Its recorder
-  for PostgreSQL needs another driver, which this project does not use.)
+* library: the eventsourcing library's own recorder for PostgreSQL, a thread a caller.  It needs
+  another driver, which this project does not use; the column is left out without it:
+  ``.venv/bin/pip install --target DIR 'psycopg[binary,pool]'``, then run with ``DIR`` in
+  ``PYTHONPATH`` too;
+* SQLite: the library's own SQLite recorder, a thread a caller.
 """
 
 import asyncio
+import importlib
+import importlib.util
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import msgspec
-from eventsourcing.persistence import StoredEvent
+from eventsourcing.persistence import ApplicationRecorder, StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from cs.domain.codec import to_plain
@@ -38,6 +46,8 @@ from cs.postgres.pool import open_pool
 from cs.postgres.schema import STORES, migrate
 from servers.own_folder import own_folder
 from servers.postgres import running_postgres
+
+Recorder: TypeAlias = ApplicationRecorder
 
 CALLERS = (1, 16, 256)
 #: Of one that has a connection or a thread to each caller.
@@ -98,21 +108,48 @@ async def single_append(dsn: str, callers: int, events: int) -> float:
     return events // len(connections) * len(connections) / took
 
 
-def library_append(path: Path, callers: int, events: int) -> float:
-    threads = min(callers, MOST_CONNECTIONS)
+@contextmanager
+def in_sqlite(path: Path, threads: int) -> Iterator[Recorder]:
     datastore = SQLiteDatastore(f"file:{path}", pool_size=threads, originator_id_type="text")
     recorder = SQLiteApplicationRecorder(datastore)
     recorder.create_table()
+    yield recorder
+    datastore.close()
+
+
+@contextmanager
+def in_postgres(dsn: str, threads: int) -> Iterator[Recorder]:
+    """The library's recorder, in tables of its own names."""
+    library: Any = importlib.import_module("eventsourcing.postgres")
+    at = urlsplit(dsn)
+    datastore = library.PostgresDatastore(
+        at.path.strip("/"),
+        parse_qs(at.query).get("host", [at.hostname])[0],
+        parse_qs(at.query).get("port", [at.port])[0],
+        at.username,
+        at.password or "",
+        pool_size=threads,
+        originator_id_type="text",
+    )
+    recorder = library.PostgresApplicationRecorder(
+        datastore, events_table_name="library_events"
+    )
+    recorder.create_table()
+    yield recorder
+    datastore.close()
+
+
+def library_append(recorder: Recorder, callers: int, events: int) -> float:
+    threads = min(callers, MOST_CONNECTIONS)
 
     def caller(number: int) -> None:
         for version in range(events // threads):
-            recorder.insert_events([stored(f"s{number}", version)])
+            recorder.insert_events([stored(f"s{callers}-{number}", version)])
 
     began = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(caller, range(threads)))
     took = time.perf_counter() - began
-    datastore.close()
     return events // threads * threads / took
 
 
@@ -147,16 +184,12 @@ async def rows_tail(dsn: str) -> float:
     return after / took
 
 
-def library_tail(path: Path) -> float:
-    datastore = SQLiteDatastore(f"file:{path}", pool_size=1, originator_id_type="text")
-    recorder = SQLiteApplicationRecorder(datastore)
+def library_tail(recorder: Recorder) -> float:
     began = time.perf_counter()
-    after = 0
+    after = told = 0
     while page := recorder.select_notifications(after, PAGE, inclusive_of_start=False):
-        after = page[-1].id
-    took = time.perf_counter() - began
-    datastore.close()
-    return after / took
+        after, told = page[-1].id, told + len(page)
+    return told / (time.perf_counter() - began)
 
 
 async def migrated(dsn: str) -> None:
@@ -172,17 +205,28 @@ def main(events: int, dsn: str | None) -> None:
             server = stack.enter_context(running_postgres(own / "postgres", durable=True))
             dsn = server.dsn
         asyncio.run(migrated(dsn))
-        print(f"events/s {'ours':>20}{'by itself':>12}{'SQLite':>12}")
+        libraries = {"SQLite": in_sqlite(folder / "library.db", MOST_CONNECTIONS)}
+        if importlib.util.find_spec("psycopg") is not None:
+            libraries = {"library": in_postgres(dsn, MOST_CONNECTIONS), **libraries}
+        recorders = {name: stack.enter_context(library) for name, library in libraries.items()}
+        names = ["ours", "by itself", *recorders]
+        print(f"{'events/s':<20}" + "".join(f"{name:>20}" for name in names))
         for callers in CALLERS:
             count = events // 10 if callers == 1 else events
-            ours = asyncio.run(our_append(dsn, callers, count))
-            single = asyncio.run(single_append(dsn, callers, count // 4))
-            library = library_append(folder / f"{callers}.db", callers, count // 4)
-            print(f"append, {callers:>3} callers{ours:12,.0f}{single:12,.0f}{library:12,.0f}")
-        ours = asyncio.run(our_tail(dsn))
-        rows = asyncio.run(rows_tail(dsn))
-        library = library_tail(folder / f"{CALLERS[1]}.db")
-        print(f"tail, pages of {PAGE}{ours:13,.0f}{rows:12,.0f}{library:12,.0f}")
+            speeds = [
+                asyncio.run(our_append(dsn, callers, count)),
+                asyncio.run(single_append(dsn, callers, count // 4)),
+                *(library_append(each, callers, count // 4) for each in recorders.values()),
+            ]
+            show(f"append, {callers} callers", speeds)
+        tails = [asyncio.run(our_tail(dsn)), asyncio.run(rows_tail(dsn))]
+        show(f"tail, pages of {PAGE}", tails + [library_tail(r) for r in recorders.values()])
+
+
+def show(what: str, speeds: Sequence[float]) -> None:
+    """Print *speeds*, and how many times each of the others goes into the first."""
+    ratios = [f"{speed:,.0f} ({speeds[0] / speed:.1f}x)" for speed in speeds[1:]]
+    print(f"{what:<20}" + "".join(f"{told:>20}" for told in [f"{speeds[0]:,.0f}", *ratios]))
 
 
 if __name__ == "__main__":

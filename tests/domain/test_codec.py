@@ -5,7 +5,16 @@ import msgspec
 import pytest
 from msgspec import inspect
 
-from cs.domain.codec import ERASED, TOPICS, UnknownEvent, from_plain, to_plain, topic_of
+from cs.domain.codec import (
+    ERASED,
+    TOPICS,
+    UnknownEvent,
+    decode,
+    encode,
+    from_plain,
+    to_plain,
+    topic_of,
+)
 from cs.domain.contact import Sighting
 from cs.domain.personal import Personal
 from domain.golden_files import NAMES, golden
@@ -48,6 +57,24 @@ def test_every_shape_ever_stored_still_reads_and_is_written_the_same(name: str) 
     assert type(event) is TOPICS[stored.topic]
     assert _keeps(written, stored.state)
     assert from_plain(topic_of(event), written) == event
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_short_way_to_json_and_back_is_the_same(name: str) -> None:
+    event = from_plain(golden(name).topic, golden(name).state)
+
+    assert encode(event) == msgspec.json.encode(to_plain(event))
+    assert decode(golden(name).topic, encode(event)) == event
+    assert decode(golden(name).topic, msgspec.json.encode(golden(name).state)) == event
+
+
+def test_what_is_no_event_of_this_version_is_told() -> None:
+    with pytest.raises(UnknownEvent, match="needs a newer one"):
+        decode("key.lent.v9", b"{}")
+    with pytest.raises(msgspec.MsgspecError):
+        decode("key.search-settled.v1", b"{")
+    with pytest.raises(msgspec.ValidationError):
+        decode("key.search-settled.v1", b"{}")
 
 
 def test_every_topic_has_a_golden_file_and_every_file_a_topic() -> None:

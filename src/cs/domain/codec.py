@@ -6,6 +6,7 @@ stays here, private, and is upcast on reading.  Golden files of every shape are 
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -75,13 +76,23 @@ class UnknownEvent(Exception):
     """A topic this version cannot read: it was written by a newer one."""
 
 
-def is_known(topic: str) -> bool:
-    """Return whether this version can read events of *topic*."""
-    return topic in TOPICS
-
-
 def topic_of(event: AnyEvent) -> str:
     return _TOPIC_OF[type(event)]
+
+
+def encode(event: AnyEvent) -> bytes:
+    """Return *event* in JSON: what `to_plain` gives, without the values in between."""
+    return _ENCODER.encode(event)
+
+
+def decode(topic: str, state: bytes) -> AnyEvent:
+    """Return the event in the JSON text *state*, upcast to the shape of today.
+
+    Raises:
+        UnknownEvent: No version of ours wrote this topic.
+        msgspec.MsgspecError: It is no JSON, or its values do not fit the topic's shape.
+    """
+    return _decoder(TOPICS.get(topic) or _shape(topic)).decode(state)
 
 
 def to_plain(event: AnyEvent) -> dict[str, Any]:
@@ -98,9 +109,21 @@ def from_plain(topic: str, plain: Mapping[str, Any]) -> AnyEvent:
         UnknownEvent: No version of ours wrote this topic.
         msgspec.ValidationError: The values do not fit the topic's shape.
     """
-    cls = TOPICS.get(topic)
-    if cls is None:
+    return msgspec.convert(plain, _shape(topic))
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+@cache
+def _decoder(shape: type[AnyEvent]) -> msgspec.json.Decoder[AnyEvent]:
+    return msgspec.json.Decoder(shape)
+
+
+def _shape(topic: str) -> type[AnyEvent]:
+    shape = TOPICS.get(topic)
+    if shape is None:
         raise UnknownEvent(
             f"event topic {topic!r} is not known to this version; it needs a newer one"
         )
-    return msgspec.convert(plain, cls)
+    return shape

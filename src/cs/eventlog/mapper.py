@@ -1,16 +1,24 @@
 """Domain events to the library's stored events and back, personal values sealed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Any, Protocol
 
 import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 
-from cs.domain.codec import AnyEvent, from_plain, is_known, to_plain, topic_of
+from cs.domain.codec import (
+    TOPICS,
+    AnyEvent,
+    decode,
+    encode,
+    from_plain,
+    to_plain,
+    topic_of,
+)
 from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.port import Append, NewerEvent, Recorded
 from cs.eventlog.sealing import (
+    PERSONAL,
     key_name,
     personal_values,
     seal,
@@ -73,15 +81,19 @@ class EventMapper(Mapper[str]):
         self._keys = keys
 
     def to_stored_event(self, domain_event: Any) -> StoredEvent:
-        plain = to_plain(domain_event.event)
-        lookup = plain.get("lookup")
-        if lookup is not None:
-            plain = seal(plain, lookup, self._keys)
+        return self.stored(domain_event, encode(domain_event.event))
+
+    def stored(self, envelope: Envelope, state: bytes) -> StoredEvent:
+        """Return *envelope* ready to store; *state* is its event, not sealed yet."""
+        if PERSONAL in state:
+            plain = to_plain(envelope.event)
+            if "lookup" in plain:
+                state = self.transcoder.encode(seal(plain, plain["lookup"], self._keys))
         return StoredEvent(
-            originator_id=domain_event.originator_id,
-            originator_version=domain_event.originator_version,
-            topic=topic_of(domain_event.event),
-            state=self.transcoder.encode(plain),
+            envelope.originator_id,
+            envelope.originator_version,
+            topic_of(envelope.event),
+            state,
         )
 
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
@@ -93,8 +105,10 @@ class EventMapper(Mapper[str]):
 
     def event(self, topic: str, state: bytes) -> AnyEvent:
         """Return the event stored as *state* under *topic*."""
+        if _SEALED not in state:
+            return decode(topic, state)
         plain = self.transcoder.decode(state)
-        if _SEALED in state and "lookup" in plain:
+        if "lookup" in plain:
             plain = unseal(plain, plain["lookup"], self._keys)
         return from_plain(topic, plain)
 
@@ -107,7 +121,10 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
     """
     names: set[str] = set()
     entries: set[tuple[str, str]] = set()
-    for envelope in envelopes:
+    states = [encode(envelope.event) for envelope in envelopes]
+    for envelope, state in zip(envelopes, states, strict=True):
+        if PERSONAL not in state:
+            continue
         plain = to_plain(envelope.event)
         lookup = str(plain.get("lookup"))
         for value in personal_values(plain):
@@ -118,17 +135,15 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
         await keys.index(entries)  # first: who is suppressed gets no key
     opened = await keys.ensure(names) if names else {}
     mapper = EventMapper(opened)
-    return [mapper.to_stored_event(envelope) for envelope in envelopes]
+    return [mapper.stored(*each) for each in zip(envelopes, states, strict=True)]
 
 
 def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
     """Return *rows* up to the first of a newer version, if it is not the very first."""
-    known = list(takewhile(_is_known, rows))
-    return known or rows
-
-
-def _is_known(row: StoredRow) -> bool:
-    return is_known(row[3])
+    for n, row in enumerate(rows):
+        if row[3] not in TOPICS:
+            return rows[:n] or rows
+    return rows
 
 
 async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorded]:
@@ -142,7 +157,7 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
     """
     names: set[str] = set()
     for position, stream, _, topic, state in rows:
-        if not is_known(topic):
+        if topic not in TOPICS:
             keys.forget()
             raise NewerEvent(position, stream, topic)
         if _SEALED in state:

@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cs.domain.codec import ERASED
 
 _MARK = "personal"
+#: In the JSON of every event with a personal value.
+PERSONAL = f'"{_MARK}"'.encode()
 _SEALED = {"sealed", "person", "box"}
 
 
