@@ -34,6 +34,15 @@ def test_hearing_of_it_twice_leaves_it_ended() -> None:
     assert ended.get("s") == ROW
 
 
+def test_its_beginning_heard_again_does_not_make_it_run() -> None:
+    ended = EndedSearches()
+
+    ended.hear([ADMITTED, ENDED])
+    ended.hear([ADMITTED])
+
+    assert ended.get("s") == ROW
+
+
 def test_the_end_of_a_search_nobody_heard_of_says_nothing() -> None:
     ended = EndedSearches()
 

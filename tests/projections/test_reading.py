@@ -5,10 +5,13 @@ import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 
 import pytest
+from msgspec.structs import replace
 
-from cs.domain.key import SearchSettled, settled
+from cs.domain.contact import Query
+from cs.domain.key import Running, SearchSettled, settled
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
+from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeysUnavailable
 from cs.opening import projections
@@ -71,6 +74,21 @@ async def test_a_search_is_found_with_its_usage_and_body(reader: Reader) -> None
     body = json.loads(found.body)
     assert body["contacts"][0]["email"] == ADA_IS_AT
     assert body["searched_at"] == "2026-01-01T00:00:05Z"
+
+
+async def test_a_key_read_before_a_search_ended_does_not_tell_its_usage(
+    reader: Reader,
+) -> None:
+    """Or one answer would say charged, and lack the charge (CONTRACT.md L12)."""
+    now = (await Streams(reader.log).key("one")).state
+    runs = Running(search="s-done", lookup=f"{DONE}.1", brand="Acme", query=Query("acme"))
+    before = replace(now, used=0, running=(*now.running, runs))
+    await reader.reading.search("s-done", "one", now)  # known to have ended from now on
+
+    found = await reader.reading.search("s-done", "one", before)
+
+    assert found is not None
+    assert (found.row.charged, found.usage.used) == (True, 1)
 
 
 async def test_a_reused_search_has_the_body_of_the_first(reader: Reader) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from cs.domain.brand import REUSED_FOR
 from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import Append
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.opening import projections
@@ -22,7 +23,7 @@ from cs.projections.runner import ViewRunner, sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
-from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, write
+from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, issued, write
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
 
@@ -189,6 +190,32 @@ async def test_views_that_were_emptied_are_made_anew_though_nothing_happens(
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert await views.rows() == before
+
+
+async def test_who_listens_early_hears_nothing_again_when_views_are_made_anew(
+    views: Views,
+) -> None:
+    """The ring of keys would take a revoked one for a new one."""
+    runner = ViewRunner(views.log, views.store, views.keys, watch_s=0.01)
+    await runner.catch_up()
+    early, heard = list[int](), list[int]()
+    runner.listen_early(lambda page: early.extend(each.position for each in page))
+    runner.listen(lambda page: heard.extend(each.position for each in page))
+    running = asyncio.create_task(runner.run())
+
+    await views.store.reset()
+    async with asyncio.timeout(5):
+        while await views.store.position() < await views.log.head():
+            await views.store.moved(await views.store.position())
+    before = await views.log.head()
+    newest = await views.log.append([Append("key-late", -1, [issued()])])
+    async with asyncio.timeout(5):
+        await runner.reached(newest)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    assert heard == [*range(1, before + 1), newest]
+    assert early == [newest]
 
 
 async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) -> None:

@@ -73,8 +73,8 @@ class PostgresEventLog(TableLog):
         return await self._rows(_PAGE, after, limit)
 
     async def _last_position(self) -> int:
-        self._heard = True
         position: int = await self._value(LAST_POSITION)
+        self._heard = True
         return position
 
     def _knows_its_end(self) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import Recorded
 from cs.projections.rows import Rows
@@ -42,7 +43,7 @@ class EndedSearches:
             self._keep(search, msgspec.json.encode(row))
 
     def hear(self, page: Sequence[Recorded]) -> None:
-        told = [each for each in page if isinstance(each.event, SearchAdmitted | SearchSettled)]
+        told = [each for each in page if self._tells_more(each.event)]
         if not told:
             return
         rows = Rows(self)
@@ -50,6 +51,12 @@ class EndedSearches:
             self._projection.apply(rows, recorded, _seal_nothing)
         for _, search, _, data in rows.changes():
             self._keep(search, data)
+
+    def _tells_more(self, event: AnyEvent) -> bool:
+        """Return whether *event* is of a search, and not the start of an ended one again."""
+        if isinstance(event, SearchAdmitted):
+            return self.get(event.search) is None
+        return isinstance(event, SearchSettled)
 
     def row(self, table: str, row_id: str) -> bytes | None:
         """Return what is kept (the port `cs.projections.rows.Below`)."""

@@ -23,7 +23,7 @@ class Followed(Protocol):
         """Hand *listener* every page from now on."""
 
     def listen_early(self, listener: Listener) -> None:
-        """Hand *listener* every page from now on, whether its rows are committed or not."""
+        """Hand *listener* every event from now on, once, also before its rows are committed."""
 
     async def catch_up(self) -> None:
         """Return when the views reflect what the log holds now."""

@@ -115,6 +115,8 @@ class Reading:
         row = self._ended.get(search)
         if row is None or row.key_id != key_id:  # one of another key takes as long as none
             return None
+        if _runs(search, key):
+            return None  # it ended after *key* was read, which lacks its charge
         with suppress(LogUnavailable):  # the longer way may still go
             result = await self._views.get(RESULTS, row.lookup, self._followed.position)
             contacts = None if result is None else await self._contacts(result)
@@ -125,10 +127,7 @@ class Reading:
     async def _usage(
         self, search: str, row: SearchRow, key: Key | None, basis: _Basis
     ) -> UsageRow | Key:
-        ended_since = row.status != "running" and any(
-            running.search == search for running in (key.running if key else ())
-        )
-        if key is not None and not ended_since:
+        if key is not None and (row.status == "running" or not _runs(search, key)):
             return key
         usage = await self._get(USAGE, row.key_id, basis)
         assert usage is not None, "a key with a search was issued"
@@ -225,6 +224,10 @@ class Reading:
         except KeysUnavailable as error:
             raise LogUnavailable(str(error)) from error
         return open_bytes(key, result.key, result.sealed) if key and result.sealed else None
+
+
+def _runs(search: str, key: Key) -> bool:
+    return any(running.search == search for running in key.running)
 
 
 def _spliced(result: ResultRow, contacts: bytes) -> bytes:

@@ -51,6 +51,8 @@ class ViewRunner:
         self._keys = keys
         self._epoch = epoch
         self._listeners: list[Listener] = []
+        self._early: list[Listener] = []
+        self._heard = 0  # what those who listen early have heard of
         self._moved = asyncio.Event()
         self.position = 0
         self.hold = Hold("views")
@@ -59,7 +61,7 @@ class ViewRunner:
         self._listeners.append(listener)
 
     def listen_early(self, listener: Listener) -> None:
-        self.listen(listener)  # who writes the rows has them committed at once
+        self._early.append(listener)
 
     async def catch_up(self) -> None:
         """Bring the views up to the log's end; rebuild them if they are not of this log.
@@ -82,6 +84,7 @@ class ViewRunner:
             self.position = 0
         while self.position < head:
             await self._apply(await self._events.tail(self.position))
+        self._heard = max(self._heard, self.position)
 
     async def _same_history(self) -> bool:
         """Return whether the event at the checkpoint is the one that was applied."""
@@ -151,9 +154,18 @@ class ViewRunner:
         failpoints.reach("projection.after-commit")
         for listener in self._listeners:
             listener(page)
+        self._tell_early(page)
         self._moved.set()
         self._moved = asyncio.Event()
         failpoints.reach("projection.after-wake")
+
+    def _tell_early(self, page: Sequence[Recorded]) -> None:
+        """Tell of what was not heard yet: views that are made anew begin with the oldest."""
+        new = [recorded for recorded in page if recorded.position > self._heard]
+        if new:
+            self._heard = new[-1].position
+            for listener in self._early:
+                listener(new)
 
 
 async def sealer(keys: DataKeys, page: Sequence[Recorded]) -> SealBody:
