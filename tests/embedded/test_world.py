@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from cs.cli.proof import Proved, asking_the_silent, prove_world
 from cs.sandbox.world import load
@@ -40,20 +41,21 @@ def test_a_quick_proof_leaves_out_who_may_meet_silence() -> None:
 
 
 @pytest.mark.slow
-async def test_the_bundled_world_ends_as_it_intends() -> None:
-    """Two minutes of real time: one search outlasts the longest hold, one times out."""
-    proved = await prove_world(load(None), lambda *_: None)
+async def test_who_meets_silence_ends_as_the_bundled_world_intends() -> None:
+    """Two minutes of real time: what the quick proof leaves out, one of them times out.
+
+    By themselves: some end a few seconds before their time is up, on a machine at rest.
+    """
+    world = load(None)
+    silent = asking_the_silent(world)
+    brands = [brand for brand in world.brands if brand.domain in silent]
+
+    proved = await prove_world(replace(world, brands=brands, searches=[]), lambda *_: None)
 
     assert wrong(proved) == {}
-    assert {row.intended for row in proved} == {
-        "done",
-        "no_linkedin",
-        "no_contacts",
-        "no_emails",
-        "scrape_error",
-        "timeout",
-        "error",
-    }
+    assert {row.intended for row in proved} == {brand.intends.outcome for brand in brands}
+    assert "timeout" in {row.intended for row in proved}
+    assert len(proved) >= 2 * len(silent)
 
 
 #: A world with one brand and one person; what is changed in it must show in the answer.
