@@ -3,8 +3,6 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 WORKERS ?= auto
-# Of `make test`: a quarter of the time two workers on two processors wait for servers.
-TEST_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 # Of `make faults` and `make faults-cluster`.
 KILLS ?= 200
 SEED ?= 1
@@ -38,7 +36,7 @@ servers: setup ## only PostgreSQL and Kafka, for tests or to try things on
 	@PYTHONPATH=tests $(BIN)/python -m servers up --brokers $(BROKERS)
 
 test: setup ## every test
-	$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-fast: setup ## the inner loop, under a minute
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"

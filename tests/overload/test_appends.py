@@ -59,5 +59,9 @@ async def test_beyond_the_bound_calls_are_refused_unstored_and_later_ones_are_ta
             for recorded in await log.tail(0)
             if isinstance(recorded.event, SearchAdmitted)
         } == taken
-        again = [await over.post(key, "slow 20") for key in keys]
-        assert {answer.status_code for answer in again} == {202}
+        # What was taken goes on in the background, and may fill the few places for a moment.
+        for key in keys:
+            async with asyncio.timeout(20):
+                while (again := await over.post(key, "slow 20")).status_code == 500:
+                    assert int(again.headers["Retry-After"]) > 0
+            assert again.status_code == 202

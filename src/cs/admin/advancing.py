@@ -19,8 +19,8 @@ from cs.projections.followed import Followed
 LOOK_S = 0.005
 #: Looks in a row without any event or wake-up after which work in hand is taken to wait:
 #: for the clock (a slow server of the world) or for a time-out of I/O (a silent one).
-#: Looks, not seconds: 0.3 s, and as much more as the machine and so the work is slower.
-QUIET_LOOKS = 60
+#: Looks, not seconds: 0.8 s, and as much more as the machine and so the work is slower.
+QUIET_LOOKS = 160
 #: The same when as many of the world's answers are delayed as are asked for at once.
 ALL_DELAYED_LOOKS = 6
 #: Real time that the work of one due time gets at most.
