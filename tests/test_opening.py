@@ -45,6 +45,7 @@ def told(folder: DataFolder) -> str:
     return str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["log.db", "keys.db"])
 def test_a_lock_of_another_process_is_to_be_waited_for(folder: DataFolder, file: str) -> None:
     with closing(sqlite3.connect(folder.path / file, isolation_level=None)) as other:

@@ -12,6 +12,8 @@ from api.openapi_document import faults
 from cs.domain.api_key import make_key
 from cs.operator import NewSecret
 
+pytestmark = pytest.mark.slow
+
 RUNNING = {"id", "status", "brand", "poll_url", "retry_after", "usage"}
 HOW = pytest.mark.parametrize("how", ["fails", "hangs"])
 IDEMPOTENT = {"Idempotency-Key": "once"}

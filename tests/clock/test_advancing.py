@@ -100,6 +100,7 @@ async def test_a_retry_happens_when_it_is_due_and_not_before(sandbox: Sandbox) -
     assert failed.retry_at <= finished.at < failed.retry_at + 20 * SECOND
 
 
+@pytest.mark.slow
 @silent
 async def test_silence_is_measured_in_real_time(sandbox: Sandbox) -> None:
     await sandbox.search()

@@ -16,6 +16,8 @@ from cs.admin.app import build
 from loop.outside import ADA
 from loop.service import Service
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def without_its_table(keys: Path) -> Iterator[None]:

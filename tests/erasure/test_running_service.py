@@ -27,6 +27,8 @@ from cs.wiring import memory_bus, running, stages
 from erasure.service import ADA_MAILBOX, ADA_PROFILE, BEN_MAILBOX, Waits, outside
 from loop.service import Service
 
+pytestmark = pytest.mark.slow
+
 #: Ways out of the service into the rest of the process.
 ELSEWHERE = (ModuleType, FunctionType, FrameType, type)
 

@@ -10,6 +10,8 @@ import pytest
 from cli.command import ran
 from cs import failpoints
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("text", "told"),
