@@ -28,7 +28,10 @@ async def tries_again(told: asyncio.Event, attempts: list[int]) -> None:
 
 @pytest.mark.parametrize("steps", range(12))
 async def test_what_fails_while_it_is_ended_is_not_tried_again(steps: int) -> None:
-    """Some steps after the failure it is tried again already, and ended then."""
+    """Some steps after the failure it is tried again already, and ended then.
+
+    Nothing is waited for: ``sleep(0)`` is one step of the loop, so that every moment is tried.
+    """
     told, attempts = asyncio.Event(), list[int]()
     trying = asyncio.create_task(tries_again(told, attempts))
     for _ in range(5):  # until its innermost task waits

@@ -92,7 +92,7 @@ def decode(topic: str, state: bytes) -> AnyEvent:
         UnknownEvent: No version of ours wrote this topic.
         msgspec.MsgspecError: It is no JSON, or its values do not fit the topic's shape.
     """
-    return _decoder(TOPICS.get(topic) or _shape(topic)).decode(state)
+    return _decoder(_shape(topic)).decode(state)
 
 
 def to_plain(event: AnyEvent) -> dict[str, Any]:
