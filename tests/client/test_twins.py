@@ -27,6 +27,7 @@ from cs.client import (
     Usage,
 )
 from cs.client.patience import NONE
+from cs.client.wire import MOST_BYTES
 
 KEY = "cs_live_x"
 
@@ -184,6 +185,34 @@ def test_nobody_there_is_tried_as_often_as_patience_says(call: Twin) -> None:
         call(gone.url, "search", "Acme", time=time, patience=Patience(tries=4))
 
     assert len(time.slept) == 3
+
+
+class Passing(Time):
+    """Half a minute goes by between two looks at it."""
+
+    def now(self) -> float:
+        self.at += 30
+        return self.at
+
+
+def test_an_answer_that_trickles_is_given_up(call: Twin) -> None:
+    with (
+        answering(ok(DONE + b" " * 2**20)) as server,
+        pytest.raises(Unreachable, match="takes too long") as caught,
+    ):
+        call(server.url, "start", "Acme", time=Passing(), patience=NONE)
+
+    assert caught.value.in_doubt
+
+
+def test_an_answer_without_end_is_not_read_on(call: Twin) -> None:
+    with (
+        answering(ok(DONE + b" " * MOST_BYTES)) as server,
+        pytest.raises(Unreachable, match="longer than 4194304 bytes"),
+    ):
+        call(server.url, "start", "Acme")
+
+    assert len(server.got) == 1
 
 
 def test_many_come_as_they_end(call: Twin) -> None:

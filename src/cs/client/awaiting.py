@@ -5,7 +5,7 @@ import random
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import closing
+from contextlib import aclosing, closing
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -210,7 +210,14 @@ class Exchange:
         return Heard(began, self._now(), reply)
 
     async def _sent(self, call: Call) -> Reply | NoReply:
+        give_up = self._now() + call.timeout_s
         try:
-            return wire.read(await self._http.send(wire.request(self._http, call)))
+            request = wire.request(self._http, call)
+            response = await self._http.send(request, stream=True)
+            async with aclosing(response):
+                answer = wire.Incoming(response, give_up)
+                async for part in response.aiter_bytes():
+                    answer.take(part, self._now())
+                return answer.whole()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

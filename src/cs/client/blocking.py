@@ -209,7 +209,14 @@ class Exchange:
         return Heard(began, self._now(), reply)
 
     def _sent(self, call: Call) -> Reply | NoReply:
+        give_up = self._now() + call.timeout_s
         try:
-            return wire.read(self._http.send(wire.request(self._http, call)))
+            request = wire.request(self._http, call)
+            response = self._http.send(request, stream=True)
+            with closing(response):
+                answer = wire.Incoming(response, give_up)
+                for part in response.iter_bytes():
+                    answer.take(part, self._now())
+                return answer.whole()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

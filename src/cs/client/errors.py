@@ -47,7 +47,7 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No whole answer: nobody there, a broken connection, a time-out, an answer cut short.
+    """No whole answer: nobody there, a broken connection, a time-out, one cut short or endless.
 
     Attributes:
         may_pass: Whether another try may do better.

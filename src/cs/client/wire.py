@@ -16,6 +16,8 @@ from cs.client.judging import NoReply, Reply
 HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 #: Opening a connection, and waiting for a free one of our own.
 CONNECT_S = 10.0
+#: More than any answer: a record of 25 people, as many as a service shows, has some 15 KiB.
+MOST_BYTES = 4 * 2**20
 #: Silence after which the connection itself is probed: a held call is silent for 85 s
 #: (CONTRACT.md H13), and what stands between forgets silent connections.
 KEEPALIVE_S = 20
@@ -81,9 +83,37 @@ def request(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request
     )
 
 
-def read(response: httpx.Response) -> Reply:
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Reply(response.status_code, headers, response.content)
+class Incoming:
+    """An answer while its body comes in, which may neither be endless nor take for ever.
+
+    httpx bounds the silence between two parts only, so a trickle would outlast any time-out.
+
+    Args:
+        response: Its status and headers have come.
+        give_up: When the body has to be whole, on the clock that `take` is told of.
+    """
+
+    def __init__(self, response: httpx.Response, give_up: float) -> None:
+        self._response = response
+        self._give_up = give_up
+        self._body = bytearray()
+
+    def take(self, part: bytes, at: float) -> None:
+        """Add *part*, which came *at*.
+
+        Raises:
+            httpx.ReadTimeout: It came too late.
+            httpx.DecodingError: The body is longer than any answer.
+        """
+        self._body += part
+        if at > self._give_up:
+            raise httpx.ReadTimeout("the answer takes too long")
+        if len(self._body) > MOST_BYTES:
+            raise httpx.DecodingError(f"the answer is longer than {MOST_BYTES} bytes")
+
+    def whole(self) -> Reply:
+        headers = {name.lower(): value for name, value in self._response.headers.items()}
+        return Reply(self._response.status_code, headers, bytes(self._body))
 
 
 def no_reply(error: Exception) -> NoReply:
