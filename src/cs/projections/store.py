@@ -112,8 +112,10 @@ class ViewStore:
 
     def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         with self._held():
-            check_since(self._position(), since)
-            data = self.row(table.name, row_id)
+            position, data = self._db.execute(
+                _GET.format(table=table.name), (row_id,)
+            ).fetchone()
+            check_since(position, since)
             return table.decode(data) if data is not None else None
 
     def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
@@ -217,6 +219,7 @@ class ViewStore:
 _EMPTIED = "the views were damaged; they are made anew from the log"
 
 _ROW = "SELECT row FROM {table} WHERE id = ?"
+_GET = "SELECT position, row FROM checkpoint LEFT JOIN {table} ON id = ?"
 _TAGGED = "SELECT id, row FROM {table} WHERE tag = ? ORDER BY id"
 _ALL = "SELECT id, row FROM {table} ORDER BY id"
 _UPSERT = (
