@@ -19,7 +19,7 @@ def rank(
 
     The order is total, so replays are byte-equal: role family in the order of SPEC.md
     1.3, seniority (the classifier's score), then name and profile address
-    (CONTRACT.md S5).
+    (CONTRACT.md S5), and for people alike in all of that the id they have in the lookup.
 
     Args:
         brand: The brand asked for; people whose current company is neither it nor its
@@ -27,7 +27,7 @@ def rank(
         people: Everybody found, in any order.
         limit: At most this many are shown; the others are "over-limit".
     """
-    shown: list[tuple[tuple[float, float, str, str], Ranked]] = []
+    shown: list[tuple[tuple[float, float, str, str, str], Ranked]] = []
     left: list[LeftOut] = []
     for person in people:
         role = classify(person.headline or "")
@@ -41,6 +41,7 @@ def rank(
                 -role.score,
                 person.full_name.casefold(),
                 person.linkedin_url or "",
+                person.person,
             )
             shown.append(
                 (
