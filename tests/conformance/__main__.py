@@ -32,8 +32,9 @@ def _print_coverage() -> bool:
         f"{shown} of {len(found.rows)} rows have a test: {len(found.over_http)} over HTTP, "
         f"{len(found.in_process)} in process; none is skipped"
     )
-    for row, test in sorted(found.in_process.items()):
-        console.print(f"  {row:<4}{test}", soft_wrap=True)
+    for row, tests in sorted(found.in_process.items()):
+        for test in tests:
+            console.print(f"  {row:<4}{test}", soft_wrap=True)
     wrong = found.bare | found.unknown | found.missing
     for what in sorted(wrong):
         console.print(f"  [red]no test, or no such row: {what}")

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import httpx
 
-from conformance.answers import is_refused
+from conformance.answers import is_refused, windows
 from conformance.target import Caller, Target, new_brand, until
 
 #: CONTRACT.md 1.2: in the order in which they are told, with status, code and a word of the
@@ -41,9 +41,19 @@ class Armed:
     path: str = "/contacts"
     body: dict[str, object] = field(default_factory=lambda: {"brand": new_brand()})
     headers: dict[str, str] = field(default_factory=dict)
+    running: list[str] = field(default_factory=list)
 
     def send(self) -> httpx.Response:
+        if "key" not in self.obstacles:
+            self._still_stands()
         return self.caller.http.post(self.path, json=self.body, headers=self.headers)
+
+    def _still_stands(self) -> None:
+        """Assert that what passes by itself has not passed."""
+        if "windows" in self.obstacles:
+            assert windows(self.caller.http.get("/usage"))["minute"]["r"] == 0
+        for search in self.running:
+            assert self.caller.read(search)["status"] == "running"
 
 
 def armed(target: Target, obstacles: tuple[str, ...], *, fresh: bool = False) -> Armed:
@@ -71,7 +81,9 @@ def armed(target: Target, obstacles: tuple[str, ...], *, fresh: bool = False) ->
     if to_charge:
         assert caller.found(brand="Veltrana")["charged"]
     for brand in ("Quellmark", "Zephrine")[:running]:
-        assert caller.ask(brand=brand).status_code == 202
+        begun = caller.ask(brand=brand)
+        assert begun.status_code == 202
+        made.running.append(begun.json()["id"])
     if "ceiling" in obstacles:
         other = target.caller()
         until(lambda: other.ask(brand=new_brand(), wait=True).status_code == 503)

@@ -7,6 +7,8 @@ import itertools
 import json
 import secrets
 import shlex
+import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -26,8 +29,13 @@ URLS = "CS_CONFORMANCE_URLS"
 ADMIN = "CS_CONFORMANCE_ADMIN"
 COMMAND = "CS_CONFORMANCE_COMMAND"
 KEYS = "CS_CONFORMANCE_KEYS"
-#: Where a node is (with /v1) that starts four lookups a day and no more.
+#: How many seconds late what is due by the clock may happen (1; over several processes 20).
+MARGIN = "CS_CONFORMANCE_MARGIN"
+#: Where a node is (with /v1) that starts four lookups a day and no more; its admin port and
+#: command if it is a deployment of its own, with keys of its own.
 CEILING = "CS_CONFORMANCE_CEILING"
+CEILING_ADMIN = "CS_CONFORMANCE_CEILING_ADMIN"
+CEILING_COMMAND = "CS_CONFORMANCE_CEILING_COMMAND"
 #: Longer than an answer is reused, and than a mail server remembers who came.
 MONTH = timedelta(days=31)
 #: What something may take that happens at once.
@@ -91,6 +99,9 @@ class Clock:
 
 
 def _told(answer: httpx.Response) -> datetime:
+    assert answer.status_code != httpx.codes.BAD_REQUEST, (
+        f"{answer.text}; a run moves the clock by some six years: start a fresh sandbox"
+    )
     return datetime.fromisoformat(answer.raise_for_status().json()["now"])
 
 
@@ -181,6 +192,16 @@ class Target:
         """Where a node is, without /v1."""
         return self.urls[0].removesuffix("/v1")
 
+    def socket(self) -> socket.socket:
+        """Open a connection to a node, to send what no client would."""
+        where = urlsplit(self.root)
+        assert where.hostname is not None, self.root
+        port = where.port or (443 if where.scheme == "https" else 80)
+        raw = socket.create_connection((where.hostname, port), timeout=10)
+        if where.scheme == "http":
+            return raw
+        return ssl.create_default_context().wrap_socket(raw, server_hostname=where.hostname)
+
     def key(self, quota: int = 100) -> Key:
         if self.pool.get(quota):
             return self.pool[quota].pop()
@@ -207,22 +228,36 @@ class Target:
 @contextmanager
 def from_environment(environment: Mapping[str, str]) -> Iterator[Target]:
     """Yield the deployment that *environment* names."""
-    words = shlex.split(environment[COMMAND])
-    clock = Clock(environment[ADMIN].rstrip("/"))
-
-    def command(more: Sequence[str]) -> str:
-        return run([*words, *more])
-
+    admin, command = environment[ADMIN], environment[COMMAND]
+    margin = timedelta(seconds=float(environment.get(MARGIN, "1")))
+    pool: dict[int, list[Key]] = {}
+    if KEYS in environment:
+        for line in Path(environment[KEYS]).read_text().splitlines():
+            key = Key(**json.loads(line))
+            pool.setdefault(key.quota, []).append(key)
+    target = Target(environment[URLS].split(), _clock(admin), _command(command), margin, pool)
     with ExitStack() as stack:
-        target = Target(environment[URLS].split(), clock, command)
-        if KEYS in environment:
-            for line in Path(environment[KEYS]).read_text().splitlines():
-                key = Key(**json.loads(line))
-                target.pool.setdefault(key.quota, []).append(key)
         if CEILING in environment:
-            limited = Target([environment[CEILING]], clock, command, pool=target.pool)
-            target.ceiling = stack.enter_context(limited)
+            apart = CEILING_COMMAND in environment
+            target.ceiling = stack.enter_context(
+                Target(
+                    [environment[CEILING]],
+                    _clock(environment.get(CEILING_ADMIN, admin)),
+                    _command(environment.get(CEILING_COMMAND, command)),
+                    margin,
+                    {} if apart else pool,
+                )
+            )
         yield stack.enter_context(target)
+
+
+def _clock(admin_url: str) -> Clock:
+    return Clock(admin_url.rstrip("/"))
+
+
+def _command(prefix: str) -> Command:
+    words = shlex.split(prefix)
+    return lambda more: run([*words, *more])
 
 
 def run(words: Sequence[str], environment: Mapping[str, str] | None = None) -> str:

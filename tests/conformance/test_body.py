@@ -141,14 +141,16 @@ def test_a_body_with_neither_brand_nor_domain_is_refused(caller: Caller) -> None
     is_refused(caller.ask(wait=True), "invalid_request")
 
 
-@row("1.1")
+@row("1.1", "2.1-brand", "S10")
 def test_a_brand_a_domain_or_both_may_be_sent(caller: Caller) -> None:
     for body in (
         {"brand": "Veltrana"},
         {"domain": "veltrana.test"},
         {"brand": "Veltrana", "domain": "veltrana.test"},
     ):
-        assert caller.found(**body)["domain"] == "veltrana.test"
+        record = caller.found(**body)
+        assert record["domain"] == "veltrana.test"
+        assert record["brand"] == body.get("brand", "veltrana.test")
 
 
 @row("B11")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -12,7 +11,7 @@ import pytest
 from conformance.answers import STATUS, is_refused
 from conformance.obstacles import FREE
 from conformance.rows import row
-from conformance.target import Caller, Target, new_brand, until
+from conformance.target import Caller, Key, Target, new_brand, until
 
 
 @pytest.fixture
@@ -173,9 +172,37 @@ def test_without_a_key_every_path_is_401(bare: httpx.Client, path: str) -> None:
     is_refused(bare.request(method, path), "unauthorized")
 
 
+@row("O1", "O2", "5.1")
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/contacts"), ("DELETE", "/usage")])
+def test_the_key_is_asked_for_before_the_method(
+    bare: httpx.Client, method: str, path: str
+) -> None:
+    is_refused(bare.request(method, path), "unauthorized")
+
+
 @row("O1", "B16")
 def test_the_key_is_asked_for_before_a_long_body_is_read(bare: httpx.Client) -> None:
     is_refused(bare.post("/contacts", content=b"x" * 200_000), "unauthorized")
+
+
+@row("O1", "O3", "B16")
+def test_a_length_that_is_too_much_is_refused_before_the_body_comes(target: Target) -> None:
+    for key, told in ((None, b"HTTP/1.1 401"), (target.key(), b"HTTP/1.1 400")):
+        with target.socket() as raw:
+            raw.sendall(_head_alone(target, key))
+            assert raw.recv(100).startswith(told)
+
+
+def _head_alone(target: Target, key: Key | None) -> bytes:
+    """Return the head of a request whose body never comes."""
+    headers = {
+        "Host": urlsplit(target.root).netloc,
+        "Content-Type": "application/json",
+        "Content-Length": "20000000",
+        **({} if key is None else key.authorization),
+    }
+    lines = ["POST /v1/contacts HTTP/1.1", *(f"{n}: {v}" for n, v in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
 @row("H10", "5.2", "5.3")
@@ -208,9 +235,7 @@ def test_a_leaked_key_is_replaced_with_its_quota_and_searches_and_then_revoked(
 def test_what_is_not_http_is_refused_and_nobody_else_hears_of_it(
     target: Target, caller: Caller
 ) -> None:
-    where = urlsplit(target.urls[0])
-    assert where.hostname is not None
-    with socket.create_connection((where.hostname, where.port or 80), timeout=10) as raw:
+    with target.socket() as raw:
         raw.sendall(b"what is this\r\n\r\n")
         told = raw.recv(100)
 

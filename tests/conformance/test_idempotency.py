@@ -40,6 +40,21 @@ def test_a_retry_counts_as_a_check_and_carries_the_days_headers(caller: Caller) 
     assert limits(refused)[:2] == (120, 0)
 
 
+@row("L14", "O3b", "O5", "O6")
+def test_a_retry_is_answered_though_quota_or_minute_are_used_up(fresh: Target) -> None:
+    wish = {"Idempotency-Key": "one-wish"}
+    poor, busy = fresh.caller(1), fresh.caller()
+    bought = poor.ask(wish, brand="Veltrana", wait=True).json()
+    failed = busy.ask(wish, brand=FREE, wait=True).json()
+    for _ in range(5):
+        assert busy.ask(brand=FREE).status_code == 200
+
+    is_refused(poor.ask(brand="Veltrana"), "quota_exhausted")
+    is_refused(busy.ask(brand=FREE), "rate_limited")
+    assert poor.ask(wish, brand="Veltrana").json() == bought
+    assert busy.ask(wish, brand=FREE).json() == failed
+
+
 @row("L14")
 def test_an_idempotency_key_is_remembered_for_a_day(fresh: Target) -> None:
     caller = fresh.caller()

@@ -12,6 +12,7 @@ from conformance.rows import row
 from conformance.target import Caller, Target, new_brand, until
 
 MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 
@@ -70,7 +71,10 @@ def test_the_sixty_first_search_waits_until_the_first_is_a_day_old(fresh: Target
     assert statuses == [200] * 60
     is_refused(refused, "rate_limited")
     assert limits(refused)[:2] == (60, 0)
+    at_most = after_first - before_first + fresh.margin
+    assert int(refused.headers["Retry-After"]) <= at_most.total_seconds() + 1
     assert taken.status_code in {200, 202}
+    assert limits(taken)[1] < 30  # the window rolls: it does not begin anew
 
 
 @row("L3", "8-checks", "4.2", "4.3")
@@ -99,9 +103,9 @@ def test_checks_do_not_count_as_searches_nor_searches_as_checks(caller: Caller) 
     assert caller.counted() == 6
 
 
-@row("L4", "L5")
+@row("L4", "L5", "8-headers")
 def test_headers_describe_the_day_and_on_a_refusal_the_limit_that_was_hit(
-    caller: Caller,
+    target: Target, caller: Caller
 ) -> None:
     taken = caller.ask(brand=FREE, wait=True)
     for _ in range(5):
@@ -113,6 +117,10 @@ def test_headers_describe_the_day_and_on_a_refusal_the_limit_that_was_hit(
     assert limits(refused)[:2] == (6, 0)
     assert 1 <= limits(refused)[2] <= 60
     assert limits(caller.http.get("/usage"))[:2] == (60, 54)
+    target.clock.advance(HOUR)
+    limit, remaining, reset = limits(caller.http.get("/usage"))
+    assert (limit, remaining) == (60, 54)
+    assert reset <= (DAY - HOUR).total_seconds()
 
 
 @row("L4")
@@ -149,13 +157,15 @@ def test_the_newer_headers_tell_every_window(caller: Caller) -> None:
     assert form.fullmatch(checked.headers["RateLimit"])
 
 
-@row("L7", "3-running")
+@row("L7", "3-running", "4.1-headers")
 def test_the_headers_stand_on_search_responses_only(fresh: Target) -> None:
     caller, empty = fresh.caller(), fresh.caller(0)
+    search = caller.found(brand=FREE)["id"]
     with_headers = {
         "202": caller.ask(brand="Quellmark"),
         "200": caller.ask(brand=FREE, wait=True),
         "usage": caller.http.get("/usage"),
+        "a search": caller.http.get(f"/searches/{search}"),
         "404 of a search": caller.http.get("/searches/srch_x"),
         "in flight": _third(caller),
     }
@@ -170,7 +180,11 @@ def test_the_headers_stand_on_search_responses_only(fresh: Target) -> None:
     def carries(answer: httpx.Response) -> bool:
         return any(name.lower().startswith("ratelimit") for name in answer.headers)
 
-    assert {name for name, answer in with_headers.items() if not carries(answer)} == set()
+    for name, answer in with_headers.items():
+        limit, remaining, reset = limits(answer)
+        assert 0 <= remaining <= limit, name
+        assert reset > 0, name
+        assert {"ratelimit", "ratelimit-policy"} <= answer.headers.keys(), name
     assert {name for name, answer in without.items() if carries(answer)} == set()
 
 
@@ -186,12 +200,15 @@ def test_sleeping_as_long_as_retry_after_says_is_long_enough(
 ) -> None:
     del again  # a second too few is found by the fraction of a second it starts at
     caller = target.caller()
+    before = target.clock.now()
     fill_the_minute(caller)
     refused = caller.ask(brand=FREE)
+    at_least = before + MINUTE - target.clock.now()
     wait = int(refused.headers["Retry-After"])
 
     assert wait == limits(refused)[2] == windows(refused)["minute"]["t"]
     assert 1 <= wait <= 60
+    assert wait >= at_least.total_seconds()  # a minute is no less
     target.clock.advance(timedelta(seconds=wait))
     assert caller.ask(brand=FREE).status_code in {200, 202}
 
@@ -199,12 +216,16 @@ def test_sleeping_as_long_as_retry_after_says_is_long_enough(
 @row("L8", "8-checks")
 def test_sleeping_as_long_as_a_refused_check_says_is_long_enough(target: Target) -> None:
     caller = target.caller()
+    before = target.clock.now()
     for _ in range(120):
         caller.http.get("/usage")
     refused = caller.http.get("/usage")
-    target.clock.advance(timedelta(seconds=int(refused.headers["Retry-After"])))
+    at_least = before + MINUTE - target.clock.now()
+    wait = int(refused.headers["Retry-After"])
+    target.clock.advance(timedelta(seconds=wait))
 
     assert refused.status_code == 429
+    assert wait >= at_least.total_seconds()
     assert caller.http.get("/usage").status_code == 200
 
 
@@ -222,14 +243,28 @@ def test_the_ceiling_refuses_new_brands_for_a_day_and_answers_reused_ones(
 ) -> None:
     limited = filled_up(target)
     caller = limited.caller()
+    limited.clock.advance(HOUR)
     refused = caller.ask(brand=new_brand())
     is_refused(refused, "at_capacity")
-    assert 80_000 <= int(refused.headers["Retry-After"]) <= 86_400
+    assert 80_000 <= int(refused.headers["Retry-After"]) <= (DAY - HOUR).total_seconds()
     assert limits(refused)[:2] == (60, 60)
 
     assert caller.ask(brand=FREE).json()["cached"] is True
     limited.clock.advance(timedelta(seconds=int(refused.headers["Retry-After"])))
     assert caller.ask(brand=new_brand()).status_code == 202
+
+
+@row("L9", "C5", "L10")
+def test_the_ceiling_counts_lookups_and_not_who_joins_or_reuses_them(target: Target) -> None:
+    limited = target.limited
+    limited.a_month_later()
+    joined = [limited.caller().ask(brand="Quellmark").status_code for _ in range(3)]
+    caller = limited.caller()
+    found = [caller.ask(brand=FREE, wait=True).status_code for _ in range(2)]
+    new = [caller.ask(brand=new_brand(), wait=True).status_code for _ in range(3)]
+
+    assert (joined, found) == ([202] * 3, [200] * 2)
+    assert new == [200, 200, 503]
 
 
 def filled_up(target: Target) -> Target:
@@ -263,6 +298,20 @@ def test_a_search_that_joined_another_keys_run_is_in_flight_too(fresh: Target) -
     caller.ask(brand="zephrine")
 
     is_refused(caller.ask(brand="ZEPHRINE"), "too_many_in_flight")
+
+
+@row("5.4", "L1", "L3")
+def test_a_key_has_its_limits_to_itself(target: Target) -> None:
+    one, other = target.caller(), target.caller()
+    fill_the_minute(one)
+    for _ in range(121):
+        one.http.get("/usage")
+    is_refused(one.ask(brand=FREE), "rate_limited")
+    is_refused(one.http.get("/usage"), "rate_limited")
+
+    assert other.ask(brand=FREE, wait=True).status_code == 200
+    assert windows(other.http.get("/usage"))["checks"]["r"] == 119
+    assert other.usage()["quota"] == other.key.quota
 
 
 @row("8-flight", "7-codes")

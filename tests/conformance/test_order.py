@@ -19,7 +19,7 @@ def test_of_two_obstacles_the_earlier_is_told(target: Target, pair: tuple[str, s
     tells(armed(_with_ceiling(target, pair), pair).send(), pair[0])
 
 
-@row("O4", "O10b", "4.1", "7-codes")
+@row("O10b", "4.1", "7-codes")
 @pytest.mark.parametrize("obstacle", [name for name in OBSTACLES if name != "pause"])
 def test_each_obstacle_alone_is_told(target: Target, obstacle: str) -> None:
     tells(armed(_with_ceiling(target, (obstacle,)), (obstacle,)).send(), obstacle)

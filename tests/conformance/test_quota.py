@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from conformance.answers import is_refused
+from conformance.answers import is_refused, limits
 from conformance.obstacles import FREE
 from conformance.rows import row
 from conformance.target import Caller, Target, new_brand
@@ -39,6 +39,8 @@ def test_the_last_unit_is_held_by_the_search_that_runs(fresh: Target) -> None:
 
     assert running["usage"] == {"quota": 1, "used": 0, "remaining": 1} == shown
     assert "last unit" in is_refused(refused, "too_many_in_flight")
+    assert limits(refused) == (2, 0, 5)
+    assert refused.headers["Retry-After"] == "5"
     assert caller.ended(running["id"])["usage"]["used"] == 1
     is_refused(caller.ask(brand=new_brand()), "quota_exhausted")
 

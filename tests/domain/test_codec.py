@@ -68,6 +68,20 @@ def test_the_short_way_to_json_and_back_is_the_same(name: str) -> None:
     assert decode(golden(name).topic, msgspec.json.encode(golden(name).state)) == event
 
 
+@pytest.mark.parametrize(
+    ("name", "people"),
+    [("brand.contacts-discovered.v1", "people"), ("brand.lookup-finished.v1", "contacts")],
+)
+def test_people_stored_before_locations_were_known_have_none(name: str, people: str) -> None:
+    topic, state = golden(name)
+    older = [{n: v for n, v in each.items() if n != "location"} for each in state[people]]
+
+    event = from_plain(topic, {**state, people: older})
+
+    assert older
+    assert [each["location"] for each in to_plain(event)[people]] == [None] * len(older)
+
+
 def test_what_is_no_event_of_this_version_is_told() -> None:
     with pytest.raises(UnknownEvent, match="needs a newer one"):
         decode("key.lent.v9", b"{}")

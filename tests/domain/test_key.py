@@ -160,8 +160,11 @@ def test_an_admitted_search_reserves_a_unit_until_it_is_settled() -> None:
 
 def test_a_search_is_settled_once() -> None:
     state = fold([ISSUED, admitted("s1")])
-    state = fold(decide(settle("s1"), state), state)
+    (settlement,) = decide(settle("s1"), state)
+    state = fold([settlement], state)
 
+    assert isinstance(settlement, SearchSettled)
+    assert (settlement.search, settlement.outcome, settlement.charged) == ("s1", "done", True)
     assert decide(settle("s1"), state) == ()
     assert decide(settle("s1", "timeout", 0), state) == ()
     assert decide(settle("never"), state) == ()
