@@ -6,67 +6,38 @@ against a cluster instead (ten minutes), ``CS_CONFORMANCE="embedded cluster"`` a
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from cluster.cluster import Cluster
-from conformance.sandboxes import clustered, embedded
-from conformance.target import (
-    ADMIN,
-    CEILING,
-    CEILING_ADMIN,
-    CEILING_COMMAND,
-    COMMAND,
-    KEYS,
-    MARGIN,
-    URLS,
-    Caller,
-    Target,
-    from_environment,
-)
+from conformance.target import URLS, Caller, Target, from_environment
 
 FORM = "CS_CONFORMANCE"
-OURS = {FORM, URLS, ADMIN, COMMAND, KEYS, MARGIN, CEILING, CEILING_ADMIN, CEILING_COMMAND}
-FORMS = ["given"] if URLS in os.environ else os.environ.get(FORM, "embedded").split()
+GIVEN = "given"
+FORMS = [GIVEN] if URLS in os.environ else os.environ.get(FORM, "embedded").split()
+#: What tests the suite itself needs the service at hand.
+OF_THE_SERVICE = ["sandboxes.py", "broken_service.py", "test_broken_servers.py"]
+collect_ignore = OF_THE_SERVICE if FORMS == [GIVEN] else []
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "row(*ids): rows of contract.toml that the test shows")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the suite's test of itself where a deployment is to be tested."""
-    if URLS not in os.environ:
-        return
-    of_itself = [item for item in items if item.path.name == "test_broken_servers.py"]
-    config.hook.pytest_deselected(items=of_itself)
-    items[:] = [item for item in items if item not in of_itself]
+    if FORMS != [GIVEN]:
+        config.pluginmanager.import_plugin("conformance.sandboxes")
 
 
 @pytest.fixture(
     scope="session", params=[pytest.param(f, marks=pytest.mark.slow) for f in FORMS]
 )
-def target(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Target]:
+def target(request: pytest.FixtureRequest) -> Target:
     """The deployment."""
-    folder: Path = tmp_path_factory.mktemp("conformance")
-    named = dict(os.environ)
-    with pytest.MonkeyPatch.context() as patch:
-        for variable in OURS & named.keys():
-            patch.delenv(variable)  # the service refuses settings that it does not know
-        match request.param:
-            case "given":
-                with from_environment(named) as given:
-                    yield given
-            case "cluster":
-                cluster: Cluster = request.getfixturevalue("two_nodes")
-                with clustered(cluster) as target:
-                    yield target
-            case _:
-                with embedded(folder) as target:
-                    yield target
+    of_form: Target = request.getfixturevalue(f"{request.param}_target")
+    return of_form
+
+
+@pytest.fixture(scope="session")
+def given_target() -> Iterator[Target]:
+    with from_environment(os.environ) as target:
+        yield target
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Deployments of our own to test: one process, and a cluster with two nodes of the API."""
+"""Deployments of our own to test: one process, and a cluster with two nodes of the API.
+
+Loaded only where one is wanted, since all else here knows nothing of the service.
+"""
 
 import asyncio
 import os
@@ -7,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+
+import pytest
 
 from cluster.cluster import Cluster
 from cluster.operating import operating
@@ -21,6 +26,27 @@ POOL = {100: 500, 2: 12, 1: 20, 0: 8}
 #: How many lookups a day the node starts that is to be filled up.
 CEILING = 4
 _CEILING = {"CS_LOOKUPS_PER_DAY": str(CEILING)}
+
+
+@pytest.fixture(scope="session")
+def embedded_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    with _without_ours(), embedded(tmp_path_factory.mktemp("conformance")) as target:
+        yield target
+
+
+@pytest.fixture(scope="session")
+def cluster_target(two_nodes: Cluster) -> Iterator[Target]:
+    with _without_ours(), clustered(two_nodes) as target:
+        yield target
+
+
+@contextmanager
+def _without_ours() -> Iterator[None]:
+    """Hide the suite's variables: the service refuses settings that it does not know."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in [name for name in os.environ if name.startswith("CS_CONFORMANCE")]:
+            patch.delenv(variable)
+        yield
 
 
 @contextmanager
