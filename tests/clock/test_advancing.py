@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from cs.admin.sandbox_clock import MOST
+from cs.admin.sandbox_clock import MOST, SandboxClock
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.domain.brand_events import AttemptFailed, LookupFinished, StageIssued
 from cs.domain.codec import AnyEvent
@@ -98,6 +98,25 @@ async def test_a_retry_happens_when_it_is_due_and_not_before(sandbox: Sandbox) -
     assert finished.outcome == "done"
     # When the retry was due, not when the hour was over.
     assert failed.retry_at <= finished.at < failed.retry_at + 20 * SECOND
+
+
+@greylisting
+async def test_what_is_due_counts_before_anybody_sleeps_for_it(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleep_until = SandboxClock.sleep_until
+
+    async def lazily(clock: SandboxClock, when: datetime) -> None:
+        for _ in range(1_000):
+            await asyncio.sleep(0)
+        await sleep_until(clock, when)
+
+    monkeypatch.setattr(SandboxClock, "sleep_until", lazily)
+    await sandbox.search()
+    await sandbox.advance(3600)
+    [finished] = [e for e in await sandbox.events() if isinstance(e, LookupFinished)]
+
+    assert finished.outcome == "done"
 
 
 @pytest.mark.slow

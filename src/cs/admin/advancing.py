@@ -49,7 +49,7 @@ class Advancing:
             if target > self.clock.furthest():
                 raise ValueError(f"{target} is after {self.clock.furthest()}")
             await self._rest()
-            while (due := self.clock.next_due()) is not None and due < target:
+            while (due := self._next_due()) is not None and due < target:
                 await self.clock.move_to(due)
                 await self._rest()
             await self.clock.move_to(target)
@@ -65,7 +65,7 @@ class Advancing:
         async with self._turn:
             while True:
                 await self._rest()
-                due = self.clock.next_due()
+                due = self._next_due()
                 head = await self.events.head()
                 if due and self._caught_up_with(head) and self._all_delayed():
                     await self.clock.move_to(due)
@@ -81,7 +81,7 @@ class Advancing:
             head = await self.events.head()
             if self._idle_at(head):
                 return
-            now_seen = (head, self.manager.in_hand(), self.clock.next_due())
+            now_seen = (head, self.manager.in_hand(), self._next_due())
             quiet = quiet + 1 if now_seen == seen else 0
             seen = now_seen
             if quiet >= self._quiet_looks() and self._caught_up_with(head):
@@ -96,12 +96,17 @@ class Advancing:
         asked = {item or lookup for lookup, _, item, _ in self.manager.in_hand()}
         return self.clock.delays >= len(asked)
 
+    def _next_due(self) -> datetime | None:
+        """Return when something is due next: to the manager too, who may not sleep yet."""
+        dues = (self.clock.next_due(), self.manager.next_due())
+        return min((due for due in dues if due is not None), default=None)
+
     def _idle_at(self, head: int) -> bool:
         return self._caught_up_with(head) and not self.manager.in_hand()
 
     def _caught_up_with(self, head: int) -> bool:
         """Return whether everybody has read up to *head* and nobody is due."""
-        due = self.clock.next_due()
+        due = self._next_due()
         return (
             self.views.position >= head
             and self.manager.at_rest(head)

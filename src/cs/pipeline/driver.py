@@ -124,6 +124,10 @@ class Driver:
             return False
         return not self._firing and not self._timers.is_due()
 
+    def next_due(self) -> datetime | None:
+        """Return when the first timer is due."""
+        return self._timers.earliest()
+
     # The start.
 
     async def _sweep(self) -> int:

@@ -1,6 +1,7 @@
 """Everything that drives lookups, in one process: the recorder of outcomes and the driver."""
 
 import asyncio
+from datetime import datetime
 from functools import partial
 
 from cs.bus.port import Bus
@@ -62,3 +63,7 @@ class ProcessManager:
     def at_rest(self, head: int) -> bool:
         """Return whether all up to *head* is noted and no timer is due."""
         return self._driver.at_rest(head)
+
+    def next_due(self) -> datetime | None:
+        """Return when the first timer is due."""
+        return self._driver.next_due()

@@ -20,8 +20,13 @@ class Timers:
         heapq.heappush(self._heap, (when, lookup))
         self._changed.set()
 
+    def earliest(self) -> datetime | None:
+        """Return when the first of them is due, whether or not it is waited for yet."""
+        return self._heap[0][0] if self._heap else None
+
     def is_due(self) -> bool:
-        return bool(self._heap) and self._heap[0][0] <= self._clock.now()
+        earliest = self.earliest()
+        return earliest is not None and earliest <= self._clock.now()
 
     async def next(self) -> tuple[datetime, str]:
         """Wait until the earliest timer is due; return and forget it."""
