@@ -109,7 +109,10 @@ def test_a_conclusive_failure_is_reused_and_a_breakdown_is_not(
     caller = fresh.caller()
     records = []
     for _ in range(2):
-        records.append(caller.found(brand=brand))
+        search = caller.ask(brand=brand).json()["id"]
+        fresh.clock.advance(timedelta(seconds=130))
+        records.append(caller.ended(search))
+    # A reused one is told at once: the first answer of the second round had ended already.
     assert [r["reason"] for r in records] == [reason, reason]
     assert [r["cached"] for r in records] == [False, reused]
     assert [r["charged"] for r in records] == [False, False]
