@@ -1,91 +1,19 @@
 """`cs search --file`: a whole list, once, however often it is begun."""
 
-import csv
 import os
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from threading import Event
-from typing import Any
 
 import msgspec
 import pytest
 
 from cli.command import Here, Ran, started
-from client.answering import Answer, Answering, Got, answered, refusal
+from cli.list_desk import KEY, Desk, Respond, Service, ordinary
+from client.answering import Answer, Got, answered, refusal
 from cs.cli.list_journal import Asked, Begun, Entry
 
 pytestmark = pytest.mark.slow
-
-KEY = "cs_live_x"
-Respond = Callable[[str, "Service"], Answer | None]
-
-
-def ordinary(_brand: str, _service: "Service") -> Answer | None:
-    return None
-
-
-@dataclass
-class Service:
-    """Answers searches as the service does: what was asked before is not charged again."""
-
-    respond: Respond = ordinary
-    searches: dict[str, str] = field(default_factory=dict)  # idempotency key: brand
-    asked: list[str] = field(default_factory=list)
-    lives: bool = False  # searches run on and on
-    polled: Event = field(default_factory=Event)
-
-    def __call__(self, got: Got) -> Answer:
-        if got.method == "GET":
-            self.polled.set()
-            return self.told(int(got.path.rpartition("_")[2]))
-        brand: str = msgspec.json.decode(got.body).get("brand", "-")
-        self.asked.append(brand)
-        said = self.respond(brand, self)
-        if said is not None:
-            return said
-        self.searches.setdefault(got.headers["idempotency-key"], brand)
-        return self.told(list(self.searches).index(got.headers["idempotency-key"]))
-
-    def told(self, number: int) -> Answer:
-        brand = list(self.searches.values())[number]
-        used = {"quota": 9, "used": len(self.searches), "remaining": 1}
-        record: dict[str, Any] = {"id": f"srch_{number}", "brand": brand, "usage": used}
-        if self.lives:
-            record |= {"status": "running", "retry_after": 1}
-        elif brand.startswith("bad"):
-            record |= {"status": "failed", "reason": "no_linkedin", "charged": False}
-        else:
-            contact = {"full_name": f"Ada of {brand}", "email": "ada@a.example"}
-            record |= {"status": "done", "charged": True, "contacts": [contact]}
-        return 200, msgspec.json.encode(record), {"Content-Type": "application/json"}
-
-
-@dataclass
-class Desk:
-    """A folder with a list in it."""
-
-    here: Here
-    folder: Path
-
-    def write(self, text: str) -> None:
-        (self.folder / "brands.csv").write_text(text)
-
-    def search(self, server: Answering, *more: str, key: str = KEY) -> Ran:
-        file = f"--file={self.folder / 'brands.csv'}"
-        where = (f"--url={server.url}", f"--key={key}", "--patience=0")
-        return self.here("search", file, *where, *more)
-
-    @property
-    def results(self) -> list[dict[str, str]]:
-        with (self.folder / "brands.results.csv").open(newline="") as file:
-            return list(csv.DictReader(file))
-
-    @property
-    def journal(self) -> Path:
-        return self.folder / "brands.results.csv.journal"
 
 
 @pytest.fixture
@@ -231,20 +159,13 @@ def test_an_answer_that_was_lost_is_found_and_not_charged_again(desk: Desk) -> N
     assert key == sent == server.got[1].headers["idempotency-key"]
 
 
-def entries(desk: Desk, *more: Entry) -> list[dict[str, Any]]:
-    """Append *more* to the journal and return all that is in it."""
-    with desk.journal.open("ab") as file:
-        file.writelines(msgspec.json.encode(entry) + b"\n" for entry in more)
-    return [msgspec.json.decode(line) for line in desk.journal.read_bytes().splitlines()]
-
-
 def test_what_was_lost_too_long_ago_is_asked_again_only_on_demand(desk: Desk) -> None:
     desk.write("Acme\n")
     service = Service(lambda *_: refusal(402, "quota_exhausted"))
     with answered(service) as server:
         desk.search(server)
         key = server.got[0].headers["idempotency-key"]
-        entries(desk, Asked(key, datetime.now(UTC) - timedelta(hours=23, minutes=1)))
+        desk.entries(Asked(key, datetime.now(UTC) - timedelta(hours=23, minutes=1)))
         service.respond = ordinary
         doubtful = desk.search(server)
         asked_before = len(server.got)
@@ -261,7 +182,7 @@ def test_a_refusal_leaves_no_doubt(desk: Desk) -> None:
     with answered(Service(lambda *_: refusal(402, "quota_exhausted"))) as server:
         desk.search(server)
 
-    assert [entry["kind"] for entry in entries(desk)] == ["begun", "asked", "refused"]
+    assert [entry["kind"] for entry in desk.entries()] == ["begun", "asked", "refused"]
 
 
 def test_a_search_that_was_running_is_followed_by_its_id(desk: Desk) -> None:
@@ -298,17 +219,6 @@ def test_a_line_that_a_crash_cut_short_is_forgotten(desk: Desk) -> None:
     assert ended.code == 0
     assert len(service.searches) == 2
     assert desk.journal.read_bytes() == whole
-
-
-@pytest.mark.parametrize("key", ["cs_live_other"])
-def test_a_list_that_another_key_began_is_not_mixed(desk: Desk, key: str) -> None:
-    desk.write("Acme\n")
-    with answered(Service()) as server:
-        desk.search(server)
-        told = desk.search(server, key=key).told(2)
-
-    assert "was begun with another key or server" in told
-    assert KEY not in desk.journal.read_text()
 
 
 def test_results_of_something_else_are_not_written_over(desk: Desk) -> None:
@@ -402,7 +312,7 @@ def test_a_list_of_which_nothing_was_taken_is_begun_anew_with_another_key(desk: 
         ended = desk.search(server)
 
     assert (mistaken.code, ended.code) == (1, 0), ended
-    assert [entry["kind"] for entry in entries(desk)] == ["begun", "asked", "ended"]
+    assert [entry["kind"] for entry in desk.entries()] == ["begun", "asked", "ended"]
 
 
 def test_a_wrong_address_finishes_no_row(desk: Desk) -> None:

@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from threading import Event
 
+import msgspec
 import pytest
 
 from cli.command import Here, environment, started
@@ -85,6 +87,49 @@ def test_a_long_wait_is_told_as_people_say_it(here: Here) -> None:
         told = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").told(4)
 
     assert told == "rate_limited: not so (try again in 23 h 53 min)"
+
+
+def test_patience_for_a_day_waits_for_a_day(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    with answering(refusal(429, "rate_limited", Retry_After="86000"), ok(DONE)) as server:
+        url = f"--url={server.url}"
+        ended = here("search", "Acme", "--patience=90000", url, f"--key={KEY}")
+
+    assert ended.code == 0, ended
+    assert 86_000 <= sum(slept) <= 86_010
+    assert len(server.got) == 2
+
+
+def test_a_list_with_patience_for_a_day_begins_to_wait_for_it(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        raise KeyboardInterrupt  # a day is too long to see the end of
+
+    brands = tmp_path / "brands.csv"
+    brands.write_text("Acme\n")
+    monkeypatch.setattr("time.sleep", sleep)
+    with answering(refusal(429, "rate_limited", Retry_After="86000")) as server:
+        url = f"--url={server.url}"
+        ended = here("search", f"--file={brands}", "--patience=90000", url, f"--key={KEY}")
+
+    assert ended.code == 130, ended
+    assert 85_990 <= sum(slept) <= 86_010
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_password_in_the_address_is_refused_and_not_shown(
+    here: Here, command: list[str]
+) -> None:
+    told = here(*command, "--url=http://u:secretpw@127.0.0.1:1/v1", f"--key={KEY}").told()
+
+    assert told.startswith("unreachable: '127.0.0.1:1/v1': an address has no user and no pass")
 
 
 def test_a_server_that_is_not_there_is_told(here: Here) -> None:
@@ -240,7 +285,8 @@ def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
         (["search", "--file=x.csv", "--csv", "--results=y.jsonl"], "the name of the results"),
         (["search", "Acme", "--results=x.csv"], "--results, --ask-again and"),
         (["search", "Acme", "--idempotency-key=a b"], "an idempotency key has 1 to 255"),
-        (["search", "Ac\udcffme"], "the words are not UTF-8"),
+        (["search", "Ac\udcffme"], "brand and domain: the words are not UTF-8"),
+        (["get", "srch_\udcff"], "the id of the search: the words are not UTF-8"),
         (["usage", "--patience=-1"], "--patience: a whole number of seconds"),
     ],
 )
@@ -261,6 +307,60 @@ def test_text_of_a_server_is_printed_as_it_is(here: Here) -> None:
 
     assert out.startswith("[/x]  new_reason: try again in a few minutes (searched live, not")
     assert "[red]Jo" in out
+
+
+@pytest.mark.parametrize(("form", "shown"), [([], "archived, a"), (["--json"], "archived")])
+def test_a_status_that_is_not_known_is_shown_and_is_no_success(
+    here: Here, form: list[str], shown: str
+) -> None:
+    with answering(ok(DONE.replace(b"done", b"archived"))) as server:
+        ended = here("search", "Acme", *form, f"--url={server.url}", f"--key={KEY}")
+
+    assert ended.code == 3
+    assert shown in ended.out
+    assert "done" not in ended.out
+    assert "not charged" not in ended.out
+
+
+def test_what_a_server_does_not_say_of_a_search_is_not_told(here: Here) -> None:
+    with answering(ok(DONE)) as server:
+        out = here("get", "srch_1", f"--url={server.url}", f"--key={KEY}").out
+
+    assert out == "Acme  done\nsrch_1  used 1 of 9 searches, 8 left\n"
+
+
+HOSTILE = "a\x1b]0;owned\x07\x9b2J\u202eb\r\nc"
+SHOWN = r"a\x1b]0;owned\x07\x9b2J\u202eb  c"
+
+
+def test_a_terminal_is_not_at_a_servers_command(here: Here) -> None:
+    fields = ("id", "brand", "status", "domain", "parent_company", "instagram")
+    record = dict.fromkeys(fields, HOSTILE)
+    people = [{"full_name": HOSTILE, "title": HOSTILE}, {"email": HOSTILE}]
+    used = {"used": 1, "quota": 2, "remaining": 1}
+    body = msgspec.json.encode({**record, "contacts": people, "usage": used})
+    with answering(ok(body)) as server:
+        out = here("get", "srch_1", f"--url={server.url}", f"--key={KEY}").out
+
+    assert SHOWN in out
+    assert set(out) & set(HOSTILE) <= set("a]0;owned2Jbc\n")
+
+
+def test_what_a_server_says_of_an_error_is_not_at_its_command_either(here: Here) -> None:
+    body = msgspec.json.encode({"error": {"code": HOSTILE, "message": HOSTILE}})
+    running = msgspec.json.encode({**msgspec.json.decode(RUNNING), "id": HOSTILE})
+    with answering(ok(running, 202), (400, body, {})) as server:
+        err = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").err
+
+    assert err == (f"cs: {SHOWN} goes on without us: cs get {SHOWN}\ncs: {SHOWN}: {SHOWN}\n")
+
+
+def test_lines_for_programs_are_as_the_server_says(here: Here) -> None:
+    body = DONE.replace(b"Acme", rb"a\u001b[2Jb")
+    with answering(ok(body)) as server:
+        ended = here("get", "srch_1", "--json", f"--url={server.url}", f"--key={KEY}")
+
+    assert ended.rows[0]["brand"] == "a\x1b[2Jb"
 
 
 def test_progress_is_for_terminals_only() -> None:

@@ -1,8 +1,11 @@
 """Lists as people keep them."""
 
+import tracemalloc
+from pathlib import Path
+
 import pytest
 
-from cs.cli.list_rows import BadList, rows_of
+from cs.cli.list_rows import MAX_BYTES, BadList, read_rows, rows_of
 
 
 def read(text: str) -> list[tuple[int, str | None, str | None]]:
@@ -54,3 +57,31 @@ def test_columns_without_a_name_do_no_harm_when_they_are_empty() -> None:
         (1, "Acme", "acme.example"),
         (2, "Beta", None),
     ]
+
+
+def test_a_file_that_is_no_list_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "disk.img"
+    with path.open("wb") as file:
+        file.truncate(16 * MAX_BYTES)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadList, match="is larger than 16 MiB"):
+            read_rows(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 3 * MAX_BYTES
+
+
+def test_a_file_without_an_end_is_refused() -> None:
+    with pytest.raises(BadList, match="is larger than 16 MiB"):
+        read_rows(Path("/dev/zero"))
+
+
+def test_the_largest_list_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "brands.csv"
+    blank = b" " * 1023 + b"\n"
+    path.write_bytes((b"Acme\n" + blank * (MAX_BYTES // len(blank)))[:MAX_BYTES])
+
+    assert [row.brand for row in read_rows(path)] == ["Acme"]

@@ -17,6 +17,12 @@ T = TypeVar("T")
 #: What can befall one call.
 FAULTS = ("none", "refused", "lost", "500", "500-after", "cut", "proxy", "429")
 LIVE_S = 20.0
+#: What the service says until its day is over, to all but brands it has answers for.
+AT_CAPACITY = Reply(
+    503,
+    {"retry-after": "40000"},
+    b'{"error": {"code": "at_capacity", "message": "full until tomorrow"}}',
+)
 
 
 @dataclass
@@ -31,6 +37,8 @@ class Model:
     counted: list[float] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     most_running: int = 0
+    limited_once_for_s: int = 0
+    live_s: float = LIVE_S
 
     def run(self, flow: Flow[T]) -> T:
         """Do what *flow* wants, and return what it returns."""
@@ -84,10 +92,15 @@ class Model:
                 return Reply(504, {}, b"<html>gateway time-out</html>")
             case "429":
                 return _limited(1, 6, {})
+            case "busy":
+                return Reply(503, {"retry-after": "30"}, AT_CAPACITY.body)
             case _:
                 return self.answer(call)
 
     def answer(self, call: Call) -> Reply:
+        if self.limited_once_for_s:
+            seconds, self.limited_once_for_s = self.limited_once_for_s, 0
+            return _limited(seconds, 60, {})
         if call.method == "GET":
             return self._told(call.path.rpartition("/")[2], 200)
         body: dict[str, Any] = msgspec.json.decode(call.body)
@@ -108,7 +121,7 @@ class Model:
             )
         search = f"srch_{len(self.searches)}"
         cached = any(body["brand"] == brand for brand, _ in self.searches.values())
-        self.searches[search] = (body["brand"], now if cached else now + LIVE_S)
+        self.searches[search] = (body["brand"], now if cached else now + self.live_s)
         self.by_key[call.idempotency_key] = search
         self.counted.append(now)
         self.most_running = max(self.most_running, running + (not cached))

@@ -1,8 +1,9 @@
 """Conversations with the service as it is modelled: what is lost, and what is charged."""
 
 import itertools
+import math
 import random
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.answering import RUNNING, Time
-from client.model import FAULTS, LIVE_S, Model
+from client.model import AT_CAPACITY, FAULTS, LIVE_S, Model
 from cs.client import (
     ClientError,
     Done,
@@ -19,22 +20,28 @@ from cs.client import (
     Query,
     RateLimited,
     Running,
+    Search,
     StillRunning,
+    TooManyRequests,
     Unreachable,
+    Unsendable,
 )
 from cs.client.api import Call
-from cs.client.flows import Begun, Flows, Heard, Pause, Send
+from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
 from cs.client.judging import NoReply, Reply
-from cs.client.many import Many, Outcome
+from cs.client.many import FULL_AFTER, Many, Outcome
 
 PATIENT = Patience(tries=100, total_s=10_000)
+DAYS = Patience(longest_s=90_000, total_s=360_000)
 faults = st.lists(st.sampled_from(FAULTS), max_size=12)
 
 
-def flows(patience: Patience = PATIENT, seed: int = 1) -> Flows:
+def flows(
+    patience: Patience = PATIENT, seed: int = 1, wall: Callable[[], float] = float
+) -> Flows:
     keys = itertools.count()
     chance = random.Random(seed)
-    return Flows(patience, chance.random, lambda: f"key-{next(keys)}", "here")
+    return Flows(patience, chance.random, lambda: f"key-{next(keys)}", "here", wall)
 
 
 @given(faults)
@@ -149,7 +156,7 @@ def test_waiting_asks_at_the_pace_the_server_wants() -> None:
     begun = model.run(flow.start(Query("Acme")))
 
     assert isinstance(model.run(flow.wait(begun, None)), Done)
-    assert model.time.slept == [0, 5, 0, 5, 0, 5, 0, 5]
+    assert [slept for slept in model.time.slept if slept] == [5, 5, 5, 5]
 
 
 def test_waiting_ends_in_time_and_tells_what_it_waited_for() -> None:
@@ -166,24 +173,24 @@ def test_waiting_ends_in_time_and_tells_what_it_waited_for() -> None:
 
 def test_a_full_window_of_checks_is_waited_out() -> None:
     flow = flows()
-    steps = flow.wait(running(), None)
-    assert isinstance(next(steps), Begun)
+    steps = flow.wait(running(), math.inf)
     full = {"ratelimit": '"minute";r=6;t=60, "checks";r=0;t=33'}
 
-    heard = [steps.send(Heard(0, 0)), steps.send(Heard(0, 0))]
-    assert isinstance(steps.send(Heard(5, 5)), Send)
-    steps.send(Heard(5, 5, Reply(200, full, RUNNING)))
-    paused = steps.send(Heard(5, 5))
+    begun = told_the_time(steps, next(steps), 0)
+    first = told_the_time(steps, steps.send(Heard(0, 0)), 0)
+    sent = told_the_time(steps, steps.send(Heard(0, 5)), 5)
+    again = told_the_time(steps, steps.send(Heard(5, 5, Reply(200, full, RUNNING))), 5)
 
-    assert heard == [Pause(0), Pause(5)]
-    assert paused == Pause(33)
+    assert isinstance(begun, Begun)
+    assert isinstance(sent, Send)
+    assert (first, again) == (Pause(5), Pause(33))
 
 
 def test_a_hold_that_was_cut_is_not_held_again() -> None:
     steps = flows().search(Query("Acme", "acme.example", "wish"), None)
-    held = next(steps)
+    held = told_the_time(steps, next(steps), 0)
     paused = steps.send(Heard(0, 60, NoReply("connection reset")))
-    again = steps.send(Heard(60, 61))
+    again = told_the_time(steps, steps.send(Heard(60, 61)), 61)
 
     assert isinstance(held, Send)
     assert isinstance(paused, Pause)
@@ -234,6 +241,54 @@ def test_a_retried_hold_is_held_only_as_long_as_there_is_time() -> None:
     assert time.now() <= 150
 
 
+@pytest.mark.parametrize("timeout_s", [None, 4000.0, math.inf])
+def test_a_limit_that_patience_waits_for_leaves_the_time_of_the_search(
+    timeout_s: float | None,
+) -> None:
+    model = Model(Time(), limited_once_for_s=3600)
+
+    found = model.run(flows(DAYS).search(Query("Acme"), timeout_s))
+
+    assert isinstance(found, Done)
+    assert 3600 + LIVE_S <= model.time.at <= 3610 + LIVE_S
+
+
+def test_a_time_out_that_was_given_bounds_waiting_for_limits_too() -> None:
+    model = Model(Time(), limited_once_for_s=3600)
+
+    with pytest.raises(RateLimited):
+        model.run(flows(DAYS).search(Query("Acme"), 300))
+
+    assert model.time.at == 0
+
+
+def test_patience_for_limits_is_none_for_a_search_that_never_ends() -> None:
+    model = Model(Time(), limited_once_for_s=3600, live_s=math.inf)
+
+    with pytest.raises(StillRunning):
+        model.run(flows(DAYS).search(Query("Acme"), None))
+
+    assert 3600 + 300 <= model.time.at <= 3601 + 300
+
+
+def test_a_limit_met_while_waiting_does_not_end_it() -> None:
+    model = Model(Time())
+    flow = flows(DAYS)
+    begun = model.run(flow.start(Query("Acme")))
+    model.limited_once_for_s = 400
+
+    assert isinstance(model.run(flow.wait(begun, None)), Done)
+
+
+def test_a_list_waits_for_a_day_that_is_full_and_then_goes_on() -> None:
+    model = Model(Time(), limited_once_for_s=3600)
+
+    ended = model.outcomes(many([Query(f"brand {n}") for n in range(8)], patience=DAYS))
+
+    assert all(isinstance(each.search, Done) for each in ended)
+    assert len(model.searches) == 8
+
+
 @pytest.mark.parametrize(
     ("lost", "goes_on"),
     [(NoReply("reset"), False), (NoReply("refused", sent=False), True)],
@@ -258,10 +313,154 @@ def test_a_lost_answer_is_not_asked_for_when_the_key_may_be_forgotten(
         assert caught.value.in_doubt
 
 
-@pytest.mark.parametrize("key", ["a b", "é", "x" * 256, "\n"])
-def test_an_idempotency_key_that_no_header_carries_is_refused(key: str) -> None:
-    with pytest.raises(ValueError, match="visible ASCII"):
-        next(flows().start(Query("Acme", idempotency_key=key)))
+@pytest.mark.parametrize(
+    ("lost", "goes_on"),
+    [(NoReply("reset"), False), (NoReply("refused", sent=False), True)],
+)
+def test_a_machine_that_was_suspended_for_a_day_does_not_ask_again(
+    lost: NoReply, goes_on: bool
+) -> None:
+    wall = Time()
+    steps = flows(wall=wall.now).start(Query("Acme"))
+    next(steps)
+    paused = steps.send(Heard(0, 1, lost))
+    wall.sleep(24 * 3600)  # the monotonic clock stood still
+
+    assert isinstance(paused, Pause)
+    if goes_on:
+        assert isinstance(steps.send(Heard(1, 2)), Send)
+    else:
+        with pytest.raises(Unreachable) as caught:
+            steps.send(Heard(1, 2))
+        assert caught.value.in_doubt
+
+
+def test_a_time_of_day_that_is_set_back_makes_a_key_no_younger() -> None:
+    wall = Time(at=1e9)
+    steps = flows(DAYS, wall=wall.now).start(Query("Acme"))
+    next(steps)
+    steps.send(Heard(0, 1, NoReply("reset")))
+    wall.at = 0
+
+    with pytest.raises(Unreachable):
+        steps.send(Heard(1, 24 * 3600))
+
+
+def test_one_of_many_is_not_asked_again_after_a_day_of_suspension() -> None:
+    wall = Time()
+    made = Many(flows(wall=wall.now), ["a"], PATIENT, at_once=1, timeout_s=None, started=None)
+    model = Suspended(Time(), ["lost"], wall=wall)
+
+    (ended,) = model.outcomes(made.outcomes())
+
+    assert isinstance(ended.error, Unreachable)
+    assert ended.error.in_doubt
+    assert len(model.searches) == 1
+
+
+UNSENDABLE = [
+    *(Query("Acme", idempotency_key=key) for key in ("a b", "é", "x" * 256, "\n")),
+    Query("Ac\udcffme"),
+    Query(domain="\ud800.example"),
+]
+
+
+@pytest.mark.parametrize("query", UNSENDABLE)
+def test_what_no_call_can_carry_is_told_and_not_sent(query: Query) -> None:
+    with pytest.raises(Unsendable, match=r"visible ASCII|not UTF-8") as caught:
+        next(flows().start(query))
+
+    assert caught.value.status == 0
+    assert not caught.value.in_doubt
+
+
+def test_an_id_that_no_address_can_carry_is_told_and_not_sent() -> None:
+    with pytest.raises(Unsendable, match="not UTF-8"):
+        next(flows().get("srch_\udcff"))
+
+
+def test_one_that_cannot_be_sent_leaves_the_others_alone() -> None:
+    model = Model(Time())
+    queries = [Query("a"), *UNSENDABLE, Query(search="\udcff"), Query("b")]
+
+    ended = model.outcomes(many(queries))
+
+    assert len(ended) == len(queries)
+    assert sorted(e.query.brand or "" for e in ended if e.search) == ["a", "b"]
+    assert all(isinstance(e.error, Unsendable) for e in ended if not e.search)
+
+
+def test_a_server_that_asks_for_no_pause_is_asked_as_often_as_patience_says() -> None:
+    at_once = Reply(429, {"retry-after": "0"}, b'{"error": {"code": "x", "message": "no"}}')
+    refusing = Refusing(Time(), reply=at_once)
+
+    with pytest.raises(TooManyRequests):
+        refusing.run(flows(Patience(tries=4)).start(Query("Acme")))
+
+    assert refusing.calls == 4
+
+
+def test_a_service_at_its_ceiling_is_not_asked_for_a_whole_list() -> None:
+    full = Refusing(Time(), reply=AT_CAPACITY)
+
+    ended = full.outcomes(many([Query(f"brand {n}") for n in range(10)]))
+
+    assert [e.error.code for e in ended if e.error] == ["at_capacity"] * 10
+    assert [e.closed for e in ended] == [False] * FULL_AFTER + [True] * (10 - FULL_AFTER)
+    assert full.calls == FULL_AFTER
+
+
+def test_a_brand_that_is_answered_at_the_ceiling_has_the_next_ones_asked() -> None:
+    ceiling = Ceiling(Time(), searches={"srch_0": ("known", 0.0)})
+    queries = [Query(brand) for brand in ["new", "other", "known"] * 4]
+
+    ended = ceiling.outcomes(many(queries, at_once=1))
+
+    assert [e.error.code if e.error else "done" for e in ended] == [
+        *["at_capacity", "at_capacity", "done"] * 4
+    ]
+    assert not any(e.closed for e in ended)
+
+
+def test_a_service_with_much_to_do_at_the_moment_is_waited_for() -> None:
+    model = Model(Time(), ["busy"] * 5)
+
+    ended = model.outcomes(many([Query(f"brand {n}") for n in range(6)]))
+
+    assert all(isinstance(each.search, Done) for each in ended)
+    assert model.time.at >= 30
+
+
+def told_the_time(
+    steps: Flow[Search], step: Send | Pause | Begun, at: float
+) -> Send | Pause | Begun:
+    """Return the first thing from *step* on that *steps* want done but to know the time."""
+    while step == Pause(0):
+        step = steps.send(Heard(at, at))
+    return step
+
+
+@dataclass
+class Ceiling(Model):
+    """Answers only what it knows already."""
+
+    def answer(self, call: Call) -> Reply:
+        known = {brand for brand, _ in self.searches.values()}
+        if call.method == "POST" and msgspec.json.decode(call.body)["brand"] not in known:
+            return AT_CAPACITY
+        return super().answer(call)
+
+
+@dataclass
+class Suspended(Model):
+    """On a machine that is suspended for a day in each pause."""
+
+    wall: Time = field(kw_only=True)
+
+    def did(self, step: Send | Pause | Begun | Outcome) -> Heard:
+        if isinstance(step, Pause) and step.seconds > 0:
+            self.wall.sleep(24 * 3600)
+        return super().did(step)
 
 
 @dataclass

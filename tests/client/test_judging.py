@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client.answering import DONE, FAILED, RUNNING
@@ -194,6 +194,7 @@ headers = st.dictionaries(
 bodies = st.binary() | st.sampled_from([DONE, RUNNING, FAILED, told("x"), b"[" * 5000])
 
 
+@settings(deadline=None)
 @given(status=st.integers(100, 599), headers=headers, body=bodies)
 def test_whatever_comes_is_a_value_or_an_error_of_ours(
     status: int, headers: dict[str, str], body: bytes

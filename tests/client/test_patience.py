@@ -45,9 +45,9 @@ def test_a_pause_keeps_every_bound(
     if found is None:
         return
     assert status in RETRIED
-    assert found > 0 or wait_s == 0
+    assert found > 0
     assert spent_s + found < patience.total_s
-    if wait_s is None:
+    if not wait_s:
         assert tried < patience.tries
         assert found <= patience.most_s
     else:
@@ -74,6 +74,11 @@ def test_waits_double_up_to_a_bound_and_are_spread() -> None:
 
     assert longest == [1, 2, 4, 6, 6]
     assert shortest == [0.5, 1, 2, 3, 3]
+
+
+def test_a_server_that_asks_for_no_pause_is_not_asked_without_one() -> None:
+    assert [pause(error(429, 0), tried=n, chance=0) for n in (1, 2, 3)] == [0.25, 0.5, 1]
+    assert pause(error(429, 0), tried=HERE_AND_NOW.tries) is None
 
 
 def test_a_longer_wait_than_the_cap_is_left_to_the_caller() -> None:

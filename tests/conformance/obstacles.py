@@ -19,7 +19,7 @@ OBSTACLES: Mapping[str, tuple[int, str, str]] = {
     "pause": (503, "api_disabled", "paused"),
     "quota": (402, "quota_exhausted", "quota"),
     "windows": (429, "rate_limited", "minute"),
-    "ceiling": (503, "at_capacity", "today"),
+    "ceiling": (503, "at_capacity", "24 hours"),
     "in flight": (429, "too_many_in_flight", "2 new-brand searches"),
     "last unit": (429, "too_many_in_flight", "last unit"),
 }

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from cs.cli.brand_list import List, results_beside, search_list
 from cs.cli.contact_rows import print_csv
+from cs.cli.foreign_text import harmless
 from cs.cli.list_results import is_json
 from cs.cli.options import Json
 from cs.cli.output import FAILED, console, print_json, stop, warn
@@ -19,9 +20,11 @@ from cs.client import (
     Client,
     ClientError,
     Failed,
+    Other,
     Patience,
     Running,
     Search,
+    Unsendable,
 )
 from cs.client.patience import may_pass
 
@@ -59,7 +62,10 @@ def search(
     ] = "",
     ask_again: Annotated[
         bool,
-        Parameter(negative="", help="List: ask again where an old answer was lost."),
+        Parameter(
+            negative="",
+            help="List: ask again what was lost over 23 hours ago; may be charged again.",
+        ),
     ] = False,
     retry_failed: Annotated[
         bool,
@@ -71,11 +77,14 @@ def search(
 ) -> None:
     """Search the people of a brand; wait for the end and print them.
 
-    Exit codes: 0 done (or running, with --no-wait), 3 failed, 4 refused by a limit, 5 out
-    of quota; 1 for any other error, 2 for a mistake on the command line, 130 after Ctrl-C.
+    Exit codes: 0 done (or running, with --no-wait), 3 failed or ended in a status that
+    this version does not know, 4 refused by a limit, 5 out of quota; 1 for any other error,
+    2 for a mistake on the command line, 130 after Ctrl-C.
 
     With --file a whole list is searched, within the limits of the key. What is found goes
-    to --results; run it again to go on where it stopped, nothing is charged twice.
+    to --results; run it again to go on where it stopped. Nothing is charged twice unless
+    --ask-again says so. The list goes on after its key was rotated or the server moved.
+    Where several exit codes apply, the first of 5, 4, 1, 3 is it.
 
     Example: `CS_API_KEY=cs_live_... cs search Veltrana --domain veltrana.test`
     """
@@ -108,10 +117,8 @@ def search(
         except KeyboardInterrupt:
             warn(f"the search may go on; ask for it with --idempotency-key={name}")
             raise
-        except ValueError as error:
-            stop(_unsendable(error), 2)
     _show(found, json=json, csv=csv)
-    if isinstance(found, Failed):
+    if isinstance(found, Failed | Other):
         raise SystemExit(FAILED)
 
 
@@ -136,8 +143,6 @@ def get(
             found = client.contacts.get(search_id)
         except ClientError as error:
             _stop(error)
-        except UnicodeEncodeError as error:
-            stop(_unsendable(error), 2)
     _show(found, json=json, csv=csv)
 
 
@@ -185,12 +190,11 @@ def _show(found: Search, *, json: bool, csv: bool) -> None:
 
 
 def _stop(error: ClientError, name: str = "") -> NoReturn:
+    if isinstance(error, Unsendable):
+        stop(str(error), 2)
     if isinstance(error.search, Running):
-        warn(f"{error.search.id} goes on without us: cs get {error.search.id}")
+        search = harmless(error.search.id)
+        warn(f"{search} goes on without us: cs get {search}")
     elif error.in_doubt and may_pass(error):
         warn(f"the search may go on; ask for it with --idempotency-key={name}")
     stop(told(error), exit_code(error))
-
-
-def _unsendable(error: ValueError) -> str:
-    return "the words are not UTF-8" if isinstance(error, UnicodeEncodeError) else str(error)

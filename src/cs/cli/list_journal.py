@@ -5,7 +5,9 @@ of results is made from it.
 """
 
 import fcntl
+import hashlib
 import os
+from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -39,11 +41,28 @@ class Begun(_Entry, frozen=True, tag="begun"):
     place: str = ""
 
 
+class Moved(_Entry, frozen=True, tag="moved"):
+    """The list goes on with this server and key, as `Begun` tells them."""
+
+    identity: str
+
+
 class Asked(_Entry, frozen=True, tag="asked"):
-    """*key* is about to be asked for: from here on it may have been charged."""
+    """*key* is about to be asked for: from here on it may have been charged.
+
+    It is asked for again as *row* says it, whatever the list says by then: an idempotency
+    key belongs to the brand as it was written (CONTRACT.md L14).
+    """
 
     key: str
     at: datetime
+    row: Row | None = None
+
+
+class Lost(_Entry, frozen=True, tag="lost"):
+    """What came for *key*, if anything, was no answer of the service."""
+
+    key: str
 
 
 class Started(_Entry, frozen=True, tag="started"):
@@ -52,7 +71,7 @@ class Started(_Entry, frozen=True, tag="started"):
 
 
 class Refused(_Entry, frozen=True, tag="refused"):
-    """The service said that nothing was done."""
+    """Nothing was ever done for *key*: it was asked for once, or is not known."""
 
     key: str
 
@@ -81,7 +100,7 @@ class Ended(_Entry, frozen=True, tag="ended"):
     error: Trouble | None = None
 
 
-Entry = Begun | Asked | Started | Refused | Again | Ended
+Entry = Begun | Moved | Asked | Lost | Started | Refused | Again | Ended
 _decoder = msgspec.json.Decoder(Entry)
 
 
@@ -90,18 +109,30 @@ class Journal:
 
     Args:
         path: Made if need be.
-        identity: Of server and key.
-        place: Where the list is; `place` is where it was begun.
+        identity: Of server and key, for a list that is begun.
+        place: Where the list is, for one that is begun.
+
+    Attributes:
+        identity: Of server and key that the list goes on with.
+        place: Where the list was begun.
+        asked: What may have been charged, or has ended.
+        started: Ids of searches.
+        ended: What is finished.
+        lost: How often what was asked was not answered by the service.
+        search: Id of the search last heard of; empty if there is none.
 
     Raises:
-        BadJournal: It is of another key or server, in use, or unreadable.
+        BadJournal: It is in use, or unreadable.
     """
 
     def __init__(self, path: Path, identity: str, place: str) -> None:
+        self.identity = ""
         self.place = place
-        self.asked: dict[str, datetime] = {}
+        self.asked: dict[str, Asked] = {}
         self.started: dict[str, str] = {}
         self.ended: dict[str, Ended] = {}
+        self.lost: Counter[str] = Counter()
+        self.search = ""
         self._times: dict[str, int] = {}
         self._file = path.open("a+b")
         try:
@@ -128,6 +159,13 @@ class Journal:
         os.fsync(self._file.fileno())
         self._know(entry)
 
+    def key_of(self, row: Row) -> str:
+        """Return the name of *row*: the same for the same wish of the list begun at `place`.
+
+        It does not go by the line, so that rows may come and go between two runs.
+        """
+        return hashed("\0".join((self.place, *row.wish)))
+
     def idempotency_key(self, key: str) -> str:
         """Return what *key* is asked for with: another one each time it is asked anew."""
         times = self._times.get(key, 0)
@@ -135,8 +173,8 @@ class Journal:
 
     def in_doubt(self, key: str, at: datetime) -> bool:
         """Return whether *key* was asked for so long ago that asking may charge again."""
-        asked_at = self.asked.get(key)
-        return asked_at is not None and key not in self.started and at - asked_at >= KNOWN_FOR
+        asked = self.asked.get(key)
+        return asked is not None and key not in self.started and at - asked.at >= KNOWN_FOR
 
     def _take(self, path: Path, ours: Begun) -> None:
         try:
@@ -147,39 +185,43 @@ class Journal:
         data = self._file.read()
         whole = data[: data.rfind(b"\n") + 1]
         self._file.truncate(len(whole))  # a line that a crash cut was followed by nothing
-        begun = None
         for number, line in enumerate(whole.splitlines(), 1):
             try:
                 entry = _decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise BadJournal(f"{path}, line {number} is no entry: {error}") from error
-            begun = begun or entry
             self._know(entry)
         unused = not (self.asked or self.started or self.ended or self._times)
         if unused:
             self._file.truncate(0)  # nothing came of what was begun, perhaps with another key
             self.note(ours)
-        elif not isinstance(begun, Begun) or begun.identity != ours.identity:
-            raise BadJournal(
-                f"{path} was begun with another key or server; use that one, "
-                "or other --results to begin anew"
-            )
-        else:
-            self.place = begun.place or self.place
 
     def _know(self, entry: Entry) -> None:
         match entry:
-            case Asked(key=key, at=at):
-                self.asked[key] = at
+            case Asked(key=key):
+                self.asked[key] = entry
+            case Lost(key=key):
+                self.lost[key] += 1
             case Started(key=key, search=search):
-                self.started[key] = search
+                self.started[key] = self.search = search
             case Refused(key=key):
                 self.asked.pop(key, None)
-            case Ended(key=key):
+                self.lost.pop(key, None)
+            case Ended(key=key, search=search, other=other):
                 self.ended[key] = entry
+                known = search or other
+                self.search = known.id if known is not None else self.search
             case Again(key=key):
-                for known in (self.asked, self.started, self.ended):
-                    known.pop(key, None)
+                for told in (self.asked, self.started, self.ended, self.lost):
+                    told.pop(key, None)
                 self._times[key] = self._times.get(key, 0) + 1
-            case Begun():
-                pass
+            case Begun(identity=identity, place=place):
+                self.identity = identity
+                self.place = place or self.place
+            case Moved(identity=identity):
+                self.identity = identity
+
+
+def hashed(text: str) -> str:
+    """Return what stands for *text* in a journal."""
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:40]

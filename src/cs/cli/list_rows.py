@@ -40,16 +40,16 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         BadList: It is no such file, or there is no brand in it.
     """
     try:
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise BadList(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BadList(f"{path} is not UTF-8; save it as CSV UTF-8") from error
     if len(data) > MAX_BYTES:
         raise BadList(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
     try:
-        rows = rows_of(text)
+        rows = rows_of(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise BadList(f"{path} is not UTF-8; save it as CSV UTF-8") from error
     except BadList as error:
         raise BadList(f"{path}, {error}") from error
     if not rows:

@@ -7,6 +7,7 @@ from typing import Self
 from rich.progress import Progress as Line
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from cs.cli.foreign_text import harmless
 from cs.cli.output import errors
 
 #: A pause from which on it is told.
@@ -39,7 +40,7 @@ class Progress:
 
     def show(self, text: str) -> None:
         """Say what is done from now on."""
-        self._text = " ".join(text.split())
+        self._text = " ".join(harmless(text).split())
         self._line.update(self._task, description=self._text)
 
     def sleep(self, seconds: float) -> None:

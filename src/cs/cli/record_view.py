@@ -5,6 +5,7 @@ from typing import Any
 from rich.table import Column, Table
 from rich.text import Text
 
+from cs.cli.foreign_text import all_harmless
 from cs.cli.output import console, styled
 
 #: Columns of a terminal from which on there is room for where somebody is.
@@ -30,6 +31,7 @@ ADVICE = {
 
 def print_record(record: dict[str, Any]) -> None:
     """Print what is known of the brand, then the people, verified ones first."""
+    record = all_harmless(record)
     console.print(styled("[bold]{}[/]", record["brand"]), _status(record), sep="  ")
     for field, label in _BRAND:
         if record.get(field):
@@ -46,13 +48,28 @@ def print_record(record: dict[str, Any]) -> None:
 def _status(record: dict[str, Any]) -> Text:
     if record["status"] == "running":
         return styled("[yellow]running[/], ask again: cs get {}", record["id"])
-    how = "from reuse" if record["cached"] else "searched live"
-    paid = "1 search charged" if record["charged"] else "not charged"
-    if record["status"] == "failed":
-        reason = record["reason"]
-        advice = ADVICE.get(reason, "try again in a few minutes")
-        return styled("[red]{}[/]: {} ({}, {})", reason, advice, how, paid)
-    return styled("[green]done[/] ({}, {})", how, paid)
+    how = _how(record)
+    match record["status"]:
+        case "done":
+            return styled("[green]done[/]{}", how)
+        case "failed":
+            reason = record["reason"]
+            advice = ADVICE.get(reason, "try again in a few minutes")
+            return styled("[red]{}[/]: {}{}", reason, advice, how)
+        case unknown:
+            told = "[yellow]{}[/], a status that this version does not know{}"
+            return styled(told, unknown, how)
+
+
+def _how(record: dict[str, Any]) -> str:
+    """Return what is said of how it was searched, in brackets; nothing if nothing is."""
+    words: dict[str, dict[bool | None, str]] = {
+        "cached": {True: "from reuse", False: "searched live"},
+        "charged": {True: "1 search charged", False: "not charged"},
+    }
+    said = [says.get(record.get(field)) for field, says in words.items()]
+    told = ", ".join(word for word in said if word)
+    return f" ({told})" if told else ""
 
 
 def _people(contacts: list[dict[str, Any]]) -> Table:
@@ -65,7 +82,7 @@ def _people(contacts: list[dict[str, Any]]) -> Table:
         cells = [
             Text(contact.get("full_name") or ""),
             Text(contact.get("title") or ""),
-            Text(contact["email"], "green") if verified else Text("not found", "dim"),
+            Text(contact.get("email") or "", "green") if verified else Text("not found", "dim"),
             Text(contact.get("location") or ""),
         ]
         table.add_row(*cells[: len(table.columns)])

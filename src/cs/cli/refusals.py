@@ -1,5 +1,6 @@
 """How an error of a call is told, and what a command that searches ends with."""
 
+from cs.cli.foreign_text import harmless
 from cs.cli.output import LIMITED, NO_QUOTA
 from cs.cli.progress import span
 from cs.client import ClientError, QuotaExceeded, TooManyRequests, Unavailable
@@ -20,4 +21,4 @@ def told(error: ClientError) -> str:
     """Return *error* as one sentence."""
     seconds = error.retry_after_s
     wait = f" (try again in {span(seconds)})" if seconds else ""
-    return f"{error.code}: {error}{wait}"
+    return f"{harmless(error.code)}: {harmless(str(error))}{wait}"

@@ -28,6 +28,7 @@ from cs.client.errors import (
     Unauthorized,
     Unavailable,
     Unreachable,
+    Unsendable,
 )
 from cs.client.limits import Limits, Window
 from cs.client.many import Outcome
@@ -65,6 +66,7 @@ __all__ = [
     "Unauthorized",
     "Unavailable",
     "Unreachable",
+    "Unsendable",
     "Usage",
     "Window",
 ]

@@ -6,13 +6,16 @@ from urllib.parse import quote
 
 import msgspec
 
+from cs.client.errors import Unsendable
+
 #: A call with ``wait`` is held up to 85 s (SPEC.md 4.1); proxies want 100 (CONTRACT.md H13).
 TIMEOUT_S = 100.0
-#: What a search is waited for unless told otherwise; it ends within 120 s (CONTRACT.md S9).
+#: For a search itself, beside what patience allows; it ends within 120 s (CONTRACT.md S9).
 WAIT_S = 300.0
 #: Any other call is answered or refused within some 10 s.
 SHORT_S = 30.0
 
+_NOT_UTF_8 = "the words are not UTF-8"
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,255}")
 
 
@@ -62,24 +65,37 @@ def contacts_call(query: Query, *, wait: bool) -> Call:
     """Return the call that starts a search, held until it ends if *wait*.
 
     Raises:
-        ValueError: *query* has no idempotency key, or one that no header can carry.
+        Unsendable: *query* has no idempotency key, or one that no header can carry; or its
+            words are not Unicode.
     """
     if not _IDEMPOTENCY_KEY.fullmatch(query.idempotency_key):
-        raise ValueError("an idempotency key has 1 to 255 visible ASCII characters")
+        raise Unsendable("an idempotency key has 1 to 255 visible ASCII characters")
     given = {"brand": query.brand, "domain": query.domain, "wait": wait}
+    try:
+        body = msgspec.json.encode({k: v for k, v in given.items() if v is not None})
+    except UnicodeEncodeError as error:  # half of a surrogate pair
+        raise Unsendable(f"brand and domain: {_NOT_UTF_8}") from error
     return Call(
         method="POST",
         path="/contacts",
         answer="search",
-        body=msgspec.json.encode({k: v for k, v in given.items() if v is not None}),
+        body=body,
         idempotency_key=query.idempotency_key,
         timeout_s=TIMEOUT_S if wait else SHORT_S,
     )
 
 
 def search_call(search: str) -> Call:
-    """Return the call that reads a search again."""
-    return Call(method="GET", path=f"/searches/{quote(search, safe='')}", answer="search")
+    """Return the call that reads a search again.
+
+    Raises:
+        Unsendable: *search* is not Unicode.
+    """
+    try:
+        path = f"/searches/{quote(search, safe='')}"
+    except UnicodeEncodeError as error:
+        raise Unsendable(f"the id of the search: {_NOT_UTF_8}") from error
+    return Call(method="GET", path=path, answer="search")
 
 
 USAGE = Call(method="GET", path="/usage", answer="usage")

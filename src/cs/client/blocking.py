@@ -11,7 +11,8 @@ from typing import Self, TypeVar
 import httpx
 
 from cs.client import wire
-from cs.client.api import WAIT_S, Call, Query
+from cs.client.api import Call, Query
+from cs.client.deadline import Deadline
 from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
 from cs.client.judging import NoReply, Reply
 from cs.client.limits import Limits
@@ -31,9 +32,10 @@ class Client:
         patience: How long a call that came to nothing is tried again.
         sleep: Lets seconds go by.
         now: A monotonic clock in seconds, which *sleep* goes by.
+        wall: The time of day in seconds, which goes on while the machine is suspended.
 
     Raises:
-        Unreachable: *base_url* is no address.
+        Unreachable: *base_url* is no address, or names a user.
         Unauthorized: *key* has characters that no key has.
     """
 
@@ -45,10 +47,11 @@ class Client:
         patience: Patience | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         where = wire.address(base_url, key)
         patience = patience or Patience()
-        self._flows = Flows(patience, random.random, lambda: str(uuid.uuid4()), where)
+        self._flows = Flows(patience, random.random, lambda: str(uuid.uuid4()), where, wall)
         direct = wire.directly(where)
         self._http = http = httpx.Client(
             **wire.settings(where, key),
@@ -102,9 +105,16 @@ class Contacts:
         *,
         domain: str | None = None,
         idempotency_key: str = "",
-        timeout_s: float | None = WAIT_S,
+        timeout_s: float | None = None,
     ) -> Search:
         """Search and return how it ended.
+
+        Args:
+            brand: The name people actually say.
+            domain: Its web site; at least one of the two is needed.
+            idempotency_key: As of `Query`.
+            timeout_s: Bounds it all.  Unless given it is 300 s, and waits for a limit or an
+                unwell server do not count: those are bounded by patience alone.
 
         Raises:
             StillRunning: It has not within *timeout_s*.
@@ -127,8 +137,8 @@ class Contacts:
         """Read a search again by its id; free."""
         return self._exchange.done(self._flows.get(search))
 
-    def wait(self, search: Search, *, timeout_s: float | None = WAIT_S) -> Search:
-        """Return how *search* ended.
+    def wait(self, search: Search, *, timeout_s: float | None = None) -> Search:
+        """Return how *search* ended; *timeout_s* as for `search`.
 
         Raises:
             StillRunning: It has not within *timeout_s*.
@@ -140,15 +150,17 @@ class Contacts:
         queries: Iterable[Query | str],
         *,
         at_once: int = AT_ONCE,
-        timeout_s: float | None = WAIT_S,
+        timeout_s: float | None = None,
         started: Started | None = None,
     ) -> Iterator[Outcome]:
         """Yield how each of *queries* ended, as they end; none of them raises.
 
+        One that cannot be sent ends with `Unsendable`.
+
         Args:
             queries: A string is a brand.  Each is taken when its turn has come.
             at_once: How many may run.
-            timeout_s: For one query, from its first call on.
+            timeout_s: For one query, from its first call on; as for `search`.
             started: Hears of each search that runs, as soon as its id is known.
         """
         many = Many(
@@ -185,6 +197,7 @@ class Exchange:
         self._http = http
         self._sleep = sleep
         self._now = now
+        self._deadline = Deadline()
 
     def done(self, flow: Flow[T]) -> T:
         """Do what *flow* wants done, to its end."""
@@ -209,14 +222,14 @@ class Exchange:
         return Heard(began, self._now(), reply)
 
     def _sent(self, call: Call) -> Reply | NoReply:
-        give_up = self._now() + call.timeout_s
         try:
-            request = wire.request(self._http, call)
-            response = self._http.send(request, stream=True)
-            with closing(response):
-                answer = wire.Incoming(response, give_up)
-                for part in response.iter_bytes():
-                    answer.take(part, self._now())
-                return answer.whole()
+            with self._deadline.within(call.timeout_s):
+                request = wire.request(self._http, call, trace=self._deadline.traced)
+                response = self._http.send(request, stream=True)
+                with closing(response):
+                    answer = wire.Incoming(response)
+                    for part in response.iter_bytes():
+                        answer.take(part)
+                    return answer.whole()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

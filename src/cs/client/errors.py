@@ -1,6 +1,6 @@
 """What can go wrong with a call: one class a status, and a code where it matters.
 
-``ClientError`` is all of them; ``ApiError`` is what the service itself said.
+``ClientError`` is all of them; ``ApiError`` is what the service itself said, or would have.
 """
 
 from typing import TYPE_CHECKING
@@ -76,6 +76,13 @@ class ApiError(ClientError):
 
 class BadRequest(ApiError):
     """400 ``invalid_request``: change what is sent."""
+
+
+class Unsendable(BadRequest):
+    """What no call can carry, so that none was made: status 0."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="invalid_request")
 
 
 class IdempotencyMismatch(BadRequest):

@@ -5,24 +5,23 @@ of it; its return value is the answer.  So retries, waiting and pacing are writt
 """
 
 from collections.abc import Callable, Generator
-from itertools import count
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from cs.client.api import TIMEOUT_S, USAGE, Call, Query, contacts_call, search_call
+from cs.client.api import TIMEOUT_S, USAGE, WAIT_S, Call, Query, contacts_call, search_call
 from cs.client.errors import ClientError, StillRunning
 from cs.client.judging import NoReply, Reply, judge, limits_of
 from cs.client.limits import Limits
-from cs.client.patience import Patience, pause_before_next, proves_nothing
+from cs.client.patience import Patience
 from cs.client.records import Running, Search, Usage
+from cs.client.tries import Tries
 
 T = TypeVar("T")
 
 #: A held call that was cut after so long met a proxy with less patience than the hold.
 HOLD_CUT_S = 25.0
-#: A service knows an idempotency key for 24 hours (CONTRACT.md L14); one hour to spare.
-KNOWN_S = 23 * 3600.0
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -62,6 +61,7 @@ class Flows:
         chance: A number from 0 up to 1, another each time.
         new_key: An idempotency key that nobody had before.
         where: Whom errors are about.
+        wall: The time of day in seconds, which goes on while the machine is suspended.
     """
 
     def __init__(
@@ -70,8 +70,10 @@ class Flows:
         chance: Callable[[], float],
         new_key: Callable[[], str],
         where: str,
+        wall: Callable[[], float],
     ) -> None:
         self._where = where
+        self._wall = wall
         self._patience = patience
         self._chance = chance
         self._new_key = new_key
@@ -94,33 +96,34 @@ class Flows:
         """Start *query* and return how it ended; held by the server if there is time.
 
         Raises:
-            StillRunning: It has not, *timeout_s* after it was asked for.
+            StillRunning: It has not, *timeout_s* after it was asked for.  Without one,
+                `WAIT_S`, to which is added what patience waits before a call is repeated.
         """
-        until = yield from _in(timeout_s)
-        search = yield from self._found(contacts_call(self._named(query), wait=True), until)
-        return (yield from self._ended(search, until))
+        end = yield from _in(timeout_s)
+        search = yield from self._found(contacts_call(self._named(query), wait=True), end)
+        return (yield from self._ended(search, end))
 
     def wait(self, search: Search, timeout_s: float | None) -> Flow[Search]:
         """Return how *search* ended; raises what `search` raises."""
-        until = yield from _in(timeout_s)
-        return (yield from self._ended(search, until))
+        end = yield from _in(timeout_s)
+        return (yield from self._ended(search, end))
 
     def follow(self, query: Query, timeout_s: float | None) -> Flow[Search]:
         """Return how *query* ended, never held, so that others can be asked meanwhile."""
-        until = yield from _in(timeout_s)
+        end = yield from _in(timeout_s)
         if query.search:
-            search = yield from self._found(search_call(query.search), until)
+            search = yield from self._found(search_call(query.search), end)
         else:
             call = contacts_call(self._named(query), wait=False)
-            search = yield from self._found(call, until)
-        return (yield from self._ended(search, until))
+            search = yield from self._found(call, end)
+        return (yield from self._ended(search, end))
 
     def _named(self, query: Query) -> Query:
         if query.idempotency_key:
             return query
         return msgspec.structs.replace(query, idempotency_key=self._new_key())
 
-    def _ended(self, search: Search, until: float | None) -> Flow[Search]:
+    def _ended(self, search: Search, end: "_End") -> Flow[Search]:
         """Ask for *search* at the pace the server wants until it has ended."""
         if isinstance(search, Running):
             yield Begun(search)
@@ -128,12 +131,10 @@ class Flows:
             while isinstance(search, Running):
                 pause = float(max(1, search.retry_after, self._checks_full_for_s()))
                 now = (yield Pause(0)).at
-                if until is not None:
-                    if now >= until:
-                        raise StillRunning(f"{search.id} is still running", code="running")
-                    pause = min(pause, until - now)
-                yield Pause(pause)
-                search = yield from self._found(search_call(search.id), until)
+                if now >= end.at:
+                    raise StillRunning(f"{search.id} is still running", code="running")
+                yield Pause(min(pause, end.at - now))
+                search = yield from self._found(search_call(search.id), end)
         except ClientError as error:
             error.search = search
             raise
@@ -144,22 +145,22 @@ class Flows:
         full = checks is not None and checks.remaining == 0
         return (checks.reset_s or 0) if checks is not None and full else 0
 
-    def _found(self, call: Call, until: float | None = None) -> Flow[Search]:
-        found = yield from self._answered(call, until)
+    def _found(self, call: Call, end: "_End | None" = None) -> Flow[Search]:
+        found = yield from self._answered(call, end)
         assert not isinstance(found, Usage), "judged by what the call is answered with"
         return found
 
-    def _answered(self, call: Call, until: float | None = None) -> Flow[Search | Usage]:
+    def _answered(self, call: Call, end: "_End | None" = None) -> Flow[Search | Usage]:
         """Make *call* until it is answered, refused for good, or patience is at its end.
 
         Raises:
             ClientError: What the last try ended with.
         """
         began: float | None = None
-        unadvised, doubtful = 0, False
-        for _ in count():
-            if until is not None:
-                call = _in_time(call, until - (yield Pause(0)).at)
+        tries = Tries(self._patience, self._wall, charges=call.method == "POST")
+        while True:
+            if end is not None:
+                call = _in_time(call, end.at - (yield Pause(0)).at)
             heard = yield Send(call)
             assert heard.reply is not None, "what is sent is answered"
             began = heard.began if began is None else began
@@ -167,33 +168,42 @@ class Flows:
             try:
                 return judge(call, heard.reply, self._where)
             except ClientError as error:
-                unadvised += error.retry_after_s is None
-                doubtful = doubtful or (call.method == "POST" and proves_nothing(error))
-                error.in_doubt = doubtful
                 spent_s = heard.at - began
-                pause = pause_before_next(
-                    error,
-                    self._patience,
-                    tried=unadvised,
-                    spent_s=spent_s,
-                    chance=self._chance(),
-                )
-                late = until is not None and pause is not None and heard.at + pause >= until
-                if pause is None or late:
+                pause = tries.pause_after(error, spent_s=spent_s, chance=self._chance())
+                if pause is None or (end is not None and end.comes_before(heard.at + pause)):
                     raise
-                if doubtful and spent_s + pause >= KNOWN_S:
-                    raise  # the service may have forgotten the key, and would charge again
+                rested = yield Pause(pause)
+                if tries.may_charge_again(rested.at - began):
+                    raise  # the pause was longer than it was to be
+            if end is not None:
+                end.put_off(rested.at - heard.at)
             if heard.at - heard.began >= HOLD_CUT_S:
                 call = _not_held(call)
-            yield Pause(pause)
-        raise AssertionError("counts for ever")
 
 
-def _in(timeout_s: float | None) -> Flow[float | None]:
-    """Return the time that it is *timeout_s* from now."""
-    if timeout_s is None:
-        return None
-    return (yield Pause(0)).at + timeout_s
+@dataclass
+class _End:
+    """When a search is followed no further, on the clock of `Heard`.
+
+    Attributes:
+        fixed: Whether it stays, however long patience waits before a call is repeated.
+    """
+
+    at: float
+    fixed: bool
+
+    def comes_before(self, at: float) -> bool:
+        return self.fixed and at >= self.at
+
+    def put_off(self, waited_s: float) -> None:
+        if not self.fixed:
+            self.at += waited_s
+
+
+def _in(timeout_s: float | None) -> Flow[_End]:
+    """Return the end that is *timeout_s* from now."""
+    now = (yield Pause(0)).at
+    return _End(now + (WAIT_S if timeout_s is None else timeout_s), timeout_s is not None)
 
 
 def _in_time(call: Call, left_s: float) -> Call:

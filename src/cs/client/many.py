@@ -8,6 +8,7 @@ import msgspec
 from cs.client.api import Query, as_query
 from cs.client.errors import (
     ApiError,
+    AtCapacity,
     ClientError,
     Paused,
     QuotaExceeded,
@@ -15,7 +16,7 @@ from cs.client.errors import (
     Unauthorized,
 )
 from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
-from cs.client.judging import limits_of
+from cs.client.judging import NoReply, Reply, limits_of
 from cs.client.patience import Patience
 from cs.client.records import Running, Search
 
@@ -23,14 +24,23 @@ from cs.client.records import Running, Search
 AT_ONCE = 2
 #: Refusals that the next query would meet as well.
 FOR_ALL = (Unauthorized, QuotaExceeded, RateLimited, Paused)
+#: Refusals in a row for want of capacity after which it is taken to have none for anything
+#: new.  The first proves nothing for the next query: a brand to be reused is still answered.
+FULL_AFTER = 3
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How one of many queries ended: *search*, or the *error* instead of it."""
+    """How one of many queries ended: *search*, or the *error* instead of it.
+
+    Attributes:
+        closed: Nobody was asked for it: *error* is what others met, and what each that
+            follows will end with.
+    """
 
     query: Query
     search: Search | None = None
     error: ClientError | None = None
+    closed: bool = False
 
 
 @dataclass
@@ -41,6 +51,7 @@ class _Job:
     flow: Flow[Search]
     due_at: float
     heard: Heard | None = None  # None: it has not begun
+    paused_at: float | None = None
 
 
 Started = Callable[[Query, Running], None]
@@ -51,7 +62,8 @@ class Many:
 
     A query is taken when its turn has come, not before.  New ones wait while the headers
     of the last answer say that a limit is full, if that is within *patience*.  A refusal
-    that all others would meet too is told for those that were not asked yet.
+    that all others would meet too is told for those that were not asked yet, and so is a
+    service at its capacity that `FULL_AFTER` queries in a row have met.
     """
 
     def __init__(
@@ -76,6 +88,7 @@ class Many:
         self._now = 0.0
         self._open_at = float("-inf")
         self._closed: ApiError | None = None
+        self._full = 0  # queries in a row that ended at capacity
 
     def outcomes(self) -> Generator[Send | Pause | Outcome, Heard, None]:
         """Yield what is to be done, and outcomes in between; be sent what came of each."""
@@ -99,13 +112,15 @@ class Many:
 
     def _taken(self, query: Query) -> Outcome | None:
         if self._closed is not None and not query.search:
-            return Outcome(query, error=self._closed)
+            return Outcome(query, error=self._closed, closed=True)
         flow = self._flows.follow(query, self._timeout_s)
         self._jobs.append(_Job(query, flow, self._now))
         return None
 
     def _step(self, job: _Job) -> Generator[Send | Pause, Heard, Outcome | None]:
         """Let *job* do one thing; return how it ended if it did."""
+        if job.paused_at is not None:
+            job.heard, job.paused_at = Heard(job.paused_at, self._now), None
         try:
             wanted = next(job.flow) if job.heard is None else job.flow.send(job.heard)
         except StopIteration as end:
@@ -113,18 +128,17 @@ class Many:
             return Outcome(job.query, search=end.value)
         except ClientError as error:
             self._jobs.remove(job)
-            if isinstance(error, FOR_ALL):
-                self._closed = error
+            self._note_refused(error)
             return Outcome(job.query, error=error)
         match wanted:
             case Send(call):
                 job.heard = heard = yield wanted
                 self._now = heard.at
                 assert heard.reply is not None, "what is sent is answered"
-                if call.method == "POST" and (limits := limits_of(heard.reply)):
-                    self._note_full_for(limits.full_for_s())
+                if call.method == "POST":
+                    self._note_answered(heard.reply)
             case Pause(seconds):
-                job.heard = Heard(self._now, self._now + seconds)
+                job.paused_at = self._now
                 job.due_at = self._now + seconds
             case Begun(search):
                 if self._started is not None:
@@ -132,7 +146,18 @@ class Many:
                 job.heard = Heard(self._now, self._now)
         return None
 
-    def _note_full_for(self, seconds: int) -> None:
+    def _note_refused(self, error: ClientError) -> None:
+        self._full += isinstance(error, AtCapacity)
+        if isinstance(error, FOR_ALL) or (
+            isinstance(error, AtCapacity) and self._full >= FULL_AFTER
+        ):
+            self._closed = error
+
+    def _note_answered(self, reply: Reply | NoReply) -> None:
+        if isinstance(reply, Reply) and reply.status < 300:
+            self._full = 0
+        limits = limits_of(reply)
+        seconds = limits.full_for_s() if limits is not None else 0
         # A longer wait is told by a refusal: it says which limit, and costs nothing.
         if 0 < seconds <= self._patience.longest_s:
             self._open_at = self._now + seconds

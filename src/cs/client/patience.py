@@ -41,14 +41,14 @@ def pause_before_next(
     Args:
         error: What the last try ended with.
         patience: What there is to spend.
-        tried: Tries so far that nobody said when to repeat, this one included.
+        tried: Tries so far that nobody named a pause after, this one included.
         spent_s: Since the first try began.
         chance: From 0 up to 1.
     """
     if not may_pass(error):
         return None
     asked = error.retry_after_s
-    if asked is None:
+    if not asked:  # 0 would have it asked again and again without a pause
         if tried >= patience.tries:
             return None
         most = min(patience.most_s, patience.first_s * 2.0 ** (tried - 1))

@@ -18,6 +18,8 @@ HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 CONNECT_S = 10.0
 #: More than any answer: a record of 25 people, as many as a service shows, has some 15 KiB.
 MOST_BYTES = 4 * 2**20
+#: Of an answer that has not come whole within the time-out of its call.
+TOO_SLOW = "the answer takes too long"
 #: Silence after which the connection itself is probed: a held call is silent for 85 s
 #: (CONTRACT.md H13), and what stands between forgets silent connections.
 KEEPALIVE_S = 20
@@ -36,18 +38,23 @@ def address(base_url: str, key: str) -> str:
     """Return *base_url* as it is called.
 
     Raises:
-        Unreachable: It is no address.
+        Unreachable: It is no address, or names a user.
         Unauthorized: No key is like *key*.
     """
     if not (key.isascii() and key.isprintable() and key and " " not in key):
         raise Unauthorized("an API key has only letters, digits and _", code="unauthorized")
+    like = "an address looks like http://127.0.0.1:8080/v1"
     try:
-        host = httpx.URL(base_url).host
+        url = httpx.URL(base_url)
     except httpx.InvalidURL:
-        host = ""
-    if not host or not base_url.startswith(("http://", "https://")):
-        like = "an address looks like http://127.0.0.1:8080/v1"
-        raise Unreachable(f"{base_url!r} is no address; {like}", may_pass=False)
+        url = httpx.URL()
+    # Nothing before an @ is ever shown: it may be a password.
+    shown = base_url.rpartition("@")[2]
+    if not url.host or not base_url.startswith(("http://", "https://")):
+        raise Unreachable(f"{shown!r} is no address; {like}", may_pass=False)
+    if url.userinfo:
+        why = "an address has no user and no password here, the API key is all there is"
+        raise Unreachable(f"{shown!r}: {why}; {like}", may_pass=False)
     return base_url.rstrip("/")
 
 
@@ -72,42 +79,38 @@ def directly(base_url: str) -> dict[str, Any] | None:
     return {"socket_options": options, "trust_env": not _is_here(base_url)}
 
 
-def request(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
-    """Return *call* as a request of *http*."""
+def request(
+    http: httpx.Client | httpx.AsyncClient, call: Call, **extensions: Any
+) -> httpx.Request:
+    """Return *call* as a request of *http*, with *extensions* of httpx's."""
     return http.build_request(
         call.method,
         call.path,
         content=call.body or None,
         headers=call.headers,
         timeout=httpx.Timeout(call.timeout_s, connect=CONNECT_S, pool=CONNECT_S),
+        extensions=extensions,
     )
 
 
 class Incoming:
-    """An answer while its body comes in, which may neither be endless nor take for ever.
-
-    httpx bounds the silence between two parts only, so a trickle would outlast any time-out.
+    """An answer while its body comes in, which may not be endless.
 
     Args:
         response: Its status and headers have come.
-        give_up: When the body has to be whole, on the clock that `take` is told of.
     """
 
-    def __init__(self, response: httpx.Response, give_up: float) -> None:
+    def __init__(self, response: httpx.Response) -> None:
         self._response = response
-        self._give_up = give_up
         self._body = bytearray()
 
-    def take(self, part: bytes, at: float) -> None:
-        """Add *part*, which came *at*.
+    def take(self, part: bytes) -> None:
+        """Add *part*.
 
         Raises:
-            httpx.ReadTimeout: It came too late.
             httpx.DecodingError: The body is longer than any answer.
         """
         self._body += part
-        if at > self._give_up:
-            raise httpx.ReadTimeout("the answer takes too long")
         if len(self._body) > MOST_BYTES:
             raise httpx.DecodingError(f"the answer is longer than {MOST_BYTES} bytes")
 
