@@ -5,18 +5,26 @@ import errno
 import logging
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
 from structlog import get_logger
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 log = get_logger()
 
-#: How long open connections get to finish once the service leaves: calls take
-#: milliseconds, held ones are answered at once, and the rest is a body that never ends.
-GRACE_S = 1
+#: How long open calls get to finish once the service leaves: they take milliseconds, held
+#: ones are answered at once, and the rest is a body that never ends.  Then they are cut off.
+GRACE_S = 1.0
+#: How long connections then get to close.
+CLOSE_S = 1
+#: How long a connection stays on which no call is made.
+IDLE_S = 75
+#: How often uvicorn looks around.
+_TICKS_PER_S = 10
 
 
 class CannotListen(Exception):
@@ -70,11 +78,50 @@ def _why(host: str, port: int, what: str, error: Exception) -> str:
 
 
 class Server(uvicorn.Server):
-    """Uvicorn without its own signal handlers: several run in one process."""
+    """Uvicorn without its own signal handlers: several run in one process.
+
+    It closes a connection that sends no whole head for `IDLE_S`.  Uvicorn itself counts
+    only up to the next byte, so that half a call would keep a connection for ever.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        # Of each connection without a call: its last one, and since when there is none.
+        self._idle: dict[object, tuple[object, float]] = {}
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_PER_S == 0:
+            self._close_idle(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _close_idle(self, now: float) -> None:
+        idle: dict[object, tuple[object, float]] = {}
+        for connection in list(self.server_state.connections):
+            assert isinstance(connection, H11Protocol)
+            call: RequestResponseCycle | None = connection.cycle
+            if call is not None and not call.response_complete:
+                continue
+            last, since = self._idle.get(connection, (call, now))
+            idle[connection] = call, since if last is call else now
+            if now - idle[connection][1] >= IDLE_S:
+                connection.transport.close()
+        self._idle = idle
+
+    def refuse(self) -> None:
+        """Take no more connections; those that are open stay."""
+        if self.started:
+            for server in self.servers:
+                server.close()
+
+    def cut_off(self) -> None:
+        """Cancel the calls that are still open, which are answered as that, and end."""
+        self.force_exit = True
+        for task in self.server_state.tasks:
+            task.cancel()
 
 
 class ServerLog(logging.Handler):
@@ -106,8 +153,8 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Serve *apps* until left.
 
-    Leaving sets *draining* first, so that held calls are answered before the connections
-    close (CONTRACT.md H14).
+    Leaving takes no more connections, sets *draining*, so that held calls are answered
+    (CONTRACT.md H14), and cuts off after `GRACE_S` what is open yet.
     """
     servers = [Server(_config(app)) for app, _ in apps]
     said = logging.getLogger("uvicorn.error")
@@ -120,21 +167,29 @@ async def serving(
         try:
             yield
         finally:
-            draining.set()
             for server in servers:
+                # Before the loop has thousands of answers to give: a connection that is
+                # refused can be made elsewhere, one that nobody serves breaks.
+                server.refuse()
                 server.should_exit = True
+            draining.set()
             # Here, because the group itself would cancel them if it is left by an error.
+            await asyncio.wait(running, timeout=GRACE_S)
+            for server in servers:
+                server.cut_off()
             await asyncio.wait(running)
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=H11Protocol,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         lifespan="off",
-        timeout_graceful_shutdown=GRACE_S,
-        timeout_keep_alive=75,
+        timeout_graceful_shutdown=CLOSE_S,
+        timeout_keep_alive=IDLE_S,
         h11_max_incomplete_event_size=64 * 1024,
     )

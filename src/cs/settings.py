@@ -69,7 +69,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     contacts: Annotated[int, Meta(ge=1, le=100)] = 25  # of one search
 
     # How much it takes on at once (docs/operations.md, "Overload").
-    holds: Annotated[int, Meta(ge=0)] = 5_000  # calls held; beyond: 202 at once
+    holds: Annotated[int, Meta(ge=0)] = 2_000  # calls held; beyond: 202 at once
     lookups_at_once: Annotated[int, Meta(ge=1)] = 1_000  # beyond: at_capacity
     calls_per_key: Annotated[int, Meta(ge=1)] = 4  # worked on; the others of a key queue
     appends_waiting: Annotated[int, Meta(ge=1)] = 10_000  # beyond: server_error

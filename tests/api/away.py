@@ -24,8 +24,9 @@ from cs.wiring import memory_bus, running, stages
 from loop.outside import tools
 from loop.service import Service
 
-#: How something is while it is away: it says so, or it says nothing.
-How = Literal["fails", "hangs"]
+#: How something is while it is away: it says so, it says nothing, or it does once what
+#: nobody foresaw.
+How = Literal["fails", "hangs", "breaks"]
 #: When the log goes away, seen from the append of the next admission.
 When = Literal["before", "stored", "answered"]
 
@@ -85,16 +86,20 @@ class AwayLog(MemoryEventLog):
     async def _there(self) -> None:
         if self._how == "fails":
             raise LogUnavailable("the disk went away")
+        if self._how == "breaks":
+            self.come()
+            raise ZeroDivisionError("nobody foresaw this")
         if self._how == "hangs":
             await self._back.wait()
 
 
 class AwayViews(SqliteViews):
-    """Views whose file can be locked by somebody else."""
+    """Views whose file can be locked by somebody else, or broken."""
 
     def __init__(self) -> None:
         super().__init__(None, projections())
         self.locked = False
+        self.broken = False
 
     async def apply(
         self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
@@ -111,6 +116,8 @@ class AwayViews(SqliteViews):
         return await super().ahead(newer, seal)
 
     def _check(self) -> None:
+        if self.broken:
+            raise ZeroDivisionError("nobody foresaw this")
         if self.locked:
             raise LogUnavailable("the views cannot be used: database is locked")
 

@@ -16,7 +16,14 @@ DOCUMENT: Json = json.loads(files("cs.api").joinpath("openapi.json").read_bytes(
 METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 #: Carried by every answer, or by HTTP itself.
 PLAIN_HEADERS = frozenset(
-    {"content-type", "content-length", "cache-control", "x-content-type-options"}
+    {
+        "content-type",
+        "content-length",
+        "connection",
+        "date",
+        "cache-control",
+        "x-content-type-options",
+    }
 )
 
 FORMATS = FormatChecker(())

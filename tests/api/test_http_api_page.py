@@ -9,6 +9,7 @@ import pytest
 
 from api.openapi_document import DOCUMENT, answer_schema, nodes
 from cs.api.errors import STATUS
+from cs.domain.admission import LOOKUPS_RETRY_AFTER
 
 PAGE = (Path(__file__).parents[2] / "docs" / "http-api.md").read_text()
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -42,6 +43,18 @@ def test_every_answer_shown_is_as_described(block: Any) -> None:
 
 def test_running_done_and_an_error_are_shown() -> None:
     assert [block.get("status") for block in BLOCKS] == ["done", "running", None]
+
+
+def test_both_meanings_of_at_capacity_are_told_by_how_long_to_wait() -> None:
+    soon = str(int(LOOKUPS_RETRY_AFTER.total_seconds()))
+    (row,) = re.findall(r"^\| 503 \| `at_capacity` .*$", PAGE, re.MULTILINE)
+    described = DOCUMENT["components"]["responses"]["Unavailable"]["description"]
+
+    assert f"`Retry-After: {soon}`" in row
+    assert f"`Retry-After` is {soon}" in described
+    for each in (row, described):
+        assert "24 hours" in each
+        assert "Branch on `Retry-After`" in each
 
 
 def test_page_and_description_name_the_same_times() -> None:

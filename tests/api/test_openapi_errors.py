@@ -101,6 +101,29 @@ async def test_an_unknown_search_is_told_as_described(search: str) -> None:
     assert faults("get", "/searches/{id}", answer) == []
 
 
+@pytest.mark.parametrize(("path", "told"), [("/searches/srch_1", True), ("/nothing", False)])
+async def test_limits_are_told_with_a_search_that_is_not_found_and_with_no_other_path(
+    path: str, told: bool
+) -> None:
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        answer = await client.get(path)
+
+    assert code(answer) == (404, "not_found")
+    assert [name for name in LIMIT_HEADERS if (name in answer.headers) != told] == []
+
+
+async def test_a_search_asked_for_again_by_its_idempotency_key_is_a_200_without_wait() -> None:
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        once = {"Idempotency-Key": "once"}
+        held = {"brand": "Acme", "wait": True}
+        first = await client.post("/contacts", json=held, headers=once)
+        again = await client.post("/contacts", json={"brand": "Acme"}, headers=once)
+
+    assert (again.status_code, again.json()["cached"]) == (200, False)
+    assert again.json() == first.json()
+    assert faults("post", "/contacts", again) == []
+
+
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [

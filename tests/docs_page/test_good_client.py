@@ -8,6 +8,7 @@ import pytest
 from api.openapi_document import DOCUMENT
 from cs.api.errors import STATUS
 from cs.api.limits import CHECKS_PER_MINUTE
+from cs.domain.admission import LOOKUPS_RETRY_AFTER
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "good-client.md").read_text()
@@ -21,6 +22,13 @@ def test_every_code_says_whether_to_send_again(code: str, status: int) -> None:
 
     assert row is not None
     assert (row[1] == "yes") == (status >= 429)
+
+
+def test_half_a_minute_at_capacity_is_told_from_hours() -> None:
+    (row,) = re.findall(r"^\| 503 `at_capacity` .*$", PAGE, re.MULTILINE)
+
+    assert f"{LOOKUPS_RETRY_AFTER.total_seconds():g} seconds" in row
+    assert "hours" in row
 
 
 @pytest.mark.parametrize("reason", SCHEMAS["Reason"]["enum"])

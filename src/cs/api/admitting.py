@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import reduce
 
 import msgspec
+from structlog import get_logger
 
 from cs import failpoints
 from cs.api.body import Asked
@@ -17,9 +18,13 @@ from cs.domain.brand_events import LookupStarted
 from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
+from cs.domain.refusal import Refusal
 from cs.eventlog.port import Append, Ceiling, CeilingReached, LogUnavailable
 from cs.eventlog.streams import CATEGORIES, Folded, Streams
 from cs.ids import random_id
+from cs.postgres.errors import DatabaseAway
+
+log = get_logger()
 
 #: Characters of the random part of a lookup's id (40 bits).  It has to differ only from that
 #: of a lookup with the same number on the same brand, in a log that was since restored.
@@ -71,6 +76,7 @@ class Admitting:
             Refusal: Nothing was stored and nothing counts.
             InDoubt: Perhaps it is stored.
             LogUnavailable: Nothing was stored.
+            Exception: Whatever else went wrong; what was stored was not found.
         """
         search = random_id("srch_")
         stream = f"key-{key_id}"
@@ -87,13 +93,16 @@ class Admitting:
             async with within(patience.admit_s), self._streams.holding(stream):
                 before = fresh = await self._streams.key(key_id)
                 return await self._streams.retrying(attempt)
-        except LogUnavailable as error:
+        except Refusal:
+            raise
+        except Exception as error:
             if before is None or not begun.is_set():
                 raise
             stored = await self._looked_up(stream, before, request_id, patience)
             if stored is not None:
+                log.warning("admission_found_stored", exc_info=error)
                 return stored
-            if isinstance(error.__cause__, TimeoutError):  # the append may be under way
+            if _may_be_under_way(error):
                 raise InDoubt(str(error)) from error
             raise
 
@@ -203,3 +212,15 @@ class Admitting:
                 case _:
                     pass
         return None if found is None else Admitted(found, key)
+
+
+def _may_be_under_way(error: BaseException | None) -> bool:
+    """Return whether the append that *error* ended may be stored yet, by what caused it.
+
+    A server may commit after the connection was given up, and after the log was looked at.
+    """
+    while error is not None:
+        if isinstance(error, TimeoutError | DatabaseAway):
+            return True
+        error = error.__cause__
+    return False

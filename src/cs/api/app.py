@@ -1,32 +1,33 @@
 """The ASGI application: key first, then path and method, then the endpoint."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
-from cs.api.admitting import InDoubt
+from cs.api import failures
+from cs.api.call_log import Call
+from cs.api.credentials import presented, wrong_key
 from cs.api.errors import ApiError
 from cs.api.in_time import within
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.request_ids import RequestIds
-from cs.api.routes import Api, unauthorized
-from cs.domain.api_key import hash_key, well_formed
+from cs.api.routes import Api
+from cs.domain.api_key import hash_key
 from cs.eventlog.port import LogUnavailable
-
-log = get_logger()
 
 Handler = Callable[[Request], Awaitable[Response]]
 RawHeaders = list[tuple[bytes, bytes]]
 
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")
+_CLOSE = (b"connection", b"close")
 
 
 def build(api: Api) -> ASGIApp:
@@ -41,8 +42,9 @@ def build(api: Api) -> ASGIApp:
         exception_handlers={
             ApiError: _api_error,
             HTTPException: _http_error,
-            LogUnavailable: _unavailable,
-            Exception: _server_error,
+            LogUnavailable: failures.unavailable,
+            ClientDisconnect: failures.gone,
+            Exception: failures.server_error,
         },
     )
     # A redirect would make clients send a POST twice (CONTRACT.md H1).
@@ -51,7 +53,10 @@ def build(api: Api) -> ASGIApp:
 
 
 class Gate:
-    """Gives each request an id, asks for the key, and sets what every response carries."""
+    """Gives each request an id, asks for the key, and sets what every response carries.
+
+    Whatever goes wrong, the caller is answered in our shape and with the id.
+    """
 
     def __init__(self, app: ASGIApp, api: Api) -> None:
         self._app = app
@@ -65,23 +70,49 @@ class Gate:
         request_id = self._request_ids.new()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
+        call = Call(scope)
+
+        begun = ended = False
 
         async def send_marked(message: Message) -> None:
+            nonlocal begun, ended
             if message["type"] == "http.response.start":
+                begun = True
+                call.status = message["status"]
                 message["headers"] = _marked(message["headers"], request_id)
+                if self._api.draining.is_set():
+                    message["headers"].append(_CLOSE)
             await send(message)
+            ended = message["type"] == "http.response.body" and not message.get("more_body")
 
         with bound_contextvars(request=request_id):
             try:
-                await self._authenticate(scope)
-                _check_slashes(scope)
-            except ApiError as error:
-                await error.response()(scope, receive, send_marked)
-            except LogUnavailable as error:
-                answer = await _unavailable(Request(scope), error)
-                await answer(scope, receive, send_marked)
-            else:
-                await self._app(scope, receive, send_marked)
+                await self._answer(scope, call.heard(receive), send_marked)
+            except asyncio.CancelledError:  # the service leaves, and waits no longer
+                if not begun:
+                    await failures.cut_off(Request(scope))(scope, receive, send_marked)
+                raise
+            except Exception as error:
+                if not begun:
+                    answer = await failures.server_error(Request(scope), error)
+                    await answer(scope, receive, send_marked)
+                elif not ended:
+                    raise
+                # Else Starlette has answered and logged it, and lets it through all the same.
+            finally:
+                call.log()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._authenticate(scope)
+            _check_slashes(scope)
+        except ApiError as error:
+            await error.response()(scope, receive, send)
+        except LogUnavailable as error:
+            answer = await failures.unavailable(Request(scope), error)
+            await answer(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     async def _authenticate(self, scope: Scope) -> None:
         if (
@@ -91,16 +122,13 @@ class Gate:
         ):
             return
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        secret = bearer([value.decode("latin-1") for value in given])
-        if secret is None or not well_formed(secret):
-            raise unauthorized(sent=bool(given))
-        secret_hash = hash_key(secret)
+        secret_hash = hash_key(presented([value.decode("latin-1") for value in given]))
         key_id = self._api.key_ring.known(secret_hash)
         if key_id is None:
             async with within(self._api.patience.read_s):
                 key_id = await self._api.key_ring.find(secret_hash)
         if key_id is None:
-            raise unauthorized(sent=True)
+            raise wrong_key()
         scope["state"] |= {"key_id": key_id, "secret_hash": secret_hash}
 
 
@@ -130,21 +158,6 @@ def _nothing_there() -> ApiError:
     return ApiError("not_found", "there is nothing at this path")
 
 
-def bearer(values: list[str]) -> str | None:
-    """Return the token of the one ``Authorization: Bearer`` header (CONTRACT.md H9).
-
-    >>> bearer(["bearer   abc"]), bearer(["Bearer a b"]), bearer(["Bearer a", "Bearer a"])
-    ('abc', None, None)
-    """
-    if len(values) != 1:
-        return None
-    scheme, _, token = values[0].strip().partition(" ")
-    token = token.strip()
-    if scheme.lower() != "bearer" or not token or " " in token or "\t" in token:
-        return None
-    return token
-
-
 async def _api_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
     return error.response()
@@ -162,20 +175,3 @@ async def _http_error(_: Request, error: Exception) -> Response:
             "invalid_request", message, status=405, headers={"Allow": allow}
         ).response()
     return ApiError("invalid_request", "the request could not be read").response()
-
-
-async def _unavailable(_: Request, error: Exception) -> Response:
-    log.error("log_unavailable", why=str(error))
-    message = "what the service knows cannot be read or written now; try again"
-    if isinstance(error, InDoubt):
-        message = (
-            "it is not known whether this search was stored; send it again, with the same "
-            "Idempotency-Key if it had one"
-        )
-    return ApiError("server_error", message, headers={"Retry-After": "5"}).response()
-
-
-async def _server_error(_: Request, error: Exception) -> Response:
-    log.error("server_error", exc_info=error)
-    message = "something went wrong on our side and nothing was charged; try again"
-    return ApiError("server_error", message).response()

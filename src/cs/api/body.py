@@ -1,5 +1,6 @@
 """The body of ``POST /contacts``: what is accepted is what the OpenAPI document says."""
 
+import asyncio
 import hashlib
 from typing import NoReturn
 
@@ -7,6 +8,7 @@ import msgspec
 from starlette.requests import Request
 
 from cs.api.errors import ApiError
+from cs.api.in_time import BODY_S
 from cs.domain.contact import Query
 from cs.domain.key import Idempotency
 from cs.domain.naming import Unacceptable, canonical_domain, clean_brand
@@ -35,14 +37,15 @@ class Asked(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(ContactsBody)
 
 
-async def read_contacts(request: Request) -> Asked:
-    """Return what *request* asks for.
+async def read_contacts(request: Request, within_s: float = BODY_S) -> Asked:
+    """Return what *request* asks for, its body read within *within_s* seconds.
 
     Raises:
         ApiError: ``invalid_request``, with what is wrong and what to send.
+        ClientDisconnect: The caller hung up before its body was whole.
     """
     _check_media_type(request)
-    body = _decode(await _read(request))
+    body = _decode(await _read_within(within_s, request))
     query = _query(body)
     shown = query.brand or query.domain
     assert shown is not None
@@ -61,6 +64,16 @@ def _check_media_type(request: Request) -> None:
     encoding = request.headers.get("content-encoding", "identity")
     if encoding.strip().lower() not in {"", "identity"}:
         _refuse("the body must not be compressed; leave Content-Encoding out")
+
+
+async def _read_within(within_s: float, request: Request) -> bytes:
+    try:
+        async with asyncio.timeout(within_s):
+            return await _read(request)
+    except TimeoutError:
+        message = f"the body did not come within {within_s:g} s; send it whole, and at once"
+        # What is left of it must not be taken for the next request.
+        raise ApiError("invalid_request", message, headers={"Connection": "close"}) from None
 
 
 async def _read(request: Request) -> bytes:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import msgspec
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 #: SPEC.md section 7; the code set and the statuses are closed (CONTRACT.md R2).
 STATUS: Mapping[str, int] = MappingProxyType(
@@ -43,11 +44,24 @@ class ApiError(Exception):
         self.headers = headers
 
     def response(self) -> Response:
-        return json_response(
-            msgspec.json.encode({"error": {"code": self.code, "message": self.message}}),
-            status=self.status,
-            headers=self.headers,
+        return ErrorResponse(self)
+
+
+class ErrorResponse(Response):
+    """The Error shape; it notes its code in the state of the call, for the call's log line."""
+
+    def __init__(self, error: ApiError) -> None:
+        self._code = error.code
+        super().__init__(
+            msgspec.json.encode({"error": {"code": error.code, "message": error.message}}),
+            status_code=error.status,
+            headers=dict(error.headers),
+            media_type="application/json",
         )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["code"] = self._code
+        await super().__call__(scope, receive, send)
 
 
 def json_response(

@@ -1,10 +1,14 @@
 """Calls held open, counted: a hold costs a connection and some memory for 85 seconds."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+from starlette.types import Receive
 
 #: Calls held at once in this process unless told otherwise.
-HOLDS = 5_000
+HOLDS = 2_000
 #: Calls of one key held at once: more than a key's 6 searches a minute can keep waiting,
 #: so only who asks for one search over and over meets it.
 HOLDS_PER_KEY = 16
@@ -35,3 +39,43 @@ class Holds:
             self._of_key[key_id] -= 1
             if not self._of_key[key_id]:
                 del self._of_key[key_id]
+
+    async def hold(
+        self,
+        key_id: str,
+        receive: Receive,
+        ends: Sequence[Coroutine[Any, Any, None]],
+        *,
+        leaving: asyncio.Event,
+    ) -> bool:
+        """Wait until one of *ends* returns, or until the service or the caller leaves.
+
+        Args:
+            key_id: Whose place is taken; without one nothing is waited for.
+            receive: Of a call whose body was read.
+            ends: What there is to wait for.
+            leaving: Set when the service leaves.
+
+        Returns whether the caller has gone.
+        """
+        with self.place(key_id) as placed:
+            if not placed or leaving.is_set():
+                for end in ends:
+                    end.close()
+                return False
+            gone = asyncio.ensure_future(_gone(receive))
+            waits = [gone, *map(asyncio.ensure_future, (*ends, leaving.wait()))]
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                return gone.done()
+            finally:
+                for wait in waits:
+                    wait.cancel()
+                if not leaving.is_set():  # then nothing may stand before the answer
+                    await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def _gone(receive: Receive) -> None:
+    """Return when the caller has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,6 +1,7 @@
 """Bounds on waiting: a caller is answered also while the log or the views are away.
 
-All are seconds of real time, since a log that is away does not go by the service's clock.
+All are seconds of real time: neither a log that is away nor a caller's network goes by the
+service's clock.
 """
 
 import asyncio
@@ -10,6 +11,8 @@ import msgspec
 
 from cs.eventlog.port import LogUnavailable
 
+#: For the body of a request, once its head is read: 16 KiB at most.
+BODY_S = 10.0
 #: For a place among the calls of the same key: 60 may stand before it.
 LINE_S = 10.0
 #: For deciding on a search and storing it.
@@ -23,6 +26,7 @@ READ_S = 5.0
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """How long each part of a call may take."""
 
+    body_s: float = BODY_S
     line_s: float = LINE_S
     admit_s: float = ADMIT_S
     answer_s: float = ANSWER_S

@@ -83,19 +83,24 @@ class MemoryChecks:
 
 
 class KeysRead:
-    """What was last read of each key: good for headers, never for a decision."""
+    """The newest of what was read of each key: good for headers, never for a decision."""
 
     def __init__(self) -> None:
         self._read: OrderedDict[str, Key] = OrderedDict()
 
     def remember(self, key_id: str, key: Key) -> None:
-        self._read[key_id] = key
+        known = self._read.get(key_id, key)
+        self._read[key_id] = max(key, known, key=_age)  # the last one of a moment
         self._read.move_to_end(key_id)
         while len(self._read) > KEYS:
             self._read.popitem(last=False)
 
     def remembered(self, key_id: str) -> Key | None:
         return self._read.get(key_id)
+
+
+def _age(key: Key) -> tuple[datetime, int]:
+    return key.last_at, key.used
 
 
 def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:

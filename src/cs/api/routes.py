@@ -12,8 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from structlog import get_logger
 
+from cs.api import failures
 from cs.api.admitting import Admitted, Admitting
 from cs.api.body import Asked, read_contacts
+from cs.api.call_log import remember
+from cs.api.credentials import wrong_key
 from cs.api.errors import ApiError, json_response, whole_seconds
 from cs.api.holds import Holds
 from cs.api.in_time import PATIENCE, Patience, within
@@ -82,24 +85,16 @@ class Api:
         """``POST /contacts``: 200 with contacts, 202 with a running search."""
         began = self.clock.now()
         key_id: str = request.state.key_id
-        asked = await read_contacts(request)
+        asked = await read_contacts(request, self.patience.body_s)
         admitted = await self._admitted(request, asked)
+        remember(request.scope["state"], admitted)
         admission = admitted.admission
         if admission.kind == "replayed":
             at = self.clock.now()
             check = await self.checks.take(key_id, at)
             if not check.taken:
                 raise self._too_many_checks(check, admitted.key, at)
-        if asked.wait and admission.kind != "cached":  # that one has ended
-            if await self._hold(request, admission.search, began + self.hold):
-                return Response()  # goes nowhere; the search runs on (CONTRACT.md H12)
-            if not self.key_ring.opens(request.state.secret_hash, key_id):
-                raise unauthorized(sent=True)
-            return await self._answer(admitted, asked, key_id, None)
-        if admission.kind in _LIVE:
-            # It may have ended meanwhile; the answer is 202 all the same.
-            return self._accepted(admitted, asked)
-        return await self._answer(admitted, asked, key_id, admitted.key)
+        return await self._answered(request, admitted, asked, began + self.hold)
 
     async def get_search(self, request: Request) -> Response:
         """``GET /searches/{id}``: the search as it is now."""
@@ -124,41 +119,69 @@ class Api:
             async with AsyncExitStack() as stack:
                 async with within(self.patience.line_s):
                     await stack.enter_async_context(self.searches.place(key_id))
+                failures.may_be_stored(request)
                 admitted = await self.admitting.admit(
                     key_id, asked, request.state.request_id, self.patience
                 )
-                self.reading.admitted(key_id, admitted.admission.key_events)
+                self.keys_read.remember(key_id, admitted.key)
                 return admitted
         except LineFull as full:
             raise self._line_full(key_id) from full
         except Refusal as refusal:
             if refusal.code == "unauthorized":  # revoked a moment ago
-                raise unauthorized(sent=True) from refusal
+                raise wrong_key() from refusal
             raise await self._refused(refusal, key_id) from refusal
+
+    async def _answered(
+        self, request: Request, admitted: Admitted, asked: Asked, until: datetime
+    ) -> Response:
+        """Answer for a search that is stored, whatever goes wrong from now on."""
+        admission, key_id = admitted.admission, request.state.key_id
+        try:
+            self.reading.admitted(key_id, admission.key_events)
+            if asked.wait and admission.kind != "cached":  # that one has ended
+                return await self._waited(request, admitted, asked, until)
+            if admission.kind in _LIVE:
+                # It may have ended meanwhile; the answer is 202 all the same.
+                return self._accepted(admitted, asked)
+            return await self._answer(admitted, asked, key_id, admitted.key)
+        except ApiError:
+            raise
+        except asyncio.CancelledError:
+            if not self.draining.is_set():
+                raise
+            log.warning("cut_off_answered_by_admission")
+        except Exception:
+            log.exception("failed_answered_by_admission")
+        return self._from_memory(request, admitted, asked)
+
+    async def _waited(
+        self, request: Request, admitted: Admitted, asked: Asked, until: datetime
+    ) -> Response:
+        """Hold the call and answer it.
+
+        While the service leaves, one whose search ran when last seen is answered at once
+        and from memory (CONTRACT.md H14): thousands may be, and the log may be away.
+        """
+        key_id: str = request.state.key_id
+        search = admitted.admission.search
+        if await self._hold(request, search, until):
+            return Response()  # goes nowhere; the search runs on (CONTRACT.md H12)
+        if self.draining.is_set() and any(r.search == search for r in admitted.key.running):
+            return self._from_memory(request, admitted, asked)
+        if not self.key_ring.opens(request.state.secret_hash, key_id):
+            raise wrong_key()
+        return await self._answer(admitted, asked, key_id, None)
 
     async def _hold(self, request: Request, search: str, until: datetime) -> bool:
         """Wait until *search* has ended, time is up, or the service or the caller leaves.
 
         Returns whether the caller has gone.
         """
-        key_id: str = request.state.key_id
-        with self.holds.place(key_id) as placed:
-            if not placed or self.draining.is_set():
-                return False
-            gone = asyncio.ensure_future(_gone(request))
-            waits = [
-                gone,
-                asyncio.ensure_future(self.reading.until_settled(search)),
-                asyncio.ensure_future(self.clock.sleep_until(until)),
-                asyncio.ensure_future(self.draining.wait()),
-            ]
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                return gone.done()
-            finally:
-                for wait in waits:
-                    wait.cancel()
-                await asyncio.gather(*waits, return_exceptions=True)
+        ends = (self.reading.until_settled(search), self.clock.sleep_until(until))
+        return await self.holds.hold(
+            request.state.key_id, request.receive, ends, leaving=self.draining
+        )
 
     async def _answer(
         self, admitted: Admitted, asked: Asked, key_id: str, known: Key | None
@@ -184,11 +207,25 @@ class Api:
             return json_response(search_body(found), headers=headers)
         return accepted(search_body(found), found.search, headers)
 
-    def _accepted(self, admitted: Admitted, asked: Asked) -> Response:
+    def _from_memory(self, request: Request, admitted: Admitted, asked: Asked) -> Response:
+        """Return the 202 of a call during which its key may have changed.
+
+        Its usage is the newest that this process has seen.
+
+        Raises:
+            ApiError: ``unauthorized``: the secret opens the key no more (CONTRACT.md H11).
+        """
+        key_id: str = request.state.key_id
+        if not self.key_ring.opens(request.state.secret_hash, key_id):
+            raise wrong_key()
+        return self._accepted(admitted, asked, self.keys_read.remembered(key_id))
+
+    def _accepted(self, admitted: Admitted, asked: Asked, key: Key | None = None) -> Response:
         """Return the 202, which needs neither the log nor the views."""
         search = admitted.admission.search
-        headers = daily_headers(admitted.key, self.clock.now())
-        return accepted(running_body(search, asked.brand, admitted.key), search, headers)
+        key = key or admitted.key
+        headers = daily_headers(key, self.clock.now())
+        return accepted(running_body(search, asked.brand, key), search, headers)
 
     @asynccontextmanager
     async def _check(self, key_id: str) -> AsyncIterator[Checked]:
@@ -219,7 +256,8 @@ class Api:
         window = check.window
         return ApiError(
             "rate_limited",
-            f"{CHECKS_PER_MINUTE} status and usage checks per minute are allowed for a key",
+            f"{CHECKS_PER_MINUTE} status and usage checks per minute are allowed for a key; "
+            "try again after the time in Retry-After",
             headers=hit_headers(CHECKS_PER_MINUTE, window.reset, key, at, window),
         )
 
@@ -240,7 +278,10 @@ class Api:
         of being decided, which takes under a second.
         """
         reset = MINUTE + timedelta(seconds=1)
-        message = "more calls of this key are waiting to be answered than a minute allows"
+        message = (
+            "more calls of this key are waiting to be answered than a minute allows; "
+            "try again after the time in Retry-After"
+        )
         key = self.keys_read.remembered(key_id) or INITIAL
         headers = hit_headers(PER_MINUTE, reset, key, self.clock.now())
         return ApiError("rate_limited", message, headers=headers)
@@ -259,24 +300,7 @@ class Api:
         return ApiError(refusal.code, refusal.message, headers=headers)
 
 
-async def _gone(request: Request) -> None:
-    """Return when the caller of *request*, whose body was read, has gone."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
 def accepted(body: bytes, search: str, headers: Mapping[str, str]) -> Response:
     """Return the 202 of a running search."""
     told = {"Location": poll_url(search), "Retry-After": str(POLL_S)}
     return json_response(body, status=202, headers={**headers, **told})
-
-
-def unauthorized(*, sent: bool) -> ApiError:
-    """Return the 401; *sent* says whether a key came with the request (RFC 6750 3.1)."""
-    challenge = 'Bearer error="invalid_token"' if sent else "Bearer"
-    message = (
-        "the API key is wrong or revoked"
-        if sent
-        else "no API key was sent; send `Authorization: Bearer <API_KEY>`"
-    )
-    return ApiError("unauthorized", message, headers={"WWW-Authenticate": challenge})

@@ -118,7 +118,7 @@ class InFlight(TooManyRequests):
 
 
 class ServerError(ApiError):
-    """500 ``server_error``: nothing was charged."""
+    """500 ``server_error``: nothing was charged, unless `in_doubt`."""
 
 
 class Unavailable(ApiError):

@@ -131,15 +131,15 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
     if live is None and situation.ceiling_opens_at is not None:
         raise Refusal(
             "at_capacity",
-            "the service has started as many new searches as it may for today; "
-            "recently searched brands still answer",
+            "the service has started as many new searches as it may in 24 hours; try again "
+            "after the time in Retry-After; recently searched brands still answer",
             retry_after=situation.ceiling_opens_at - at,
         )
     if live is None and situation.lookups_full:
         raise Refusal(
             "at_capacity",
-            "as many new searches are running as the service may run at once; "
-            "recently searched brands still answer",
+            "as many new searches are running as the service may run at once; try again after "
+            "the time in Retry-After, some seconds; recently searched brands still answer",
             retry_after=LOOKUPS_RETRY_AFTER,
         )
     if len(key.running) >= IN_FLIGHT:

@@ -1,0 +1,118 @@
+"""One line in the log for each call: what an ``X-Request-Id`` leads to (CONTRACT.md H6).
+
+Of what callers write only that stands in it which has one of a few forms: no brand, no
+unknown path, no secret.
+"""
+
+import re
+from time import perf_counter
+
+from starlette.types import Message, Receive, Scope
+from structlog import get_logger
+
+from cs.api.admitting import Admitted
+from cs.api.openapi import OPENAPI_PATH
+from cs.domain.key import SearchAdmitted
+
+log = get_logger()
+
+#: Paths that are their own route.
+PLAIN = frozenset({"/v1/contacts", "/v1/usage", OPENAPI_PATH})
+SEARCH = "/v1/searches/"
+#: Logged for a path that leads nowhere, and for a method that HTTP does not have.
+OTHER = "other"
+#: Status of a call whose caller hung up before its answer, as proxies log it; never sent.
+HUNG_UP = 499
+
+_METHODS = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
+)
+_SEARCH_ID = re.compile(r"srch_[0-9a-z]{26}")
+#: A caller's own id of a call: visible characters, and no ``@``, which addresses have.
+_CLIENTS_ID = re.compile(rb"[!-?A-~]{1,128}")
+
+
+class Call:
+    """A call from its first byte to its answer's last; `log` writes the line.
+
+    What is learned of it on the way stands in the state of *scope*: ``key_id``, ``code`` of
+    an error, and what `remember` keeps.
+
+    Attributes:
+        status: Of the answer; None: it was cut off before there was one.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._began = perf_counter()
+        self._hung_up = False
+        self.status: int | None = None
+
+    def heard(self, receive: Receive) -> Receive:
+        """Return *receive*, listened to for the caller hanging up before the answer."""
+
+        async def hear() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and self.status is None:
+                self._hung_up = True
+            return message
+
+        return hear
+
+    def log(self) -> None:
+        took_ms = round((perf_counter() - self._began) * 1000, 1)
+        scope, state = self._scope, self._scope["state"]
+        path: str = scope["path"]
+        told = {
+            "method": scope["method"] if scope["method"] in _METHODS else OTHER,
+            "route": route(path),
+            "status": HUNG_UP if self._hung_up else self.status,
+            "code": state.get("code"),
+            "key": state.get("key_id"),
+            "search": state.get("search") or search_id(path),
+            "lookup": state.get("lookup"),
+            "client_request": clients_id(scope["headers"]),
+        }
+        log.info("call", **{n: v for n, v in told.items() if v is not None}, took_ms=took_ms)
+
+
+def remember(state: dict[str, object], admitted: Admitted) -> None:
+    """Keep in *state* which search a call led to, and which lookup answers it."""
+    search = admitted.admission.search
+    state["search"] = search
+    for event in admitted.admission.key_events:
+        if isinstance(event, SearchAdmitted):
+            state["lookup"] = event.lookup
+    for running in admitted.key.running:
+        if running.search == search:
+            state["lookup"] = running.lookup
+
+
+def route(path: str) -> str:
+    """Return the template of *path*.
+
+    >>> route("/v1/usage"), route("/v1/searches/srch_x"), route("/v1/searches/x/y")
+    ('/v1/usage', '/v1/searches/{id}', 'other')
+    """
+    if path in PLAIN:
+        return path
+    ending = path.removeprefix(SEARCH)
+    return f"{SEARCH}{{id}}" if path != ending and ending and "/" not in ending else OTHER
+
+
+def search_id(path: str) -> str | None:
+    """Return the id of the search that *path* asks for, if it looks like one of ours."""
+    found = _SEARCH_ID.fullmatch(path.removeprefix(SEARCH))
+    return found and found[0]
+
+
+def clients_id(headers: list[tuple[bytes, bytes]]) -> str | None:
+    """Return the caller's own ``X-Request-Id`` if it may stand in a log.
+
+    >>> clients_id([(b"x-request-id", b"a-1")]), clients_id([(b"x-request-id", b"Ada Kern")])
+    ('a-1', None)
+    """
+    for name, value in headers:
+        if name == b"x-request-id":
+            return value.decode() if _CLIENTS_ID.fullmatch(value) else None
+    return None

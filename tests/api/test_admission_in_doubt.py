@@ -1,0 +1,88 @@
+"""An admission whose connection to PostgreSQL was given up may be stored yet: that is told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from cs.api.admitting import Admitting, InDoubt
+from cs.api.body import Asked
+from cs.api.in_time import Patience
+from cs.api.lookups_running import LookupsRunning
+from cs.clock import SystemClock
+from cs.domain.contact import Query
+from cs.domain.key import SearchAdmitted
+from cs.eventlog import postgres_append
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.operator import Operator
+from cs.postgres.pool import Pool, open_pool
+from eventlog.test_postgres import waits_for_a_lock
+from eventlog.test_postgres_in_doubt import LOCK
+from postgres.cutting_proxy import CuttingProxy, cutting_proxy
+from postgres.migrated import migrated
+
+
+@pytest.fixture
+async def direct(database: str) -> AsyncIterator[Pool]:
+    """A way to the database that is not cut."""
+    async with migrated(database) as pool:
+        yield pool
+
+
+@pytest.fixture
+async def proxy(database: str, direct: Pool) -> AsyncIterator[CuttingProxy]:
+    del direct  # has the schema
+    async with cutting_proxy(database) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def log(proxy: CuttingProxy) -> AsyncIterator[PostgresEventLog]:
+    async with (
+        open_pool(proxy.dsn, role="test") as pool,
+        PostgresEventLog(pool, MemoryKeyStore()) as log,
+    ):
+        yield log
+
+
+async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
+    log: PostgresEventLog,
+    proxy: CuttingProxy,
+    direct: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres_append, "IN_DOUBT_S", 0.3)
+    clock, streams = SystemClock(), Streams(log)
+    key = await Operator(streams, clock).create_key("test", 10)
+    admitting = Admitting(
+        streams,
+        clock,
+        ceiling=None,
+        deadline=timedelta(seconds=60),
+        contacts=25,
+        lookups=LookupsRunning(),
+    )
+    asked = Asked("Acme", Query("Acme"), wait=False, idempotency=None)
+    async with direct.acquire() as holder, holder.transaction():
+        await holder.execute(LOCK)
+        admission = asyncio.create_task(
+            admitting.admit(key.id, asked, "req_1", Patience(admit_s=60, answer_s=60))
+        )
+        await waits_for_a_lock(direct)
+        proxy.cut()
+
+        with pytest.raises(InDoubt):
+            await admission
+    async with asyncio.timeout(10):
+        while not await _admissions(log, key.id):
+            pass
+
+    assert await _admissions(log, key.id) == 1
+
+
+async def _admissions(log: PostgresEventLog, key_id: str) -> int:
+    recorded = await log.read(f"key-{key_id}")
+    return sum(isinstance(each.event, SearchAdmitted) for each in recorded)

@@ -1,0 +1,206 @@
+"""A service that leaves answers whoever it holds at once, from what it has in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from api.away import Fragile, How, fragile
+from api.openapi_document import faults
+from cs.api.in_time import Patience
+from cs.domain.api_key import hash_key
+from cs.operator import NewSecret
+from cs.serving import address, listen, serving
+from overload.http_service import CountingLog, OverHttp, over_http
+
+pytestmark = pytest.mark.slow
+
+RUNNING = {"id", "status", "brand", "poll_url", "retry_after", "usage"}
+#: So long that whoever waits for it is not answered in these tests.
+LONG = Patience(line_s=60, admit_s=60, answer_s=60, read_s=60)
+
+
+def is_running(answer: httpx.Response, used: int = 0) -> bool:
+    body = answer.json()
+    assert (answer.status_code, set(body), body["status"]) == (202, RUNNING, "running")
+    assert body["usage"]["used"] == used
+    assert answer.headers["Connection"] == "close"
+    return faults("post", "/contacts", answer) == []
+
+
+async def held(over: OverHttp, keys: list[NewSecret]) -> list[asyncio.Task[httpx.Response]]:
+    """Make a call on each of *keys* that is held."""
+    before = over.service.api.held
+    calls = [
+        asyncio.create_task(over.post(key, f"slow {n}", wait=True))
+        for n, key in enumerate(keys)
+    ]
+    await over.until(lambda: over.service.api.held == before + len(keys))
+    return calls
+
+
+async def test_held_calls_are_answered_without_asking_the_log() -> None:
+    log = CountingLog()
+    async with over_http(log) as over:
+        keys = await over.keys(20)
+        assert (await over.get(keys[-1])).status_code == 200
+        calls = await held(over, keys)
+        log.shut = {f"key-{key.id}" for key in keys}
+
+        over.service.api.draining.set()
+        answers = await asyncio.gather(*calls)
+
+        assert log.most_at_the_door == 0
+        assert all(map(is_running, answers))
+
+
+async def test_a_held_call_is_told_the_newest_usage_that_was_seen() -> None:
+    async with over_http() as over:
+        keys = await over.keys(1)
+        (call,) = await held(over, keys)
+        assert (await over.post(keys[0], "acme", wait=True)).json()["usage"]["used"] == 1
+
+        over.service.api.draining.set()
+
+        assert is_running(await call, used=1)
+
+
+async def test_a_key_that_was_revoked_meanwhile_is_told_so() -> None:
+    async with over_http() as over:
+        revoked, other = await over.keys(2)
+        calls = await held(over, [revoked, other])
+        await over.operator.revoke_key(revoked.id)
+        opens = over.service.api.key_ring.opens
+        await over.until(lambda: not opens(hash_key(revoked.key), revoked.id))
+
+        over.service.api.draining.set()
+        answers = await asyncio.gather(*calls)
+
+        assert answers[0].status_code == 401
+        assert is_running(answers[1])
+
+
+@asynccontextmanager
+async def served(service: Fragile) -> AsyncIterator[httpx.AsyncClient]:
+    """Serve *service* until left; the client stays."""
+    with listen("127.0.0.1", 0) as listening:
+        service.running.api.patience = LONG
+        async with httpx.AsyncClient(
+            base_url=f"{address(listening)}/v1", timeout=30, trust_env=False
+        ) as client:
+            app = service.running.app
+            async with serving([(app, listening)], service.running.api.draining):
+                yield client
+
+
+async def until_asked(client: httpx.AsyncClient, call: asyncio.Task[httpx.Response]) -> None:
+    """Let *call* come as far as it comes: some other calls later it waits."""
+    for _ in range(20):
+        await client.get("/openapi.json")
+    assert not call.done()
+
+
+@pytest.mark.parametrize("how", ["fails", "hangs"])
+async def test_a_held_call_is_answered_while_the_log_is_away(how: How) -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go_at_admission("answered", how)
+        async with asyncio.timeout(10):
+            async with served(service) as client:
+                headers = {"Authorization": f"Bearer {key.key}"}
+                call = asyncio.create_task(
+                    client.post(
+                        "/contacts", json={"brand": "Acme", "wait": True}, headers=headers
+                    )
+                )
+                while not service.running.api.held:
+                    await client.get("/openapi.json")
+            answer = await call
+        service.log.come()
+
+    assert is_running(answer)
+
+
+async def test_calls_that_the_log_never_answers_are_cut_off_in_our_shape() -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        async with service.client(key) as near:
+            assert (await near.get("/usage")).status_code == 200
+        service.log.go("hangs")
+        headers = {"Authorization": f"Bearer {key.key}"}
+        async with asyncio.timeout(10):
+            async with served(service) as client:
+                reading = asyncio.create_task(client.get("/usage", headers=headers))
+                asking = asyncio.create_task(
+                    client.post("/contacts", json={"brand": "Acme"}, headers=headers)
+                )
+                await until_asked(client, reading)
+                await until_asked(client, asking)
+            answers = [await reading, await asking]
+        service.log.come()
+
+    for answer in answers:
+        assert answer.status_code == 500
+        assert answer.headers["X-Request-Id"].startswith("req_")
+        assert answer.headers["Connection"] == "close"
+    assert faults("get", "/usage", answers[0]) == []
+    assert faults("post", "/contacts", answers[1]) == []
+    assert "nothing was charged" in answers[0].json()["error"]["message"]
+    assert "it is not known" in answers[1].json()["error"]["message"]
+
+
+async def test_a_stored_search_whose_answer_is_cut_off_is_told_of() -> None:
+    """A search from reuse, whose views say nothing any more."""
+    async with fragile() as service:
+        first, key = await service.new_key(), await service.new_key()
+        assert (await service.search(first, brand="Acme")).json()["status"] == "done"
+        service.views.locked = True
+        async with asyncio.timeout(10):
+            async with served(service) as client:
+                headers = {"Authorization": f"Bearer {key.key}"}
+                call = asyncio.create_task(
+                    client.post("/contacts", json={"brand": "Acme"}, headers=headers)
+                )
+                while await service.admissions() != 2:
+                    await client.get("/openapi.json")
+            answer = await call
+        service.views.locked = False
+
+    assert is_running(answer, used=1)
+
+
+async def test_no_connection_is_taken_that_would_not_be_served() -> None:
+    """Refused from the moment the service leaves, also while calls are still open."""
+    open_call, may_end = asyncio.Event(), asyncio.Event()
+    refused = []
+
+    async def app(_scope: object, _receive: object, send: object) -> None:
+        open_call.set()
+        await may_end.wait()
+        assert callable(send)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    draining = asyncio.Event()
+    with listen("127.0.0.1", 0) as listening:
+        url = address(listening)
+
+        async def knock() -> None:
+            await draining.wait()
+            async with httpx.AsyncClient(trust_env=False) as late:
+                try:
+                    await late.get(url)
+                except httpx.ConnectError as error:
+                    refused.append(error)
+            may_end.set()
+
+        knocking = asyncio.create_task(knock())
+        async with httpx.AsyncClient(trust_env=False) as client:
+            async with serving([(app, listening)], draining):
+                call = asyncio.create_task(client.get(url))
+                await open_call.wait()
+            assert (await call).status_code == 204
+        await knocking
+    assert len(refused) == 1

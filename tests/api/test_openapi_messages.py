@@ -1,0 +1,202 @@
+"""What the description shows as messages is what the service answers, each and no other."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+from starlette.requests import Request
+
+from api.failing import NEVER, Unwritable
+from api.openapi_document import DOCUMENT, faults
+from cs.api import failures
+from cs.api.admitting import Admitting
+from cs.api.limits import Check, MemoryChecks
+from cs.api.lines import Lines
+from cs.api.lookups_running import LookupsRunning
+from cs.clock import HandClock
+from cs.domain.api_key import make_key
+from cs.eventlog.port import LogUnavailable
+from cs.operator import NewSecret
+from loop.outside import tools
+from loop.service import Service, in_memory
+
+IDEMPOTENT = {"Idempotency-Key": "once"}
+ACME = {"brand": "Acme"}
+
+
+def shown(response: str) -> set[str]:
+    """Return the messages of the examples of *response*, numbers of quota left out."""
+    content = DOCUMENT["components"]["responses"][response]["content"]["application/json"]
+    values = [example["value"]["error"]["message"] for example in content["examples"].values()]
+    assert len(set(values)) == len(values), "one stands there twice"
+    return {_any_quota(each) for each in values}
+
+
+def told(answers: Iterable[httpx.Response]) -> set[str]:
+    return {_any_quota(answer.json()["error"]["message"]) for answer in answers}
+
+
+def _any_quota(message: str) -> str:
+    return re.sub(r"^all \d+ searches", "all searches", message)
+
+
+async def post(service: Service, key: NewSecret, **sent: Any) -> httpx.Response:
+    async with service.client(key) as client:
+        return await client.post("/contacts", **{"json": ACME, **sent})
+
+
+async def get(service: Service, key: NewSecret, path: str = "/usage") -> httpx.Response:
+    async with service.client(key) as client:
+        return await client.get(path)
+
+
+async def test_every_form_of_a_missing_or_wrong_key() -> None:
+    async with in_memory(tools()) as service:
+        key = (await service.new_key()).key
+        never = make_key(bytes(32))
+        forms: list[Sequence[str]] = [
+            [],
+            [f"Bearer {key}", f"Bearer {key}"],
+            [key],
+            [f"Basic {key}"],
+            ["Bearer"],
+            [f"Bearer {key} x"],
+            [f"Bearer {key[:-1]}"],
+            [f"Bearer {never}"],
+        ]
+        answers = [await with_headers(service, form) for form in forms]
+
+    assert [each.status_code for each in answers] == [401] * len(forms)
+    assert [faults("get", "/usage", each) for each in answers] == [[]] * len(forms)
+    assert told(answers) == shown("Unauthorized")
+    assert answers[0].headers["WWW-Authenticate"] == "Bearer"
+    assert {each.headers["WWW-Authenticate"] for each in answers[1:]} == {
+        'Bearer error="invalid_token"'
+    }
+
+
+async def with_headers(service: Service, authorization: Sequence[str]) -> httpx.Response:
+    transport = httpx.ASGITransport(service.running.app)
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://service.test/v1"
+    ) as client:
+        sent = [("Authorization", each) for each in authorization]
+        return await client.get("/usage", headers=sent)
+
+
+async def test_a_key_that_never_was_and_one_that_was_revoked_are_told_the_same() -> None:
+    async with in_memory(tools()) as service:
+        gone = await service.new_key()
+        await service.operator.revoke_key(gone.id)
+        never = NewSecret(id="key_never", key=make_key(bytes(32)))
+        answers = [await get(service, key) for key in (gone, never)]
+
+    assert answers[0].content == answers[1].content
+    assert dict(answers[0].headers) | {"x-request-id": ""} == dict(answers[1].headers) | {
+        "x-request-id": ""
+    }
+
+
+async def test_a_used_up_quota_and_an_unknown_search() -> None:
+    async with in_memory(tools()) as service:
+        used_up = await post(service, await service.new_key(quota=0))
+        unknown = await get(service, await service.new_key(), "/searches/srch_1")
+
+    assert told([used_up]) == shown("QuotaExhausted")
+    assert told([unknown]) == shown("NotFound")
+
+
+async def test_every_limit_of_searches_and_checks() -> None:
+    clock = HandClock(datetime(2026, 11, 21, tzinfo=UTC))
+    async with in_memory(NEVER, clock=clock) as service:
+        running, last = await service.new_key(), await service.new_key(quota=1)
+        in_flight = [await post(service, running, json={"brand": b * 2}) for b in "abc"]
+        last_unit = [await post(service, last, json={"brand": b * 2}) for b in "ab"]
+        service.running.api.searches = Lines(0, 0)
+        waiting = await post(service, await service.new_key())
+    async with in_memory(tools(), clock=clock) as service:
+        key = await service.new_key(quota=100)
+        first = await post(service, key, headers=IDEMPOTENT, json={**ACME, "wait": True})
+        for _ in range(120):
+            await get(service, key)
+        checks, replayed = await get(service, key), await post(service, key, headers=IDEMPOTENT)
+        minute = [await post(service, key) for _ in range(6)]
+        day = []
+        for _ in range(10):
+            clock.set(clock.now() + timedelta(seconds=60))
+            day += [await post(service, key) for _ in range(6)]
+
+    assert first.json()["status"] == "done"
+    assert [each.status_code for each in minute] == [200] * 5 + [429]
+    assert [each.status_code for each in day] == [200] * 54 + [429] * 6
+    answers = [in_flight[2], last_unit[1], waiting, replayed, minute[5], day[54]]
+    assert [each.status_code for each in answers] == [429] * len(answers)
+    assert [faults("post", "/contacts", each) for each in answers] == [[]] * len(answers)
+    assert told(answers) == shown("TooManySearches")
+    assert told([checks]) == shown("TooManyChecks")
+    assert waiting.headers["Retry-After"] == "61"
+
+
+async def test_every_reason_to_take_no_searches() -> None:
+    async with in_memory(tools()) as service:
+        await service.operator.pause()
+        paused = await post(service, await service.new_key())
+    async with in_memory(tools(), ceiling=0) as service:
+        ceiling = await post(service, await service.new_key())
+    async with in_memory(tools()) as service:
+        service.running.api.admitting = Admitting(
+            service.running.streams,
+            service.running.api.clock,
+            ceiling=None,
+            deadline=timedelta(seconds=120),
+            contacts=25,
+            lookups=LookupsRunning(0),
+        )
+        at_once = await post(service, await service.new_key())
+
+    assert told([paused, ceiling, at_once]) == shown("Unavailable")
+    assert [at_once.json()["error"]["code"], at_once.headers["Retry-After"]] == [
+        "at_capacity",
+        "30",
+    ]
+    assert int(ceiling.headers["Retry-After"]) > 60
+
+
+class Mistaken(MemoryChecks):
+    """Counts checks with a mistake in it."""
+
+    async def take(self, key_id: str, at: datetime) -> Check:
+        raise RuntimeError(f"{key_id} at {at}")
+
+
+async def test_every_failure_on_our_side() -> None:
+    late = LogUnavailable("no answer within 5 s")
+    late.__cause__ = TimeoutError()
+    async with in_memory(tools()) as service:
+        key = await service.new_key()
+        readable = service.running.streams.log
+        service.running.streams.log = Unwritable(readable, LogUnavailable("the disk is full"))
+        away = await post(service, key)
+        service.running.streams.log = Unwritable(readable, late)
+        in_doubt = [await post(service, key, headers=IDEMPOTENT), await post(service, key)]
+        service.running.api.checks = Mistaken()
+        mistaken = await usage_with_a_mistake(service, key)
+    cut_off = failures.cut_off(Request({"type": "http", "headers": []}))
+    restarting = httpx.Response(cut_off.status_code, content=bytes(cut_off.body))
+
+    anywhere = [away, mistaken, restarting]
+    assert [each.status_code for each in [*anywhere, *in_doubt]] == [500] * 5
+    assert told(anywhere) == shown("ServerError")
+    assert told([*anywhere, *in_doubt]) == shown("SearchServerError")
+
+
+async def usage_with_a_mistake(service: Service, key: NewSecret) -> httpx.Response:
+    transport = httpx.ASGITransport(service.running.app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(
+        transport=transport,
+        base_url="http://service.test/v1",
+        headers={"Authorization": f"Bearer {key.key}"},
+    ) as client:
+        return await client.get("/usage")
