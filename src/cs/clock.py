@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -16,6 +17,26 @@ class Clock(Protocol):
 
     async def sleep_until(self, when: datetime) -> None:
         """Return once `now` is at or past *when*."""
+
+
+@asynccontextmanager
+async def until(when: datetime, clock: Clock) -> AsyncIterator[None]:
+    """Give what is inside time until *clock* is at *when*, however it gets there.
+
+    Raises:
+        TimeoutError: It is, and what was inside was cancelled.
+    """
+    async with asyncio.timeout(None) as limit:
+        ringing = asyncio.create_task(_ring(when, clock, limit))
+        try:
+            yield
+        finally:
+            ringing.cancel()
+
+
+async def _ring(when: datetime, clock: Clock, limit: asyncio.Timeout) -> None:
+    await clock.sleep_until(when)
+    limit.reschedule(0.0)  # which is past
 
 
 def _utc_now() -> datetime:

@@ -1,11 +1,13 @@
 """The machine's clock may be set back; what waits for it must not stand still for long."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.clock import SystemClock
+from cs.clock import HandClock, SystemClock, until
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -78,3 +80,26 @@ def test_whatever_is_set_time_never_goes_back_or_stands_still(
         assert after >= machine.wall
         # Half of what passed, to the microsecond.
         assert after - before >= passed / 2 - timedelta(microseconds=2)
+
+
+async def test_who_is_given_time_until_an_instant_is_ended_when_the_clock_is_there() -> None:
+    clock = HandClock(AT)
+
+    async def hang() -> None:
+        async with until(AT + HOUR, clock):
+            clock.set(AT + HOUR)
+            await asyncio.Event().wait()
+
+    with pytest.raises(TimeoutError):
+        await hang()
+
+
+@pytest.mark.parametrize("left", [HOUR, timedelta(), -HOUR])
+async def test_what_is_done_before_is_not_ended(left: timedelta) -> None:
+    clock = HandClock(AT)
+    async with until(AT + left, clock):
+        done = True
+    clock.set(AT + 2 * HOUR)
+    await asyncio.sleep(0)
+
+    assert done

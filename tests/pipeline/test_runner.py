@@ -86,10 +86,11 @@ class Side:
     def __init__(self, bus: MemoryBus | None = None) -> None:
         groups = [(TOPIC, "brand-resolution"), (OUTCOMES, "test"), (DEAD_LETTERS, "test")]
         self.bus = bus or MemoryBus(groups)
+        self.clock = HandClock(AT)
 
     @asynccontextmanager
     async def running(self, stage: Scripted, *, drain_s: float = 0) -> AsyncIterator[None]:
-        runner = Runner(stage, self.bus, HandClock(AT), drain_s=drain_s)
+        runner = Runner(stage, self.bus, self.clock, drain_s=drain_s)
         task = asyncio.create_task(runner.run())
         try:
             yield
@@ -201,10 +202,14 @@ async def test_work_is_ended_at_its_deadline() -> None:
 
     side = Side()
     async with side.running(Scripted(hangs)):
-        await side.give(work(left_s=0.01), work("brand-late.1", left_s=-5))
-        found = await side.outcomes(2)
+        await side.give(work(left_s=30), work("brand-late.1", left_s=-5))
+        (late,) = await side.outcomes(1)
+        side.clock.set(AT + timedelta(seconds=30))
+        (ended,) = await side.outcomes(1)
 
-    assert [each.finding for each in found] == [Failed(why="timeout", retryable=True)] * 2
+    timed_out = Failed(why="timeout", retryable=True)
+    assert (late.lookup, late.finding) == ("brand-late.1", timed_out)
+    assert (ended.lookup, ended.finding) == ("brand-a.1", timed_out)
 
 
 async def test_signs_of_life_come_while_work_is_in_hand_and_stop_with_it(

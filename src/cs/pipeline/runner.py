@@ -12,7 +12,7 @@ from cs.bus.headers import outcome_headers, trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, UNREADABLE, decode_work, encode
 from cs.calls.lookup_in_hand import working_for
-from cs.clock import Clock
+from cs.clock import Clock, until
 from cs.domain.stage_work import Alive, AnyFinding, Failed, Outcome, Work
 from cs.pipeline.stage import Stage
 from cs.turns import Turns
@@ -93,8 +93,6 @@ class Runner:
         failpoints.reach("stage.after-result")
 
     async def _handled(self, work: Work, given: Mapping[str, str]) -> AnyFinding:
-        left = (work.deadline_at - self._clock.now()).total_seconds()
-
         async def report(finding: AnyFinding) -> None:
             failpoints.reach("stage.before-progress")
             await self._report(work, given, finding)
@@ -103,7 +101,7 @@ class Runner:
         try:
             # One mail domain is asked by one at a time, whoever wants it.
             async with (
-                asyncio.timeout(max(0.0, left)),
+                until(work.deadline_at, self._clock),
                 self._turns.of(work.item or work.lookup),
             ):
                 with working_for(work.lookup):
