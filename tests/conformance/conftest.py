@@ -1,19 +1,26 @@
 """Every test of the suite runs against the deployment that the environment names.
 
-Without one, against a service of our own in one process; ``CS_CONFORMANCE=cluster`` runs it
-against a cluster instead (ten minutes), ``CS_CONFORMANCE="embedded cluster"`` against both.
+Without one, against a service of our own in one process, and in part against a cluster;
+``CS_CONFORMANCE=cluster`` runs all of it against a cluster (ten minutes),
+``CS_CONFORMANCE="embedded cluster"`` against both.
 """
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from conformance.target import URLS, Caller, Target, from_environment
 
+HERE = Path(__file__).parent
 FORM = "CS_CONFORMANCE"
 GIVEN = "given"
-FORMS = [GIVEN] if URLS in os.environ else os.environ.get(FORM, "embedded").split()
+FORMS = [GIVEN] if URLS in os.environ else os.environ.get(FORM, "embedded cluster").split()
+#: Where nobody says which form, the cluster is tested in these files where time is not
+#: moved: over several processes that takes real time, ten minutes for all.
+ON_A_CLUSTER = {"test_body.py", "test_domains.py", "test_http.py"}
+MOVING = {"fresh", "records"}
 #: What tests the suite itself needs the service at hand.
 OF_THE_SERVICE = ["sandboxes.py", "broken_service.py", "test_broken_servers.py"]
 collect_ignore = OF_THE_SERVICE if FORMS == [GIVEN] else []
@@ -23,6 +30,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "row(*ids): rows of contract.toml that the test shows")
     if FORMS != [GIVEN]:
         config.pluginmanager.import_plugin("conformance.sandboxes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long on a cluster, unless it is asked for."""
+    if FORM in os.environ or FORMS == [GIVEN]:
+        return
+    later = [item for item in items if "[cluster" in item.name and _takes_long(item)]
+    config.hook.pytest_deselected(items=later)
+    items[:] = [item for item in items if item not in later]
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    return (
+        HERE in item.path.parents
+        and isinstance(item, pytest.Function)
+        and (item.path.name not in ON_A_CLUSTER or bool(MOVING & set(item.fixturenames)))
+    )
 
 
 @pytest.fixture(
