@@ -1,6 +1,7 @@
 """A list to be searched, and a service that it is searched on."""
 
 import csv
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -106,13 +107,20 @@ class Desk:
         return [entry["kind"] for entry in self.entries()]
 
     def at(
-        self, now: Clock, url: str, *, ask_again: bool = False, patience: Patience = NONE
+        self,
+        now: Clock,
+        url: str,
+        *,
+        ask_again: bool = False,
+        patience: Patience = NONE,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> int:
         """Search the list when *now* says, and return the exit code."""
         results = self.folder / "brands.results.csv"
         asked = List(self.folder / "brands.csv", results, ask_again=ask_again)
         code: int | str | None = 0
-        with Progress() as progress, Client(url, KEY, patience=patience) as client:
+        made = Client(url, KEY, patience=patience, sleep=sleep, wall=lambda: now().timestamp())
+        with Progress() as progress, made as client:
             try:
                 search_list(asked, client, progress, identity="one key", now=now)
             except SystemExit as end:

@@ -15,6 +15,7 @@ import pytest
 
 from cli.command import Here, environment, started
 from client.answering import DONE, FAILED, RUNNING, Answer, Got, answered, answering, refusal
+from cs.client.wire import MOST_BYTES
 
 pytestmark = pytest.mark.slow
 
@@ -49,8 +50,8 @@ def test_a_server_of_something_else_is_told(
     said = f"not_this_api: {server.url} answers with status {status} and is no server"
     assert ended.code == 1
     assert said in ended.err
-    # A proxy that gave up waiting does not know what became of the search.
-    assert ("--idempotency-key" in ended.err) is (status == 502 and command[0] == "search")
+    # Whatever it is, it does not know what became of the search.
+    assert ("--idempotency-key" in ended.err) is (command[0] == "search")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,9 @@ def test_a_server_of_something_else_is_told(
         ("http://[::1", "unreachable: 'http://[::1' is no address"),
         ("http://:80/v1", "unreachable: 'http://:80/v1' is no address"),
         ("ftp://a.example/v1", "unreachable: 'ftp://a.example/v1' is no address"),
+        ("http://a]b/v1", "unreachable: 'http://a]b/v1' is no address"),
+        ("http://xn--zzzzzzz-/v1", "unreachable: 'http://xn--zzzzzzz-/v1' is no address"),
+        ("http://a..b/v1", "unreachable: 'http://a..b/v1' is no address"),
     ],
 )
 def test_what_is_no_address_is_told(here: Here, url: str, told: str) -> None:
@@ -149,6 +153,23 @@ def test_a_search_that_may_have_been_made_is_told_with_its_name(here: Here) -> N
     assert ended.code == 1
     assert f"the search may go on; ask for it with --idempotency-key={name}" in ended.err
     assert "server_error: not so" in ended.err
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [[(504, b"<html>", {}), (403, b"<html>", {})], [ok(DONE + b" " * MOST_BYTES)]],
+    ids=["lost, then refused by a proxy", "without end"],
+)
+def test_a_search_that_no_try_will_find_is_told_with_its_name_too(
+    here: Here, monkeypatch: pytest.MonkeyPatch, answers: list[Answer]
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with answering(*answers) as server:
+        ended = here("search", "Acme", f"--url={server.url}", f"--key={KEY}")
+
+    name = server.got[0].headers["idempotency-key"]
+    assert len(server.got) == len(answers)
+    assert f"the search may go on; ask for it with --idempotency-key={name}" in ended.err
 
 
 def test_ctrl_c_while_a_call_is_held_tells_the_name_of_the_search() -> None:

@@ -163,6 +163,62 @@ def test_whether_a_row_is_still_known_is_judged_when_its_turn_has_come(
     assert "1 brands were asked for over 23 hours ago" in capsys.readouterr().err
 
 
+def test_a_machine_that_was_suspended_between_two_tries_asks_no_more(desk: Desk) -> None:
+    service = lost(desk, Service())
+    now = [hour(22.9)()]
+    soon = refusal(429, "rate_limited", Retry_After="5")
+
+    def suspend(_: float) -> None:
+        now[0] += timedelta(hours=3)
+
+    with answered(lambda _: soon) as server:
+        code = desk.at(lambda: now[0], server.url, patience=Patience(), sleep=suspend)
+    with answered(service) as later:
+        again = desk.at(hour(30), later.url)
+
+    assert (code, again) == (4, 1)
+    assert len(server.got) == 1
+    assert service.asked == ["Acme"]
+
+
+@pytest.mark.parametrize("status", [408, 502, 503, 504])
+def test_a_gateway_that_speaks_as_the_service_does_leaves_doubt(
+    desk: Desk, status: int
+) -> None:
+    service = Service()
+    desk.write("Acme\n")
+    with answered(lambda got: (service(got), refusal(status, "gateway"))[1]) as server:
+        desk.at(hour(0), server.url)
+    with answered(service) as server:
+        code = desk.at(hour(30), server.url)
+
+    assert code == 1
+    assert service.asked == ["Acme"]
+
+
+def test_a_clock_that_was_set_back_makes_no_row_younger(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = lost(desk, Service())
+    with answered(service) as server:
+        code = desk.at(hour(-1), server.url)
+        told = capsys.readouterr().err
+        with_leave = desk.at(hour(-1), server.url, ask_again=True)
+
+    assert (code, with_leave) == (1, 0)
+    assert service.asked == ["Acme", "Acme"], "once without being told to, once with"
+    assert "over 23 hours ago, or who knows when" in told
+
+
+def test_clocks_that_differ_a_little_leave_no_doubt(desk: Desk) -> None:
+    service = lost(desk, Service())
+    with answered(service) as server:
+        code = desk.at(hour(-0.05), server.url)
+
+    assert code == 0
+    assert service.asked == ["Acme", "Acme"]
+
+
 def test_a_row_is_asked_again_as_it_was_written_at_first(desk: Desk) -> None:
     service = Service()
     bodies: dict[str, bytes] = {}

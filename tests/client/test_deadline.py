@@ -83,6 +83,15 @@ def test_one_that_was_late_does_not_spoil_the_next(calls: Calls) -> None:
     assert second.reply.body == b"{}"
 
 
+def test_a_tls_handshake_that_nobody_answers_is_given_up(calls: Calls) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        (heard,) = calls(f"https://127.0.0.1:{silent.getsockname()[1]}/v1", SOON)
+
+    assert isinstance(heard.reply, NoReply)
+    assert not heard.reply.sent
+    assert heard.at - heard.began < 2
+
+
 def test_a_call_that_was_answered_leaves_no_thread_behind() -> None:
     with trickling(WHOLE, b"", after=WHOLE) as server:
         (heard,) = blocking(server.url, LATER)

@@ -22,6 +22,7 @@ from cs.client import (
     Running,
     Search,
     StillRunning,
+    TooLate,
     TooManyRequests,
     Unreachable,
     Unsendable,
@@ -30,6 +31,7 @@ from cs.client.api import Call
 from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
 from cs.client.judging import NoReply, Reply
 from cs.client.many import FULL_AFTER, Many, Outcome
+from cs.client.patience import NONE
 
 PATIENT = Patience(tries=100, total_s=10_000)
 DAYS = Patience(longest_s=90_000, total_s=360_000)
@@ -358,6 +360,65 @@ def test_one_of_many_is_not_asked_again_after_a_day_of_suspension() -> None:
     assert len(model.searches) == 1
 
 
+def asked_before(
+    hours: float, wall: Time, patience: Patience = PATIENT
+) -> Generator[Send | Pause | Begun, Heard, Search]:
+    query = Query("Acme", idempotency_key="wish", asked_at=wall.at - hours * 3600)
+    return flows(patience, wall=wall.now).start(query)
+
+
+def test_a_wish_of_yesterday_is_asked_again_while_its_key_is_known() -> None:
+    wall = Time(at=1e9)
+
+    assert isinstance(next(asked_before(22.9, wall)), Send)
+
+
+@pytest.mark.parametrize("asked_at", [0.0, 1e9 - 23 * 3600])
+def test_a_wish_that_may_be_forgotten_is_not_asked_again(asked_at: float) -> None:
+    flow = flows(wall=Time(at=1e9).now)
+    query = Query("Acme", idempotency_key="wish", asked_at=asked_at)
+
+    for steps in (flow.start(query), flow.search(query, 9), flow.follow(query, None)):
+        with pytest.raises(TooLate) as caught:
+            told_the_time(steps, next(steps), 0)
+        assert caught.value.in_doubt
+
+
+LIMITED = Reply(429, {"retry-after": "5"}, b'{"error": {"code": "x", "message": "not now"}}')
+
+
+def test_a_suspension_between_two_tries_counts_from_when_it_was_first_asked() -> None:
+    wall = Time(at=1e9)
+    steps = asked_before(22.9, wall)
+    next(steps)
+    paused = steps.send(Heard(0, 1, LIMITED))
+    wall.sleep(3 * 3600)
+
+    assert isinstance(paused, Pause)
+    with pytest.raises(TooManyRequests) as caught:
+        steps.send(Heard(1, 6))
+    assert not caught.value.in_doubt, "what was refused now was not done now"
+
+
+def test_a_time_of_day_that_is_set_back_makes_a_wish_no_younger() -> None:
+    wall = Time(at=1e9)
+    steps = asked_before(22.9, wall)
+    next(steps)
+    steps.send(Heard(0, 1, LIMITED))
+    wall.at -= 10 * 3600
+
+    with pytest.raises(TooManyRequests):
+        steps.send(Heard(1, 3600))
+
+
+def test_a_longer_wait_than_its_key_is_known_is_not_begun() -> None:
+    steps = asked_before(22.9, Time(at=1e9), DAYS)
+    next(steps)
+
+    with pytest.raises(TooManyRequests):
+        steps.send(Heard(0, 1, Reply(429, {"retry-after": "3600"}, LIMITED.body)))
+
+
 UNSENDABLE = [
     *(Query("Acme", idempotency_key=key) for key in ("a b", "é", "x" * 256, "\n")),
     Query("Ac\udcffme"),
@@ -400,12 +461,20 @@ def test_a_server_that_asks_for_no_pause_is_asked_as_often_as_patience_says() ->
     assert refusing.calls == 4
 
 
-def test_a_service_at_its_ceiling_is_not_asked_for_a_whole_list() -> None:
-    full = Refusing(Time(), reply=AT_CAPACITY)
+IN_FLIGHT = Reply(
+    429, {"retry-after": "5"}, b'{"error": {"code": "too_many_in_flight", "message": "two"}}'
+)
 
-    ended = full.outcomes(many([Query(f"brand {n}") for n in range(10)]))
 
-    assert [e.error.code for e in ended if e.error] == ["at_capacity"] * 10
+@pytest.mark.parametrize(
+    ("reply", "code"), [(AT_CAPACITY, "at_capacity"), (IN_FLIGHT, "too_many_in_flight")]
+)
+def test_a_service_without_room_is_not_asked_for_a_whole_list(reply: Reply, code: str) -> None:
+    full = Refusing(Time(), reply=reply)
+
+    ended = full.outcomes(many([Query(f"brand {n}") for n in range(10)], patience=NONE))
+
+    assert [e.error.code for e in ended if e.error] == [code] * 10
     assert [e.closed for e in ended] == [False] * FULL_AFTER + [True] * (10 - FULL_AFTER)
     assert full.calls == FULL_AFTER
 

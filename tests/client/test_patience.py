@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cs.client import ApiError, ClientError, NotThisApi, Patience, StillRunning, Unreachable
 from cs.client.errors import api_error_class
-from cs.client.patience import NONE, RETRIED, pause_before_next
+from cs.client.patience import NONE, RETRIED, pause_before_next, proves_nothing
 
 HERE_AND_NOW = Patience()
 statuses = st.integers(100, 599)
@@ -74,6 +74,36 @@ def test_waits_double_up_to_a_bound_and_are_spread() -> None:
 
     assert longest == [1, 2, 4, 6, 6]
     assert shortest == [0.5, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("tried", [1025, 1026, 10**6])
+def test_waits_stay_at_their_bound_however_often_it_is_tried(tried: int) -> None:
+    patience = Patience(tries=10**9, total_s=1e9)
+
+    assert pause(error(500), patience, tried=tried, chance=1) == patience.most_s
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "invalid_request"),
+        (401, "unauthorized"),
+        (402, "quota_exhausted"),
+        (404, "not_found"),
+        (405, "invalid_request"),
+        (429, "rate_limited"),
+        (429, "too_many_in_flight"),
+        (503, "at_capacity"),
+        (503, "api_disabled"),
+    ],
+)
+def test_what_the_service_refuses_was_not_done(status: int, code: str) -> None:
+    assert not proves_nothing(error(status, code=code))
+
+
+@pytest.mark.parametrize("status", [301, 403, 408, 413, 418, 499, 500, 502, 503, 504, 520])
+def test_a_gateway_that_words_it_as_the_service_would_proves_nothing(status: int) -> None:
+    assert proves_nothing(error(status, code="gateway_timeout"))
 
 
 def test_a_server_that_asks_for_no_pause_is_not_asked_without_one() -> None:

@@ -248,7 +248,19 @@ def test_nothing_at_once_is_refused(call: Twin, at_once: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["nothing", "http://[::1", "http://:80/v1", "ftp://a.example/v1"]
+    "url",
+    [
+        "nothing",
+        "http://[::1",
+        "http://:80/v1",
+        "ftp://a.example/v1",
+        "http://a]b/v1",
+        "http://a[b]/v1",
+        "http://xn--zzzzzzz-/v1",
+        "http://a..b/v1",
+        f"http://{'a' * 64}.example/v1",
+        "http://a.example/\udcff",
+    ],
 )
 def test_what_is_no_address_is_told(call: Twin, url: str) -> None:
     with pytest.raises(Unreachable, match="is no address"):

@@ -64,7 +64,7 @@ def search_list(
         client: Of the server that *identity* names.
         progress: Hears how far it is.
         identity: Server and key; kept as a hash.
-        now: The clock that tells how long ago a row was asked for.
+        now: The time of day, as *client* has it; tells how long ago a row was asked for.
     """
     try:
         rows = read_rows(asked.path)

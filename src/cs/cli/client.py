@@ -26,7 +26,6 @@ from cs.client import (
     Search,
     Unsendable,
 )
-from cs.client.patience import may_pass
 
 Url = Annotated[
     str, Parameter(env_var="CS_URL", help="Base address, with the version (CS_URL).")
@@ -195,6 +194,6 @@ def _stop(error: ClientError, name: str = "") -> NoReturn:
     if isinstance(error.search, Running):
         search = harmless(error.search.id)
         warn(f"{search} goes on without us: cs get {search}")
-    elif error.in_doubt and may_pass(error):
+    elif error.in_doubt:
         warn(f"the search may go on; ask for it with --idempotency-key={name}")
     stop(told(error), exit_code(error))

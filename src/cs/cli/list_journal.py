@@ -20,6 +20,9 @@ from cs.client import Done, Failed, Other
 
 #: A server knows an idempotency key for 24 hours (CONTRACT.md L14); one hour to spare.
 KNOWN_FOR = timedelta(hours=23)
+#: What was asked for later than now was asked for by another clock, or by this one before it
+#: was set back: who knows when.  Clocks that are kept differ by less.
+_AHEAD = timedelta(minutes=5)
 
 
 class BadJournal(Exception):
@@ -57,6 +60,10 @@ class Asked(_Entry, frozen=True, tag="asked"):
     key: str
     at: datetime
     row: Row | None = None
+
+    def is_known(self, at: datetime) -> bool:
+        """Return whether the service surely knows the idempotency key *at*, if it was told."""
+        return -_AHEAD <= at - self.at < KNOWN_FOR
 
 
 class Lost(_Entry, frozen=True, tag="lost"):
@@ -174,7 +181,7 @@ class Journal:
     def in_doubt(self, key: str, at: datetime) -> bool:
         """Return whether *key* was asked for so long ago that asking may charge again."""
         asked = self.asked.get(key)
-        return asked is not None and key not in self.started and at - asked.at >= KNOWN_FOR
+        return asked is not None and key not in self.started and not asked.is_known(at)
 
     def _take(self, path: Path, ours: Begun) -> None:
         try:

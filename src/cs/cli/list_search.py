@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from cs.cli.list_ending import ended, gravest, is_final, shows_unknown
-from cs.cli.list_journal import KNOWN_FOR, Asked, Journal, Lost, Refused, Started
+from cs.cli.list_journal import Asked, Journal, Lost, Refused, Started
 from cs.cli.list_results import Results
 from cs.cli.list_rows import Row
 from cs.cli.output import warn
@@ -25,6 +25,7 @@ from cs.client import (
     Outcome,
     Query,
     Running,
+    Unauthorized,
     Unreachable,
 )
 from cs.client.api import WAIT_S
@@ -62,7 +63,7 @@ class Searching:
         self._now = now
         self._before = dict(journal.asked)  # what other runs asked for
         self._tried: set[str] = set()
-        self._closed = False  # what refused one would refuse all
+        self._closed = False  # what refused one would refuse all that is new
         self._strange = 0
         keyed = {journal.key_of(row): row for row in rows}
         self._all = len(keyed)
@@ -97,16 +98,17 @@ class Searching:
         return gravest(errors)
 
     def _is_nobody(self, error: ClientError) -> bool:
-        """Return whether there is no such service at the address."""
-        return isinstance(error, Unreachable | NotFound) or self._strange >= STRANGE
+        """Return whether there is no such service at the address, or none for this key."""
+        nobody = isinstance(error, Unreachable | NotFound | Unauthorized)
+        return nobody or self._strange >= STRANGE
 
     def _tell_late(self) -> None:
         at = self._now()
         late = sum(self._journal.in_doubt(key, at) for key in self._left.keys() - self._tried)
         if late:
             warn(
-                f"{late} brands were asked for over 23 hours ago and the answers "
-                "were lost, so asking again may charge them again: --ask-again does"
+                f"{late} brands were asked for over 23 hours ago, or who knows when, and the "
+                "answers were lost, so asking again may charge them again: --ask-again does"
             )
 
     def _tell_days(self, limits: Limits | None) -> bool:
@@ -127,6 +129,9 @@ class Searching:
     def _asked_before(self, client: Client, *, often: bool) -> Iterator[Outcome]:
         """Ask again, one by one, for what is known to the service if it ever was there.
 
+        It looks that up before pause, quota and limits (CONTRACT.md 1.2), so what others
+        were refused by is no reason not to ask.
+
         Args:
             client: Of the service.
             often: Whether for what was lost `OFTEN`, or for all else.
@@ -134,10 +139,10 @@ class Searching:
         for key in [key for key in self._left if self._was_asked(key)]:
             lost_often = self._journal.lost[key] >= OFTEN
             late = self._journal.in_doubt(key, self._now())
-            if self._closed or late or key in self._tried or lost_often != often:
+            if late or key in self._tried or lost_often != often:
                 continue
             # However patient the client is, its tries end before the service forgets it.
-            query = self._query(key)
+            query = self._query(key, self._journal.asked[key].at.timestamp())
             for outcome in client.contacts.search_many(
                 [query], timeout_s=WAIT_S, started=self._started
             ):
@@ -151,11 +156,12 @@ class Searching:
         return key in self._journal.asked and key not in self._journal.started
 
     def _queries(self) -> Iterator[Query]:
-        """Yield what is left; before each, note that it is asked for."""
+        """Yield what is left; before each, note that it is asked for.
+
+        What is started costs nothing and is read whatever refuses the others.
+        """
         for key, row in list(self._left.items()):
-            if self._closed:
-                return
-            if key in self._tried:
+            if key in self._tried or (self._closed and key not in self._journal.started):
                 continue
             if self._was_asked(key):
                 at = self._now()
@@ -166,13 +172,14 @@ class Searching:
                 self._journal.note(Asked(key, self._now(), row))
             yield self._query(key)
 
-    def _query(self, key: str) -> Query:
+    def _query(self, key: str, asked_at: float | None = None) -> Query:
         """Return what *key* is asked for with: in the words that it was first asked with."""
         self._tried.add(key)
         asked = self._journal.asked.get(key)
         row = (asked and asked.row) or self._left[key]
         search = self._journal.started.get(key, "")
-        return Query(row.brand, row.domain, self._journal.idempotency_key(key), search)
+        name = self._journal.idempotency_key(key)
+        return Query(row.brand, row.domain, name, search, asked_at)
 
     def _started(self, query: Query, search: Running) -> None:
         key = _key_of(query)
@@ -196,14 +203,11 @@ class Searching:
         # That this try came to nothing says nothing of those before it.
         before = self._before.get(key)
         shown = sent and shows_unknown(error)
-        if before is None or (shown and self._is_known(before)):
+        if before is None or (shown and before.is_known(self._now())):
             self._journal.note(Refused(key))
             self._before.pop(key, None)
         elif self._journal.asked[key] != before:
             self._journal.note(before)
-
-    def _is_known(self, asked: Asked) -> bool:
-        return self._now() - asked.at < KNOWN_FOR
 
     def _show(self, progress: Progress) -> None:
         done = self._all - len(self._left)

@@ -28,12 +28,15 @@ class Query(msgspec.Struct, frozen=True):
         idempotency_key: Names the wish, so that it is charged once however often it is
             asked for within 24 hours; made up if empty.
         search: Id of a search that was started for it; then that one is followed.
+        asked_at: When *idempotency_key* was first asked for, if its answer was lost: in
+            seconds by the time of day.  23 hours later it ends with `TooLate`.
     """
 
     brand: str | None = None
     domain: str | None = None
     idempotency_key: str = ""
     search: str = ""
+    asked_at: float | None = None
 
 
 def as_query(given: Query | str) -> Query:
@@ -49,6 +52,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     answer: Literal["search", "usage"]
     body: bytes = b""
     idempotency_key: str = ""
+    asked_at: float | None = None
     timeout_s: float = SHORT_S
 
     @property
@@ -81,6 +85,7 @@ def contacts_call(query: Query, *, wait: bool) -> Call:
         answer="search",
         body=body,
         idempotency_key=query.idempotency_key,
+        asked_at=query.asked_at,
         timeout_s=TIMEOUT_S if wait else SHORT_S,
     )
 

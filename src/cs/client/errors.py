@@ -66,6 +66,15 @@ class NotThisApi(ClientError):
     """An answer that no server of this API gives: a proxy's, or another service's."""
 
 
+class TooLate(ClientError):
+    """The wish was asked for so long ago that asking may charge it again; nobody was asked."""
+
+    def __init__(self) -> None:
+        why = "it was asked for over 23 hours ago, and asking again may charge it again"
+        super().__init__(why, code="too_late")
+        self.in_doubt = True
+
+
 class StillRunning(ClientError):
     """The time given to wait is up.  `search` goes on, and can be waited for again."""
 

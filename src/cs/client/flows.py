@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from cs.client.api import TIMEOUT_S, USAGE, WAIT_S, Call, Query, contacts_call, search_call
-from cs.client.errors import ClientError, StillRunning
+from cs.client.errors import ClientError, StillRunning, TooLate
 from cs.client.judging import NoReply, Reply, judge, limits_of
 from cs.client.limits import Limits
 from cs.client.patience import Patience
@@ -155,9 +155,12 @@ class Flows:
 
         Raises:
             ClientError: What the last try ended with.
+            TooLate: There was none, as it may charge again what was asked for before.
         """
         began: float | None = None
-        tries = Tries(self._patience, self._wall, charges=call.method == "POST")
+        tries = Tries(self._patience, self._wall, call)
+        if tries.may_charge_again():
+            raise TooLate
         while True:
             if end is not None:
                 call = _in_time(call, end.at - (yield Pause(0)).at)
@@ -223,6 +226,7 @@ def _not_held(call: Call) -> Call:
         brand=_text(body.get("brand")),
         domain=_text(body.get("domain")),
         idempotency_key=call.idempotency_key,
+        asked_at=call.asked_at,
     )
     return contacts_call(query, wait=False)
 

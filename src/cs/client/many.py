@@ -10,6 +10,7 @@ from cs.client.errors import (
     ApiError,
     AtCapacity,
     ClientError,
+    InFlight,
     Paused,
     QuotaExceeded,
     RateLimited,
@@ -24,8 +25,10 @@ from cs.client.records import Running, Search
 AT_ONCE = 2
 #: Refusals that the next query would meet as well.
 FOR_ALL = (Unauthorized, QuotaExceeded, RateLimited, Paused)
-#: Refusals in a row for want of capacity after which it is taken to have none for anything
-#: new.  The first proves nothing for the next query: a brand to be reused is still answered.
+#: Refusals of something new for want of room.  One proves nothing for the next query: a brand
+#: to be reused is still answered.
+FOR_NEW = (AtCapacity, InFlight)
+#: Of those in a row, after which there is taken to be no room for anything.
 FULL_AFTER = 3
 
 
@@ -62,8 +65,8 @@ class Many:
 
     A query is taken when its turn has come, not before.  New ones wait while the headers
     of the last answer say that a limit is full, if that is within *patience*.  A refusal
-    that all others would meet too is told for those that were not asked yet, and so is a
-    service at its capacity that `FULL_AFTER` queries in a row have met.
+    that all others would meet too is told for those that were not asked yet, and so is one of
+    `FOR_NEW` that `FULL_AFTER` queries in a row have met.
     """
 
     def __init__(
@@ -88,7 +91,7 @@ class Many:
         self._now = 0.0
         self._open_at = float("-inf")
         self._closed: ApiError | None = None
-        self._full = 0  # queries in a row that ended at capacity
+        self._full = 0  # queries in a row that ended with one of FOR_NEW
 
     def outcomes(self) -> Generator[Send | Pause | Outcome, Heard, None]:
         """Yield what is to be done, and outcomes in between; be sent what came of each."""
@@ -147,9 +150,9 @@ class Many:
         return None
 
     def _note_refused(self, error: ClientError) -> None:
-        self._full += isinstance(error, AtCapacity)
+        self._full += isinstance(error, FOR_NEW)
         if isinstance(error, FOR_ALL) or (
-            isinstance(error, AtCapacity) and self._full >= FULL_AFTER
+            isinstance(error, FOR_NEW) and self._full >= FULL_AFTER
         ):
             self._closed = error
 

@@ -2,10 +2,14 @@
 
 import msgspec
 
-from cs.client.errors import ApiError, ClientError, NotThisApi, ServerError, Unreachable
+from cs.client.errors import ApiError, AtCapacity, ClientError, NotThisApi, Paused, Unreachable
 
 #: What may pass, whoever says it.  Any other 4xx is a no that will not change.
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+#: What the service refuses with (SPEC.md section 7) but 503, of which a gateway has its own.
+_REFUSED = frozenset({400, 401, 402, 404, 405, 429})
+#: Doubling the first wait more often makes it longer than any bound of it, and overflows.
+_MOST_DOUBLED = 64
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +55,7 @@ def pause_before_next(
     if not asked:  # 0 would have it asked again and again without a pause
         if tried >= patience.tries:
             return None
-        most = min(patience.most_s, patience.first_s * 2.0 ** (tried - 1))
+        most = min(patience.most_s, patience.first_s * 2.0 ** min(tried - 1, _MOST_DOUBLED))
         pause = most * (1 + chance) / 2
     elif asked > patience.longest_s:
         return None
@@ -74,12 +78,15 @@ def may_pass(error: ClientError) -> bool:
 def proves_nothing(error: ClientError) -> bool:
     """Return whether the service may have done what *error* came instead of the answer to.
 
-    What the service itself refuses was not done; 500 and what a proxy says prove nothing.
+    What the service itself refuses was not done; 500 and what a proxy says prove nothing,
+    also where a gateway words its 504 as the service would.
     """
     match error:
         case Unreachable():
             return error.sent
-        case ServerError():
-            return True
+        case AtCapacity() | Paused():
+            return False
+        case ApiError():
+            return error.status not in _REFUSED
         case _:
-            return not isinstance(error, ApiError)
+            return True

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from cs.client.api import Call
 from cs.client.errors import ClientError
 from cs.client.patience import Patience, pause_before_next, proves_nothing
 
@@ -19,16 +20,19 @@ class Tries:
     Args:
         patience: What there is to spend.
         wall: The time of day in seconds.
-        charges: Whether an answer that was lost may have been charged for.
+        call: What is tried.
     """
 
-    def __init__(self, patience: Patience, wall: Callable[[], float], *, charges: bool) -> None:
+    def __init__(self, patience: Patience, wall: Callable[[], float], call: Call) -> None:
         self._patience = patience
         self._wall = wall
-        self._charges = charges
+        self._charges = call.method == "POST"
         self._begun_on_wall = wall()
+        self._asked_before = call.asked_at is not None
+        asked_at = self._begun_on_wall if call.asked_at is None else call.asked_at
+        self._age_s = max(0.0, self._begun_on_wall - asked_at)
         self._unadvised = 0
-        self._doubtful = False
+        self._doubtful = False  # by these tries
 
     def pause_after(self, error: ClientError, *, spent_s: float, chance: float) -> float | None:
         """Note on *error* whether it leaves doubt, and return how long to wait; None: give up.
@@ -47,7 +51,7 @@ class Tries:
         too_late = pause is not None and self.may_charge_again(spent_s, pause)
         return None if too_late else pause
 
-    def may_charge_again(self, spent_s: float, pause: float = 0.0) -> bool:
+    def may_charge_again(self, spent_s: float = 0.0, pause: float = 0.0) -> bool:
         """Return whether a try *pause* from now would come when its key may be forgotten."""
-        age = max(spent_s, self._wall() - self._begun_on_wall)
-        return self._doubtful and age + pause >= KNOWN_S
+        age = self._age_s + max(spent_s, self._wall() - self._begun_on_wall)
+        return (self._doubtful or self._asked_before) and age + pause >= KNOWN_S

@@ -14,7 +14,7 @@ from cs.client.judging import NoReply, Reply
 
 #: Never asked through a proxy that the environment names.
 HERE = frozenset({"127.0.0.1", "::1", "localhost"})
-#: Opening a connection, and waiting for a free one of our own.
+#: Opening a connection; its TLS handshake; waiting for a free one of our own.
 CONNECT_S = 10.0
 #: More than any answer: a record of 25 people, as many as a service shows, has some 15 KiB.
 MOST_BYTES = 4 * 2**20
@@ -44,10 +44,7 @@ def address(base_url: str, key: str) -> str:
     if not (key.isascii() and key.isprintable() and key and " " not in key):
         raise Unauthorized("an API key has only letters, digits and _", code="unauthorized")
     like = "an address looks like http://127.0.0.1:8080/v1"
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL:
-        url = httpx.URL()
+    url = _url(base_url)
     # Nothing before an @ is ever shown: it may be a password.
     shown = base_url.rpartition("@")[2]
     if not url.host or not base_url.startswith(("http://", "https://")):
@@ -83,12 +80,14 @@ def request(
     http: httpx.Client | httpx.AsyncClient, call: Call, **extensions: Any
 ) -> httpx.Request:
     """Return *call* as a request of *http*, with *extensions* of httpx's."""
+    # Half, as the TLS handshake has as long once more, and no `Deadline` ends it.
+    connect_s = min(CONNECT_S, call.timeout_s / 2)
     return http.build_request(
         call.method,
         call.path,
         content=call.body or None,
         headers=call.headers,
-        timeout=httpx.Timeout(call.timeout_s, connect=CONNECT_S, pool=CONNECT_S),
+        timeout=httpx.Timeout(call.timeout_s, connect=connect_s, pool=CONNECT_S),
         extensions=extensions,
     )
 
@@ -124,6 +123,20 @@ def no_reply(error: Exception) -> NoReply:
     why = str(error) or type(error).__name__
     sent = not isinstance(error, _NOT_SENT)
     return NoReply(why, may_pass=not isinstance(error, _FOR_GOOD), sent=sent)
+
+
+def _url(base_url: str) -> httpx.URL:
+    """Return *base_url* as all read it who will: httpx, urllib and the look-up of its host.
+
+    It is empty if one of them cannot.
+    """
+    try:
+        urlsplit(base_url)
+        url = httpx.URL(base_url)
+        url.raw_host.decode("ascii").encode("idna")
+        return url if url.host else httpx.URL()
+    except (httpx.InvalidURL, ValueError):
+        return httpx.URL()
 
 
 def _is_here(base_url: str) -> bool:
