@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
+
+from client.http_thread import Handling, http_thread
 
 #: status, body, headers
 Answer = tuple[int, bytes, dict[str, str]]
@@ -56,8 +57,8 @@ def answered(answer: Callable[[Got], Answer]) -> Iterator[Answering]:
     told = Answering("")
     turn = Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(Handling):
+        def answer(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
             with turn:
@@ -70,21 +71,9 @@ def answered(answer: Callable[[Got], Answer]) -> Iterator[Answering]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_GET  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        told.url = f"http://127.0.0.1:{server.server_port}/v1"
+    with http_thread(Handler) as root:
+        told.url = f"{root}/v1"
         yield told
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @dataclass

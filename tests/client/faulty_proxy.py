@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Semaphore, Thread
+from threading import Lock, Semaphore
 from urllib.parse import urlsplit
+
+from client.http_thread import Handling, http_thread
 
 #: Before the service has heard of the call, and after it has done what it was asked.
 BEFORE = ("drop", "500", "429", "503-page")
@@ -42,8 +43,8 @@ def faulty_proxy(behind: str, *, seed: int, rate: float) -> Iterator[FaultyProxy
     chance = random.Random(seed)
     turn = Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(Handling):
+        def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             with turn:
                 fault = chance.choice(BEFORE + AFTER) if chance.random() < rate else "none"
@@ -55,8 +56,6 @@ def faulty_proxy(behind: str, *, seed: int, rate: float) -> Iterator[FaultyProxy
             if said is not None:
                 proxy.passed.release()
             self.say(fault, said)
-
-        do_POST = do_GET  # noqa: N815
 
         def passed_on(self, body: bytes) -> _Said:
             there = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=100)
@@ -96,16 +95,6 @@ def faulty_proxy(behind: str, *, seed: int, rate: float) -> Iterator[FaultyProxy
             self.end_headers()
             self.wfile.write(said.body[:part])
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        proxy.url = f"http://127.0.0.1:{server.server_port}{parts.path}"
+    with http_thread(Handler) as root:
+        proxy.url = f"{root}{parts.path}"
         yield proxy
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

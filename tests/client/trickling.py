@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from threading import Event
 
 from client.answering import Answering, Got
+from client.http_thread import Handling, http_thread
 
 #: Between two drops, in seconds.
 SILENCE_S = 0.02
@@ -19,10 +19,10 @@ def trickling(begin: bytes, drop: bytes, *, after: bytes = b"") -> Iterator[Answ
     told = Answering("")
     over = Event()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Handling):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
+        def answer(self) -> None:
             told.got.append(Got(self.command, self.path, {}, b""))
             if after and len(told.got) == 1:
                 self.wfile.write(after)
@@ -35,17 +35,9 @@ def trickling(begin: bytes, drop: bytes, *, after: bytes = b"") -> Iterator[Answ
                         break
                     self.wfile.write(drop)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        told.url = f"http://127.0.0.1:{server.server_port}/v1"
-        yield told
-    finally:
-        over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with http_thread(Handler) as root:
+        told.url = f"{root}/v1"
+        try:
+            yield told
+        finally:
+            over.set()
