@@ -19,12 +19,18 @@ log = get_logger()
 #: How long open calls get to finish once the service leaves: they take milliseconds, held
 #: ones are answered at once, and the rest is a body that never ends.  Then they are cut off.
 GRACE_S = 1.0
+#: How long a call that is cut off gets to end, which is told to it twice: whoever gives back a
+#: connection to a database that hangs goes on waiting at the first time.
+CUT_S = 0.3
 #: How long connections then get to close.
 CLOSE_S = 1
-#: How long a connection stays on which no call is made.
+#: How long a connection stays on which no call is made, or whose answers nobody reads.
 IDLE_S = 75
 #: How often uvicorn looks around.
 _TICKS_PER_S = 10
+#: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
+#: section 7.8): nothing is wrong, and what it advises is not for this service.
+_OFFERS = ("Unsupported upgrade request.", "No supported WebSocket library detected.")
 
 
 class CannotListen(Exception):
@@ -81,12 +87,14 @@ class Server(uvicorn.Server):
     """Uvicorn without its own signal handlers: several run in one process.
 
     It closes a connection that sends no whole head for `IDLE_S`.  Uvicorn itself counts
-    only up to the next byte, so that half a call would keep a connection for ever.
+    only up to the next byte, so that half a call would keep a connection for ever; and so
+    would a caller who does not read, for whom both closing and a call in hand wait.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        # Of each connection without a call: its last one, and since when there is none.
+        # Of each connection without a call: its last one, and since when there is none.  One
+        # whose answer waits for its caller to read counts as none.
         self._idle: dict[object, tuple[object, float]] = {}
 
     @contextmanager
@@ -103,12 +111,16 @@ class Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             assert isinstance(connection, H11Protocol)
             call: RequestResponseCycle | None = connection.cycle
-            if call is not None and not call.response_complete:
+            unread = connection.flow.write_paused
+            if call is not None and not call.response_complete and not unread:
                 continue
             last, since = self._idle.get(connection, (call, now))
             idle[connection] = call, since if last is call else now
             if now - idle[connection][1] >= IDLE_S:
-                connection.transport.close()
+                if unread or connection.transport.is_closing():
+                    connection.transport.abort()  # closing waits until all is read
+                else:
+                    connection.transport.close()
         self._idle = idle
 
     def refuse(self) -> None:
@@ -117,11 +129,15 @@ class Server(uvicorn.Server):
             for server in self.servers:
                 server.close()
 
-    def cut_off(self) -> None:
+    async def cut_off(self) -> None:
         """Cancel the calls that are still open, which are answered as that, and end."""
         self.force_exit = True
-        for task in self.server_state.tasks:
-            task.cancel()
+        for _ in range(2):
+            open_calls = set(self.server_state.tasks)
+            for call in open_calls:
+                call.cancel()
+            if open_calls:
+                await asyncio.wait(open_calls, timeout=CUT_S)
 
 
 class ServerLog(logging.Handler):
@@ -129,8 +145,10 @@ class ServerLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if not isinstance(error, asyncio.CancelledError):  # a connection cut at the end
-            log.log(record.levelno, "http_server", said=record.getMessage(), exc_info=error)
+        said = record.getMessage()
+        if isinstance(error, asyncio.CancelledError) or said.startswith(_OFFERS):
+            return  # a connection cut at the end, or nothing
+        log.log(record.levelno, "http_server", said=said, exc_info=error)
 
 
 @contextmanager
@@ -175,8 +193,7 @@ async def serving(
             draining.set()
             # Here, because the group itself would cancel them if it is left by an error.
             await asyncio.wait(running, timeout=GRACE_S)
-            for server in servers:
-                server.cut_off()
+            await asyncio.gather(*(server.cut_off() for server in servers))
             await asyncio.wait(running)
 
 

@@ -1,7 +1,8 @@
 """An admission whose connection to PostgreSQL was given up may be stored yet: that is told."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -14,6 +15,7 @@ from cs.clock import SystemClock
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
 from cs.eventlog import postgres_append
+from cs.eventlog.port import Append, Ceiling, EventLog, LogUnavailable
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
@@ -23,6 +25,9 @@ from eventlog.test_postgres import waits_for_a_lock
 from eventlog.test_postgres_in_doubt import LOCK
 from postgres.cutting_proxy import CuttingProxy, cutting_proxy
 from postgres.migrated import migrated
+
+ASKED = Asked("Acme", Query("Acme"), wait=False, idempotency=None)
+LONG = Patience(admit_s=60, answer_s=60)
 
 
 @pytest.fixture
@@ -39,6 +44,30 @@ async def proxy(database: str, direct: Pool) -> AsyncIterator[CuttingProxy]:
         yield proxy
 
 
+class Missed(PostgresEventLog):
+    """Has a database that cannot be reached at the moment of the next append of a search."""
+
+    def __init__(self, pool: Pool, proxy: CuttingProxy) -> None:
+        super().__init__(pool, MemoryKeyStore())
+        self._proxy = proxy
+        self.refused: Exception | None = None
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        if ceiling is None:
+            return await super().append(appends, ceiling)
+        self._proxy.shut()
+        self._proxy.cut()
+        with suppress(LogUnavailable):
+            await self.head()  # the end of every connection has been seen then
+        try:
+            return await super().append(appends, ceiling)
+        except LogUnavailable as error:
+            self.refused = error
+            raise
+        finally:
+            await self._proxy.open()
+
+
 @pytest.fixture
 async def log(proxy: CuttingProxy) -> AsyncIterator[PostgresEventLog]:
     async with (
@@ -48,6 +77,18 @@ async def log(proxy: CuttingProxy) -> AsyncIterator[PostgresEventLog]:
         yield log
 
 
+async def test_what_never_reached_the_database_is_not_in_doubt(proxy: CuttingProxy) -> None:
+    async with open_pool(proxy.dsn, role="test") as pool, Missed(pool, proxy) as log:
+        admitting, key_id = await ready(log)
+
+        with pytest.raises(LogUnavailable) as told:
+            await admitting.admit(key_id, ASKED, "req_1", LONG)
+
+        assert told.value is log.refused
+        assert "nothing was stored" in str(told.value)
+        assert await _admissions(log, key_id) == 0
+
+
 async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
     log: PostgresEventLog,
     proxy: CuttingProxy,
@@ -55,6 +96,24 @@ async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(postgres_append, "IN_DOUBT_S", 0.3)
+    admitting, key_id = await ready(log)
+    async with direct.acquire() as holder, holder.transaction():
+        await holder.execute(LOCK)
+        admission = asyncio.create_task(admitting.admit(key_id, ASKED, "req_1", LONG))
+        await waits_for_a_lock(direct)
+        proxy.cut()
+
+        with pytest.raises(InDoubt):
+            await admission
+    async with asyncio.timeout(10):
+        while not await _admissions(log, key_id):
+            pass
+
+    assert await _admissions(log, key_id) == 1
+
+
+async def ready(log: EventLog) -> tuple[Admitting, str]:
+    """Return what admits to *log*, and a key."""
     clock, streams = SystemClock(), Streams(log)
     key = await Operator(streams, clock).create_key("test", 10)
     admitting = Admitting(
@@ -65,22 +124,7 @@ async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
         contacts=25,
         lookups=LookupsRunning(),
     )
-    asked = Asked("Acme", Query("Acme"), wait=False, idempotency=None)
-    async with direct.acquire() as holder, holder.transaction():
-        await holder.execute(LOCK)
-        admission = asyncio.create_task(
-            admitting.admit(key.id, asked, "req_1", Patience(admit_s=60, answer_s=60))
-        )
-        await waits_for_a_lock(direct)
-        proxy.cut()
-
-        with pytest.raises(InDoubt):
-            await admission
-    async with asyncio.timeout(10):
-        while not await _admissions(log, key.id):
-            pass
-
-    assert await _admissions(log, key.id) == 1
+    return admitting, key.id
 
 
 async def _admissions(log: PostgresEventLog, key_id: str) -> int:

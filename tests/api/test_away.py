@@ -1,7 +1,7 @@
 """While the log or the views are away every caller is answered, and nothing is done twice."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
@@ -9,6 +9,7 @@ import pytest
 
 from api.away import SHORT, Fragile, How, When, fragile
 from api.openapi_document import faults
+from cs.api.limits import MemoryChecks
 from cs.domain.api_key import make_key
 from cs.operator import NewSecret
 
@@ -95,16 +96,42 @@ async def test_a_check_waits_for_the_views_no_longer_than_for_the_log() -> None:
     assert is_server_error("get", "/searches/{id}", answers[1])
 
 
-async def test_a_check_that_could_not_be_answered_is_not_counted() -> None:
+@HOW
+async def test_a_check_that_could_not_be_answered_is_not_counted(how: How) -> None:
     async with fragile() as service:
         key = await service.new_key()
-        service.log.go("fails")
-        await called(service, key, "GET", "/usage")
+        before = await called(service, key, "GET", "/usage")
+        service.log.go(how)
+        failed = await called(service, key, "GET", "/usage")
         service.log.come()
 
         answer = await called(service, key, "GET", "/usage")
 
-    assert '"checks";r=119' in answer.headers["RateLimit"]
+    assert is_server_error("get", "/usage", failed)
+    assert '"checks";r=119' in before.headers["RateLimit"]
+    assert '"checks";r=118' in answer.headers["RateLimit"]
+
+
+class Uncountable(MemoryChecks):
+    """Counts, and hangs when it is to take back what it counted."""
+
+    async def take_back(self, key_id: str, at: datetime) -> None:
+        del key_id, at
+        await asyncio.Event().wait()
+
+
+@HOW
+async def test_a_check_that_cannot_be_uncounted_either_is_answered(how: How) -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.running.api.checks = Uncountable()
+        assert (await called(service, key, "GET", "/usage")).status_code == 200
+        service.log.go(how)
+
+        answer = await called(service, key, "GET", "/usage")
+        service.log.come()
+
+    assert is_server_error("get", "/usage", answer)
 
 
 async def test_a_search_whose_append_says_nothing_is_found_in_the_log() -> None:

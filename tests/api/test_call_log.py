@@ -20,6 +20,7 @@ from api.openapi_document import DOCUMENT
 from cs import logs
 from cs.api.call_log import clients_id, route, search_id
 from cs.api.lines import Lines
+from cs.domain.api_key import make_key
 from cs.eventlog.port import LogUnavailable
 from cs.operator import NewSecret
 from cs.settings import Settings
@@ -27,6 +28,8 @@ from loop.outside import tools
 from loop.service import Service, in_memory
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+
+KEY = make_key(bytes(range(32)))
 
 Line = MutableMapping[str, Any]
 Logged = list[Line]
@@ -260,6 +263,10 @@ async def test_the_callers_own_id_is_logged_and_not_sent_back(lines: Logged) -> 
         (b"", None),
         (b"two words", None),
         (b"a@b.example", None),
+        (b"a%40b.example", None),
+        (KEY.encode(), None),
+        (b"Bearer:" + KEY[:-1].encode(), None),
+        (KEY.upper().encode(), None),
         ("\N{SNOWMAN}".encode(), None),
         (b"\x1b[2J", None),
     ],

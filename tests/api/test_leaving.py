@@ -10,10 +10,15 @@ import pytest
 from api.away import Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.in_time import Patience
+from cs.api.postgres_limits import PostgresChecks
 from cs.domain.api_key import hash_key
 from cs.operator import NewSecret
+from cs.postgres.pool import open_pool, transaction
+from cs.postgres.schema import migrate
 from cs.serving import address, listen, serving
+from eventlog.test_postgres import waits_for_a_lock
 from overload.http_service import CountingLog, OverHttp, over_http
+from servers.postgres import Postgres
 
 pytestmark = pytest.mark.slow
 
@@ -149,6 +154,36 @@ async def test_calls_that_the_log_never_answers_are_cut_off_in_our_shape() -> No
     assert faults("post", "/contacts", answers[1]) == []
     assert "nothing was charged" in answers[0].json()["error"]["message"]
     assert "it is not known" in answers[1].json()["error"]["message"]
+
+
+async def test_a_check_that_the_database_never_answers_is_cut_off_in_our_shape(
+    own_postgres: Postgres,
+) -> None:
+    """It hangs so that even giving up waits: nothing new is taken, not even "cancel"."""
+    async with (
+        fragile() as service,
+        open_pool(own_postgres.dsn, role="test") as pool,
+    ):
+        async with pool.acquire() as connection:
+            await migrate(connection, "service")
+        key = await service.new_key()
+        service.running.api.checks = PostgresChecks(pool)
+        headers = {"Authorization": f"Bearer {key.key}"}
+        async with asyncio.timeout(20), transaction(pool) as holder:
+            try:
+                async with served(service) as client:
+                    assert (await client.get("/usage", headers=headers)).status_code == 200
+                    await holder.execute("LOCK TABLE checks IN ACCESS EXCLUSIVE MODE")
+                    reading = asyncio.create_task(client.get("/usage", headers=headers))
+                    await waits_for_a_lock(pool)
+                    own_postgres.suspend()
+                answer = await reading
+            finally:
+                own_postgres.resume()
+
+    assert answer.status_code == 500
+    assert "restarting" in answer.json()["error"]["message"]
+    assert faults("get", "/usage", answer) == []
 
 
 async def test_a_stored_search_whose_answer_is_cut_off_is_told_of() -> None:

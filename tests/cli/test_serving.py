@@ -4,13 +4,18 @@ import asyncio
 import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
 from starlette.types import Receive, Scope, Send
+from structlog.testing import capture_logs
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cs.serving import CLOSE_S, CannotListen, address, listen, serving
+from cs.serving import CLOSE_S, CannotListen, Server, _config, address, listen, serving
 
 LENGTH = (b"content-length", b"0")
 
@@ -75,9 +80,12 @@ class Endless:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled_at = time.monotonic()
-            await send({"type": "http.response.start", "status": 500, "headers": []})
-            await send({"type": "http.response.body", "body": b"cut off"})
+            await self.end(send)
             raise
+
+    async def end(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 500, "headers": []})
+        await send({"type": "http.response.body", "body": b"cut off"})
 
 
 async def test_the_grace_of_calls_that_do_not_end_counts_from_the_first_moment(
@@ -94,6 +102,34 @@ async def test_the_grace_of_calls_that_do_not_end_counts_from_the_first_moment(
 
         assert await calling == 500
     assert app.cancelled_at - left_at < CLOSE_S
+
+
+class LettingGo(Endless):
+    """An application that gives something back before it ends, for which it waits."""
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        self.asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            try:
+                await asyncio.shield(asyncio.Event().wait())
+            finally:
+                await self.end(send)
+
+
+async def test_a_call_that_waits_when_it_is_cut_off_is_answered_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cs.serving.GRACE_S", 0.05)
+    app = LettingGo()
+    with listen("127.0.0.1", 0) as listening:
+        calling = asyncio.create_task(call(address(listening)))
+        async with asyncio.timeout(10):
+            async with serving([(app, listening)], asyncio.Event()):
+                await app.asked.wait()
+
+            assert await calling == 500
 
 
 ANSWERED = b"GET /now HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n"
@@ -121,6 +157,143 @@ async def test_a_connection_that_makes_no_call_is_closed_and_a_held_one_is_not(
             writer.close()
             assert not calling.done()
         assert await calling == 202
+
+
+class Long:
+    """An application that answers *length* bytes and counts such calls, but ``/now`` none."""
+
+    def __init__(self, length: int) -> None:
+        self._body = b"x" * length
+        self.begun = self.ended = 0
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        counts = scope["path"] != "/now"
+        body = self._body if counts else b""
+        length = (b"content-length", b"%d" % len(body))
+        self.begun += counts
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        await send({"type": "http.response.body", "body": body})
+        self.ended += counts
+
+
+#: Of what the kernel keeps for one who does not read: as little as it lets itself be told.
+SMALL = 2048
+
+
+@asynccontextmanager
+async def deaf(listening: socket.socket, sent: bytes) -> AsyncIterator[None]:
+    """Send *sent* to *listening*, and read nothing until left."""
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL)
+    with socket.socket() as caller:
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL)
+        caller.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(caller, listening.getsockname())
+        await loop.sock_sendall(caller, sent)
+        yield
+
+
+def sockets() -> int:
+    """Return how many this process has open."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # that of the listing itself
+            links.append(str(descriptor.readlink()))
+    return sum(link.startswith("socket:") for link in links)
+
+
+KEPT = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+LAST = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("length", "sent"),
+    [
+        pytest.param(60_000, KEPT, id="an answer"),  # less than stops whoever writes it
+        pytest.param(60_000, LAST, id="an answer that is the last"),
+        pytest.param(200_000, KEPT, id="a long answer"),
+        pytest.param(60_000, KEPT * 20, id="an answer whose call waits for others"),
+    ],
+)
+async def test_a_caller_who_does_not_read_is_left(
+    monkeypatch: pytest.MonkeyPatch, length: int, sent: bytes
+) -> None:
+    """Neither its connection nor a call of it stays; whoever waits for an answer does."""
+    monkeypatch.setattr("cs.serving.IDLE_S", 1)
+    app, held = Long(length), Held()
+    with listen("127.0.0.1", 0) as listening, listen("127.0.0.1", 0) as other:
+        calling = asyncio.create_task(call(address(other)))
+        async with (
+            serving([(app, listening), (held, other)], held.draining),
+            httpx.AsyncClient(base_url=address(listening), trust_env=False) as client,
+            asyncio.timeout(20),
+        ):
+            await held.asked.wait()
+            await client.get("/now")
+            before = sockets()
+            async with deaf(listening, sent):
+                while not app.begun:
+                    await client.get("/now")
+                assert sockets() == before + 2, "the caller's end and ours"
+
+                while sockets() != before + 1 or app.begun != app.ended:
+                    await client.get("/now")
+            assert not calling.done()
+        assert await calling == 202
+
+
+async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None:
+    offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": ""}
+    with listen("127.0.0.1", 0) as listening, capture_logs() as lines:
+        async with (
+            serving([(Long(1), listening)], asyncio.Event()),
+            httpx.AsyncClient(base_url=address(listening), trust_env=False) as client,
+        ):
+            assert (await client.get("/", headers=offer)).status_code == 200
+            assert not lines
+
+            with socket.create_connection(listening.getsockname()) as caller:
+                caller.sendall(b"no HTTP\r\n\r\n")
+                while not lines:
+                    await client.get("/now")
+
+    assert lines[0]["said"] == "Invalid HTTP request received."
+
+
+async def test_uvicorn_still_has_what_idle_connections_are_known_by() -> None:
+    """None of it is promised, so another release may lack it: then `Server` wants a change."""
+    held = Held()
+    with listen("127.0.0.1", 0) as listening:
+        server = Server(_config(held))
+        running = asyncio.create_task(server.serve(sockets=[listening]))
+        async with httpx.AsyncClient(base_url=address(listening), trust_env=False) as client:
+            calling = asyncio.create_task(client.get("/"))
+            await held.asked.wait()
+            during = known_by(server)
+            held.draining.set()
+            await calling
+            after = known_by(server)
+            server.should_exit = True
+            await running
+
+    assert during == {"calls": 1, "answered": False, "unread": False, "closing": False}
+    assert after == {"calls": 0, "answered": True, "unread": False, "closing": False}
+
+
+def known_by(server: Server) -> dict[str, object]:
+    """Return what `Server` reads of its one connection."""
+    try:
+        (connection,) = server.server_state.connections
+        assert isinstance(connection, H11Protocol)
+        return {
+            "calls": len(server.server_state.tasks),
+            "answered": connection.cycle.response_complete,
+            "unread": connection.flow.write_paused,
+            "closing": connection.transport.is_closing(),
+        }
+    except AttributeError as gone:
+        pytest.fail(f"uvicorn {uvicorn.__version__}, which Server reads: {gone}")
 
 
 def test_an_address_of_version_six_is_written_as_in_a_url() -> None:

@@ -217,7 +217,8 @@ class Admitting:
 def _may_be_under_way(error: BaseException | None) -> bool:
     """Return whether the append that *error* ended may be stored yet, by what caused it.
 
-    A server may commit after the connection was given up, and after the log was looked at.
+    A server may commit after the connection was given up, and after the log was looked at;
+    not what it was never sent, which has no cause.
     """
     while error is not None:
         if isinstance(error, TimeoutError | DatabaseAway):

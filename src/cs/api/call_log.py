@@ -12,6 +12,7 @@ from structlog import get_logger
 
 from cs.api.admitting import Admitted
 from cs.api.openapi import OPENAPI_PATH
+from cs.domain.api_key import PREFIX
 from cs.domain.key import SearchAdmitted
 
 log = get_logger()
@@ -28,8 +29,9 @@ _METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
 )
 _SEARCH_ID = re.compile(r"srch_[0-9a-z]{26}")
-#: A caller's own id of a call: visible characters, and no ``@``, which addresses have.
-_CLIENTS_ID = re.compile(rb"[!-?A-~]{1,128}")
+#: A caller's own id of a call: visible characters, and neither the ``@`` that addresses have
+#: nor the ``%`` that it is also written with; and no key, nor a piece of one.
+_CLIENTS_ID = re.compile(rb"(?!.*%b)[!-$&-?A-~]{1,128}" % PREFIX.encode(), re.IGNORECASE)
 
 
 class Call:

@@ -21,6 +21,8 @@ ADMIT_S = 5.0
 ANSWER_S = 2.0
 #: For a status or usage check, its place in line included, and for looking up a key.
 READ_S = 5.0
+#: For uncounting a check after that.
+UNCOUNT_S = 0.5
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +33,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     admit_s: float = ADMIT_S
     answer_s: float = ANSWER_S
     read_s: float = READ_S
+    uncount_s: float = UNCOUNT_S
 
 
 PATIENCE = Patience()

@@ -1,4 +1,4 @@
-"""Rate-limit headers, and the window of the status and usage checks."""
+"""Rate-limit headers, the 429s made here, and the window of the status and usage checks."""
 
 from collections import OrderedDict, deque
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from typing import Protocol
 
 import msgspec
 
-from cs.api.errors import whole_seconds
-from cs.domain.key import MINUTE, Key, Window, day_window, minute_window
+from cs.api.errors import ApiError, whole_seconds
+from cs.domain.key import MINUTE, PER_MINUTE, Key, Window, day_window, minute_window
 
 #: SPEC.md section 8.
 CHECKS_PER_MINUTE = 120
@@ -116,6 +116,32 @@ def hit_headers(
     hit = Window(limit, 0, reset)
     headers = _headers(hit, minute_window(key, at), day_window(key, at), checks)
     return {**headers, "Retry-After": str(whole_seconds(reset))}
+
+
+def too_many_checks(check: Check, key: Key, at: datetime) -> ApiError:
+    """Return what a call is told whose *check* was not taken."""
+    window = check.window
+    return ApiError(
+        "rate_limited",
+        f"{CHECKS_PER_MINUTE} status and usage checks per minute are allowed for a key; "
+        "try again after the time in Retry-After",
+        headers=hit_headers(CHECKS_PER_MINUTE, window.reset, key, at, window),
+    )
+
+
+def line_full(key: Key, at: datetime) -> ApiError:
+    """Return what a call is told whose key has more calls waiting than a minute allows.
+
+    ``rate_limited`` is true of it: those before it fill the minute's window, or are refused
+    for what would refuse this one too.  They leave the window within a minute of being
+    decided, which takes under a second.
+    """
+    message = (
+        "more calls of this key are waiting to be answered than a minute allows; "
+        "try again after the time in Retry-After"
+    )
+    headers = hit_headers(PER_MINUTE, MINUTE + timedelta(seconds=1), key, at)
+    return ApiError("rate_limited", message, headers=headers)
 
 
 def _headers(

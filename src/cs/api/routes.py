@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,11 +29,13 @@ from cs.api.limits import (
     MemoryChecks,
     daily_headers,
     hit_headers,
+    line_full,
+    too_many_checks,
 )
 from cs.api.lines import PLACES, LineFull, Lines
 from cs.api.record import POLL_S, poll_url, running_body, search_body, usage_body
 from cs.clock import Clock
-from cs.domain.key import INITIAL, MINUTE, PER_MINUTE, Key
+from cs.domain.key import INITIAL, Key
 from cs.domain.refusal import Refusal
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import LogUnavailable
@@ -93,7 +95,7 @@ class Api:
             at = self.clock.now()
             check = await self.checks.take(key_id, at)
             if not check.taken:
-                raise self._too_many_checks(check, admitted.key, at)
+                raise too_many_checks(check, admitted.key, at)
         return await self._answered(request, admitted, asked, began + self.hold)
 
     async def get_search(self, request: Request) -> Response:
@@ -231,35 +233,40 @@ class Api:
     async def _check(self, key_id: str) -> AsyncIterator[Checked]:
         """Count a status or usage check, answered inside.
 
+        One that fails is not counted, unless its count cannot be changed at once or the
+        service leaves.
+
         Raises:
             ApiError: ``rate_limited``: 120 a minute are used.
-            LogUnavailable: It took too long.  It is not counted.
+            LogUnavailable: It took too long.
         """
         at = self.clock.now()
-        async with within(self.patience.read_s):
-            check = await self.checks.take(key_id, at)
-            if not check.taken:
-                key = self.keys_read.remembered(key_id) or await self._read(key_id)
-                raise self._too_many_checks(check, key, at)
-            try:
+        check: Check | None = None
+        try:
+            async with within(self.patience.read_s):
+                check = await self._counted(key_id, at)
                 async with self.reads.place(key_id):
                     key = await self._read(key_id)
                     yield Checked(key, daily_headers(key, at, check.window))
-            except LineFull as full:
-                await self.checks.take_back(key_id, check.at)
-                raise self._line_full(key_id) from full
-            except BaseException:
-                await self.checks.take_back(key_id, check.at)
-                raise
+        except LineFull as full:
+            await self._uncount(key_id, check)
+            raise self._line_full(key_id) from full
+        except Exception:
+            await self._uncount(key_id, check)
+            raise
 
-    def _too_many_checks(self, check: Check, key: Key, at: datetime) -> ApiError:
-        window = check.window
-        return ApiError(
-            "rate_limited",
-            f"{CHECKS_PER_MINUTE} status and usage checks per minute are allowed for a key; "
-            "try again after the time in Retry-After",
-            headers=hit_headers(CHECKS_PER_MINUTE, window.reset, key, at, window),
-        )
+    async def _counted(self, key_id: str, at: datetime) -> Check:
+        check = await self.checks.take(key_id, at)
+        if not check.taken:
+            key = self.keys_read.remembered(key_id) or await self._read(key_id)
+            raise too_many_checks(check, key, at)
+        return check
+
+    async def _uncount(self, key_id: str, check: Check | None) -> None:
+        if check is not None:
+            with suppress(LogUnavailable):
+                async with within(self.patience.uncount_s):
+                    await self.checks.take_back(key_id, check.at)
 
     async def _key(self, key_id: str) -> Key:
         async with within(self.patience.read_s):
@@ -271,20 +278,7 @@ class Api:
         return key
 
     def _line_full(self, key_id: str) -> ApiError:
-        """Return what a call is told whose key has more calls waiting than a minute allows.
-
-        ``rate_limited`` is true of it: those before it fill the minute's window, or are
-        refused for what would refuse this one too.  They leave the window within a minute
-        of being decided, which takes under a second.
-        """
-        reset = MINUTE + timedelta(seconds=1)
-        message = (
-            "more calls of this key are waiting to be answered than a minute allows; "
-            "try again after the time in Retry-After"
-        )
-        key = self.keys_read.remembered(key_id) or INITIAL
-        headers = hit_headers(PER_MINUTE, reset, key, self.clock.now())
-        return ApiError("rate_limited", message, headers=headers)
+        return line_full(self.keys_read.remembered(key_id) or INITIAL, self.clock.now())
 
     async def _refused(self, refusal: Refusal, key_id: str) -> ApiError:
         headers: dict[str, str] = {}

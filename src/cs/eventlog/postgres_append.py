@@ -52,12 +52,14 @@ class PostgresAppender:
         """Store each request or say why not; all that are stored commit together.
 
         Raises:
-            LogUnavailable: PostgreSQL is away; whether they were stored is not known.
+            LogUnavailable: PostgreSQL is away.  Whether they were stored is not known if a
+                `DatabaseAway` is its cause, else nothing was.
         """
         try:
             connection = await self._kept.get()
         except DatabaseAway as error:
-            raise LogUnavailable(f"{error}; nothing was stored") from error
+            # From nothing: a `DatabaseAway` behind it would say that something may be.
+            raise LogUnavailable(f"{error}; nothing was stored") from None
         answers: Sequence[Answer]
         try:
             answers = await _sent(connection, requests)
