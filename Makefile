@@ -12,6 +12,9 @@ BROKERS ?= 3
 EACH ?= 2
 JSON ?=
 
+# Compiled once, and not in every worker and every command that a test starts.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo cluster cluster-demo servers test test-fast check format bench faults faults-cluster conformance docs lock clean
 

@@ -8,6 +8,8 @@ import pytest
 
 from cli.command import Here, ran, started
 
+pytestmark = pytest.mark.slow
+
 HEADLINE = '{"id": 1, "headline": "Head of Social at Acme"}'
 
 

@@ -18,6 +18,8 @@ from cs.client.flows import Heard, Send
 from cs.client.judging import NoReply, Reply
 from cs.client.wire import TOO_SLOW
 
+pytestmark = pytest.mark.slow
+
 KEY = "cs_live_x"
 SOON = Send(msgspec.structs.replace(USAGE, timeout_s=0.3))
 LATER = Send(msgspec.structs.replace(USAGE, timeout_s=30.0))

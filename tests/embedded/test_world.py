@@ -88,6 +88,7 @@ def changed(
     return {"brands": [{**before, **brand, "people": people}], "mail": entry}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "outcome", "email"),
     [

@@ -29,6 +29,8 @@ from cs.operator import NewSecret, Operator
 from cs.projections.sqlite_views import SqliteViews
 from cs.wiring import RunningService, memory_bus, running
 
+pytestmark = pytest.mark.slow
+
 CALLERS = 64
 
 

@@ -12,6 +12,8 @@ import pytest
 import cs
 from pipeline import one_stage
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(one_stage.__file__)
 PEOPLE = {"full_name": "Ada Kern", "first_name": "Ada", "last_name": "Kern", "person": "p1"}
 BRAND = {"name": "Acme", "domain": "acme.example", "mail_domains": ["acme.example"]}
