@@ -10,6 +10,7 @@ import pytest
 from api.away import SHORT, Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.errors import NO_HEADERS
+from cs.api.in_time import PATIENCE, Patience
 from cs.api.request_ids import RequestIds
 from cs.domain.api_key import make_key
 from cs.operator import NewSecret
@@ -25,8 +26,9 @@ async def posted(
     *,
     wait: bool = False,
     headers: Mapping[str, str] = NO_HEADERS,
+    patience: Patience = PATIENCE,
 ) -> httpx.Response:
-    service.running.api.patience = SHORT
+    service.running.api.patience = patience
     service.running.api.hold = timedelta(seconds=0.1)
     body = {"brand": "Acme", "wait": wait}
     async with asyncio.timeout(20), service.client(key) as client:
@@ -83,7 +85,7 @@ async def test_who_cannot_be_told_what_was_stored_is_told_how_not_to_pay_twice(
         key = await service.new_key()
         service.log.go_at_admission("before", how, readable=True)
 
-        message = told(await posted(service, key, headers=headers))
+        message = told(await posted(service, key, headers=headers, patience=SHORT))
         service.log.come()
 
     assert message.startswith("it is not known whether this search was stored; ")

@@ -95,7 +95,7 @@ def test_the_client_commands_tell_what_a_server_says(service: Service) -> None:
     assert ran("get", "../usage", *at).told().startswith("not_found: ")
     assert ran("search", "a", *at).told().startswith("invalid_request: ")
     wrong = (f"--url={service.urls[0]}", "--key=cs_live_wrong")
-    assert ran("usage", *wrong).told().startswith("unauthorized: the API key is wrong")
+    assert ran("usage", *wrong).told().startswith("unauthorized: this is no API key")
     root = (f"--url={service.urls[0].removesuffix('/v1')}", f"--key={key}")
     assert ran("usage", *root).code == 1
 
