@@ -30,7 +30,7 @@ _CEILING = {"CS_LOOKUPS_PER_DAY": str(CEILING)}
 
 @pytest.fixture(scope="session")
 def embedded_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    with _without_ours(), embedded(tmp_path_factory.mktemp("conformance")) as target:
+    with embedded(tmp_path_factory.mktemp("conformance")) as target:
         yield target
 
 
@@ -38,17 +38,8 @@ def embedded_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target
 def cluster_target(two_nodes: Cluster) -> Iterator[Target]:
     """Where nobody asked for a cluster, other tests have this one too: it stays as it is."""
     alone = "CS_CONFORMANCE" in os.environ
-    with _without_ours(), (clustered if alone else shared)(two_nodes) as target:
+    with (clustered if alone else shared)(two_nodes) as target:
         yield target
-
-
-@contextmanager
-def _without_ours() -> Iterator[None]:
-    """Hide the suite's variables: the service refuses settings that it does not know."""
-    with pytest.MonkeyPatch.context() as patch:
-        for variable in [name for name in os.environ if name.startswith("CS_CONFORMANCE")]:
-            patch.delenv(variable)
-        yield
 
 
 @contextmanager
