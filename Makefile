@@ -11,12 +11,14 @@ SEED ?= 1
 BROKERS ?= 3
 EACH ?= 2
 JSON ?=
+# Of `make fresh-machine`: newcomer or root.
+AS ?= newcomer
 
 # Compiled once, and not in every worker and every command that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cluster cluster-demo servers test test-fast check format bench faults faults-cluster conformance docs lock clean
+.PHONY: help setup demo cluster cluster-demo servers test test-fast check format bench faults faults-cluster conformance docs lock clean fresh-machine
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,6 +68,9 @@ faults-cluster: setup ## the same over the distributed form, its servers too: un
 
 conformance: setup ## the contract's rows, seen from outside, and the broken servers
 	PYTHONPATH=tests $(BIN)/python -m conformance
+
+fresh-machine: ## make demo and make test on a new Debian with only Python and make (wants root, mmdebstrap)
+	@$(PYTHON) dev/fresh_machine.py --user $(AS)
 
 docs: setup ## the API's page as files in build/docs
 	$(BIN)/python -m cs.admin.docs_page build/docs

@@ -2,7 +2,12 @@ import signal
 
 import pytest
 
-pytest_plugins = ["servers.fixtures", "cluster.fixtures"]
+pytest_plugins = [
+    "servers.fixtures",
+    "servers.left_running",
+    "servers.what_is_here",
+    "cluster.fixtures",
+]
 
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
 SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}

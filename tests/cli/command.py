@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -28,6 +29,9 @@ class Ran:
         return self.err.removeprefix("cs: ").strip()
 
 
+#: How long a command may take to end what it has started.
+TO_END_S = 20
+
 #: Runs a command in this process.
 Here = Callable[..., Ran]
 
@@ -40,9 +44,27 @@ def environment(**more: str) -> dict[str, str]:
     return kept | more
 
 
-def started(*arguments: str, **more: str) -> subprocess.Popen[str]:
+class Started(subprocess.Popen[str]):
+    """A command that a failing test does not leave running."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            self.terminate()  # it ends what it has started; if it cannot, nobody can
+            try:
+                self.wait(TO_END_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        super().__exit__(kind, error, trace)
+
+
+def started(*arguments: str, **more: str) -> Started:
     """Start the command with its three streams open to us."""
-    return subprocess.Popen(
+    return Started(
         [sys.executable, "-m", "cs", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

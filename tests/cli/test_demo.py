@@ -4,13 +4,12 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from cli.command import ran, started
+from cli.curl_line import answer_of
 from cs.sandbox.world import listing, load
 
 pytestmark = pytest.mark.slow
@@ -70,13 +69,13 @@ def test_kept_running_it_answers_the_printed_line_until_told_to_end(
                 break
         command = shown[shown.index("curl ") :]
 
-        answer = subprocess.run(command, shell=True, capture_output=True, check=True)
+        answer = answer_of(command)
         process.send_signal(number)
 
         assert process.wait(timeout=5) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
-    assert msgspec.json.decode(answer.stdout)["status"] == "done"
+    assert (answer.status_code, answer.json()["status"]) == (200, "done")
     assert free_again(shlex.split(command)[2])
     assert list(tmp_path.iterdir()) == []
 

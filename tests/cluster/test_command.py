@@ -20,6 +20,7 @@ from servers.fixtures import or_skipped
 from servers.java import find_java
 from servers.kafka_jars import kafka_jars
 from servers.postgres_binaries import find_binaries
+from servers.processes import naming
 
 ROOT = Path(__file__).parents[2]
 #: With which one machine's two cores and three other tests do.
@@ -74,9 +75,7 @@ def short_folder() -> Iterator[Path]:
 
 def running(folder: Path) -> list[str]:
     """Return the command lines of processes that have to do with *folder*."""
-    asked = ["ps", "-eww", "-o", "pid=,command="]
-    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    return [line for line in told.splitlines() if str(folder) in line]
+    return naming(str(folder))
 
 
 def until(process: "subprocess.Popen[str]", wanted: str) -> list[str]:

@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from servers.processes import command_line
 
 _PREFIX = "cs-servers-"
 #: Locked by the owner for as long as it lives, whatever ends it.
@@ -67,11 +68,5 @@ def _end(file: Path, folder: Path) -> None:
     first = re.match(r"\d+", file.read_text())
     if first is None:
         return
-    told = subprocess.run(
-        ["ps", "-ww", "-o", "command=", "-p", first[0]],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if str(folder) in told.stdout:
+    if str(folder) in command_line(int(first[0])):
         os.kill(int(first[0]), signal.SIGKILL)

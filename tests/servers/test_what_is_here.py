@@ -1,0 +1,44 @@
+"""A run says at its start what it talks to, and at its end what it could not try."""
+
+from pathlib import Path
+
+import pytest
+
+from servers.test_left_running import run_of
+from servers.what_is_here import real_parts
+
+SKIPS = """
+import pytest
+@pytest.mark.parametrize("n", range(3))
+def test_it(n):
+    pytest.skip("no moon: wait for the night")
+"""
+
+
+def test_what_is_missing_is_named_in_the_same_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CS_TEST_BROWSER", "no-such-command")
+    monkeypatch.setenv("CS_TEST_KAFKA", "127.0.0.1:9092")
+    monkeypatch.delenv("CS_TEST_DEMAND_SERVERS", raising=False)
+
+    said = real_parts()
+
+    assert said.count("\n") == 0
+    assert "CS_TEST_KAFKA" in said
+    assert said.endswith("; not here, so that its tests are skipped and counted: browser")
+
+
+def test_where_every_part_is_demanded_it_says_that_its_tests_fail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CS_TEST_BROWSER", "no-such-command")
+    monkeypatch.setenv("CS_TEST_DEMAND_SERVERS", "1")
+
+    assert real_parts().endswith("its tests fail: browser")
+
+
+@pytest.mark.slow
+def test_skipped_tests_are_counted_by_their_reason(tmp_path: Path) -> None:
+    ran = run_of(tmp_path, SKIPS, "-p", "servers.what_is_here")
+
+    assert ran.stdout.count("Real parts: ") == 1
+    assert "3 skipped: no moon: wait for the night" in ran.stdout
