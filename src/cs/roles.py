@@ -294,7 +294,7 @@ async def stage(settings: Settings, world: World, name: StageName) -> AsyncItera
         await calls.check_key()
         await stack.enter_async_context(forgetting(calls))
         tools = await stack.enter_async_context(
-            outside(settings, told.clock, Registered(calls))
+            outside(settings, told.clock, Registered(calls), world=world)
         )
         bus = await stack.enter_async_context(KafkaBus(bus_settings(settings)))
         (work,) = [each for each in stages(tools) if each.name == name]

@@ -1,7 +1,7 @@
 """What the stages ask the outside world with, made from the settings."""
 
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 from typing import Any, NoReturn, TypeVar
@@ -11,6 +11,7 @@ import msgspec
 from cs.calls.paid import EVERY_TIME, Paid
 from cs.clock import Clock, SystemClock
 from cs.domain.service import World
+from cs.in_sandbox import REAL_ONLY, names_in_sandbox
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.resolver import DnsResolver
@@ -39,10 +40,23 @@ class Tools(msgspec.Struct, frozen=True):
     people_sources: Sequence[PeopleSource]
     verifiers: Sequence[Verifier]
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all of them."""
+        sources = [
+            *(s.name for s in self.brand_sources),
+            *(s.name for s in self.people_sources),
+        ]
+        return [*sources, *(verifier.name for verifier in self.verifiers)]
+
 
 @asynccontextmanager
 async def outside(
-    settings: Settings, clock: Clock | None = None, paid: Paid = EVERY_TIME
+    settings: Settings,
+    clock: Clock | None = None,
+    paid: Paid = EVERY_TIME,
+    *,
+    world: World = "live",
 ) -> AsyncIterator[Tools]:
     """Open the clients to the outside world and what asks with them.
 
@@ -50,6 +64,7 @@ async def outside(
         settings: Name and set up what asks.
         clock: The machine's if ``None``.
         paid: Makes calls that cost money; without a register each time that it is told to.
+        world: Of a sandbox, what tells of the real world by heart is left out.
 
     Raises:
         BadSettings: A source or verifier that is named is not there, or cannot be used.
@@ -92,9 +107,13 @@ async def outside(
                 paid=paid,
             )
 
+        brand_names: Sequence[str] | None = settings.brand_sources
+        left_out: Collection[str] = ()
+        if world == "sandbox":
+            brand_names, left_out = names_in_sandbox(brand_names), REAL_ONLY
         try:
             yield Tools(
-                _enabled("brand_sources", brand_sources(for_source), settings.brand_sources),
+                _enabled("brand_sources", brand_sources(for_source), brand_names, left_out),
                 _enabled("people_sources", people_sources(for_source), settings.people_sources),
                 discover(for_verifier, enabled=settings.verifiers),
             )
@@ -152,10 +171,18 @@ def _over(given: Given, older: Mapping[str, Any]) -> Given:
     return given.over({name: value for name, value in older.items() if value is not None})
 
 
-def _enabled(setting: str, sources: Sequence[S], names: Sequence[str] | None) -> Sequence[S]:
-    """Return those of *sources* that *names* names, in that order; all without names."""
+def _enabled(
+    setting: str,
+    sources: Sequence[S],
+    names: Sequence[str] | None,
+    left_out: Collection[str] = (),
+) -> Sequence[S]:
+    """Return those of *sources* that *names* names, in that order.
+
+    Without names all but those that are *left_out*.
+    """
     if names is None:
-        return sources
+        return [source for source in sources if source.name not in left_out]
     by_name = {source.name: source for source in sources}
     missing = [name for name in names if name not in by_name]
     if missing:

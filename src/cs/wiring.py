@@ -25,6 +25,7 @@ from cs.eventlog.follow import patiently
 from cs.eventlog.port import EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
+from cs.in_sandbox import plugins_in_sandbox
 from cs.keystore.port import KeyStore
 from cs.opening import opened
 from cs.operator import Operator
@@ -39,7 +40,6 @@ from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Stage
 from cs.pipeline.suppressing import Met, Suppressing
 from cs.pipeline.verification import Verification
-from cs.plugins.given import GivenAll
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
@@ -176,11 +176,7 @@ async def sandboxed(
     ) as addresses:
         yield msgspec.structs.replace(
             settings,
-            # Plug-ins were told of the real world.
-            plugins=GivenAll(),
-            # The bundled directory tells of the real world; here it would mislead.
-            brand_sources=("wikidata", "website"),
-            people_sources=("searxng",),
+            plugins=plugins_in_sandbox(settings.plugins),
             wikidata_url=addresses.wikidata_url,
             searxng_url=addresses.searxng_url,
             dns=addresses.dns,

@@ -40,7 +40,7 @@ async def serve(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         clock = sandbox_clock(chosen.data_dir)
         chosen = await enter_world(stack, chosen, load(None), folder / "certificates", clock)
-        tools = await stack.enter_async_context(outside(chosen, clock))
+        tools = await stack.enter_async_context(outside(chosen, clock, world="sandbox"))
         service = await stack.enter_async_context(embedded(chosen, tools, "sandbox", clock))
         admin = stack.enter_context(listen(HOST, 0))
         sockets = {n: stack.enter_context(listen(HOST, 0)) for n in (SOUND, *BROKEN)}

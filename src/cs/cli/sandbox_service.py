@@ -19,6 +19,13 @@ from cs.settings import Settings
 from cs.tools import Tools, outside
 from cs.wiring import RunningService, advancing, embedded, sandbox_clock, sandboxed
 
+#: What asks where nothing may reach the real outside: plug-ins of others might.
+_OURS_ONLY = {
+    "brand_sources": ("wikidata", "website"),
+    "people_sources": ("searxng",),
+    "verifiers": ("smtp",),
+}
+
 
 class SandboxService(msgspec.Struct, frozen=True):
     base_url: str  # with /v1
@@ -44,11 +51,12 @@ async def sandbox_service(
         stack.enter_context(on_signal(caller.cancel))
         temporary = Path(tempfile.gettempdir())
         folder = stack.enter_context(passing_folder(temporary, "cs-sandbox-"))
-        chosen = settings.load(environment={}, given={"data_dir": folder / "data"})
+        given = {"data_dir": folder / "data", **_OURS_ONLY}
+        chosen = settings.load(environment={}, given=given)
         api_socket = stack.enter_context(listen(chosen.host, port))
         clock = sandbox_clock(chosen.data_dir)
         chosen = await enter_world(stack, chosen, world, folder / "certificates", clock)
-        tools = await stack.enter_async_context(outside(chosen, clock))
+        tools = await stack.enter_async_context(outside(chosen, clock, world="sandbox"))
         service = await stack.enter_async_context(
             embedded(chosen, around(tools), "sandbox", clock)
         )

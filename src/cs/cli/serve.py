@@ -17,7 +17,9 @@ from cs.cli.output import errors, stop
 from cs.cli.passing_folder import passing_folder
 from cs.cli.sandbox_service import enter_world
 from cs.data_folder import DataFolder
+from cs.domain.service import World
 from cs.eventlog.port import LogUnavailable
+from cs.in_sandbox import told_of_sandbox
 from cs.opening import paid_calls
 from cs.sandbox.world import load
 from cs.serving import address, listen, on_signal, serving
@@ -81,6 +83,7 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
     """Serve until SIGTERM or SIGINT; while it starts they cancel it."""
     starting = asyncio.current_task()
     assert starting is not None, "runs in a task"
+    asked = chosen
     async with AsyncExitStack() as stack:
         stack.enter_context(on_signal(starting.cancel))
         api_socket = stack.enter_context(listen(chosen.host, chosen.port))
@@ -94,11 +97,12 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
             data = DataFolder(chosen.data_dir)
             certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
             chosen = await enter_world(stack, chosen, made_up, certificates, clock)
+        kind: World = "sandbox" if sandbox else "live"
         paid = await stack.enter_async_context(paid_calls(chosen.data_dir))
-        tools = await stack.enter_async_context(outside(chosen, clock, paid))
-        service = await stack.enter_async_context(
-            embedded(chosen, tools, "sandbox" if sandbox else "live", clock)
-        )
+        tools = await stack.enter_async_context(outside(chosen, clock, paid, world=kind))
+        if sandbox and (told := told_of_sandbox(asked, tools.names)):
+            errors.print(f"sandbox: {'; '.join(told)}")
+        service = await stack.enter_async_context(embedded(chosen, tools, kind, clock))
         admin = admin_app(service.health, advancing(service, clock) if clock else None)
         await stack.enter_async_context(
             serving(

@@ -12,6 +12,7 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.cli.output import errors
 from cs.cli.passing_folder import passing_folder
 from cs.cli.sandbox_service import enter_world
+from cs.in_sandbox import plugins_in_sandbox
 from cs.opening_postgres import keeping_time, stages_pool, times
 from cs.postgres.clock import DatabaseTime
 from cs.sandbox.shapes import World
@@ -37,6 +38,9 @@ async def run_world(chosen: Settings, world: World, file: Path, beside: Path) ->
         folder = stack.enter_context(passing_folder(beside, "sandbox-"))
         pointed = await enter_world(stack, chosen, world, folder, told.clock)
         _write(file, _differing(chosen, pointed))
+        if others := plugins_in_sandbox(chosen.plugins).shown():
+            names = ", ".join(sorted({name.rpartition(".")[0] for name in others}))
+            errors.print(f"not in {file}, give them to the roles as variables: {names}")
         leaving = asyncio.Event()
         with on_signal(leaving.set):
             errors.print(f"the world runs; its roles take --config {file} --sandbox")

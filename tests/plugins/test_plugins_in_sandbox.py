@@ -1,0 +1,152 @@
+"""Plug-ins of other people run beside a made-up world as they do in the real one."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.served import served
+from cs.in_sandbox import told_of_sandbox
+from cs.settings import load
+from cs.tools import outside
+from plugins.installed import Install
+
+#: Names one person at every brand whose web site answers.
+TEAM = """
+import msgspec
+from cs.domain.contact import Sighting
+from cs.outside.port import Forbidden, Unreachable
+from cs.plugins.declaring import takes
+from cs.sources.port import Ended, PeopleAnswer
+
+
+class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
+    person: str = ""
+
+
+class Team:
+    name = "team"
+
+    def __init__(self, fetcher, person):
+        self._fetcher, self._person = fetcher, person
+
+    async def find(self, brand, *, limit):
+        try:
+            page = await self._fetcher.get(f"https://{brand.domain}/")
+        except (Forbidden, Unreachable) as error:
+            return PeopleAnswer(source=self.name, ended=Ended.FAILED, why=str(error))
+        assert page.status == 200, page
+        found = Sighting(
+            full_name=self._person,
+            headline=f"Head of Influencer Marketing at {brand.name}",
+            company=brand.name,
+            linkedin_url="https://www.linkedin.com/in/zoe-quill",
+            source=self.name,
+        )
+        return PeopleAnswer(source=self.name, ended=Ended.USED, people=(found,))
+
+
+@takes(TeamSettings)
+def from_context(context):
+    return Team(context.guarded, msgspec.convert(context.settings, TeamSettings).person)
+"""
+#: Believes in the addresses that begin as it is told.
+ORACLE = """
+from contextlib import asynccontextmanager
+
+import msgspec
+from cs.domain.mailbox import DomainFacts, Evidence, Verdict
+from cs.plugins.declaring import takes
+
+
+class OracleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    believes: str = ""
+
+
+class Check:
+    learned = DomainFacts()
+
+    def __init__(self, believes, now):
+        self._believes, self._now = believes, now
+
+    async def check(self, address):
+        good = bool(self._believes) and address.startswith(self._believes)
+        verdict = Verdict.DELIVERABLE if good else Verdict.UNDELIVERABLE
+        return Evidence(
+            address=address, verifier="oracle", verdict=verdict, reason="said", at=self._now()
+        )
+
+
+class Oracle:
+    name = "oracle"
+    cost = 10
+
+    def __init__(self, believes, now):
+        self._believes, self._now = believes, now
+
+    @asynccontextmanager
+    async def open(self, mail_domain, known):
+        yield Check(self._believes, self._now)
+
+
+@takes(OracleSettings)
+def from_context(context):
+    return Oracle(msgspec.convert(context.settings, OracleSettings).believes, context.now)
+"""
+GIVEN = {
+    "CS_VERIFIERS": "oracle",
+    "CS_SOURCES__TEAM__PERSON": "Zoe Quill",
+    "CS_VERIFIERS__ORACLE__BELIEVES": "zoe",
+}
+
+
+@pytest.fixture
+def site(install: Install, tmp_path: Path) -> Path:
+    """Where a distribution with a source and a verifier is installed."""
+    install(
+        {"acme_plugs/team.py": TEAM, "acme_plugs/oracle.py": ORACLE},
+        {
+            "cs.people_sources": {"team": "acme_plugs.team:from_context"},
+            "cs.verifiers": {"oracle": "acme_plugs.oracle:from_context"},
+        },
+    )
+    return tmp_path / "site"
+
+
+def test_a_sandbox_asks_plug_ins_with_their_settings(site: Path, tmp_path: Path) -> None:
+    with served(tmp_path / "data", PYTHONPATH=str(site), **GIVEN) as service:
+        with service.client(service.keys("create")) as client:
+            body = {"brand": "Veltrana", "wait": True}
+            found = client.post("/contacts", json=body).json()
+
+        assert "wherever that leads: oracle, team\n" in service.told
+        mailboxes = {c["full_name"]: (c["email"], c["email_source"]) for c in found["contacts"]}
+        assert mailboxes["Zoe Quill"] == ("zoe.quill@veltrana.test", "oracle")
+        assert len(mailboxes) > 1, "those that the world knows are found as well"
+
+
+@pytest.mark.usefixtures("site")
+async def test_what_tells_of_the_real_world_is_left_out_of_a_sandbox() -> None:
+    async with outside(load(environment={}), world="sandbox") as tools:
+        assert tools.names == ["website", "wikidata", "searxng", "team", "smtp", "oracle"]
+    named = load(environment={"CS_BRAND_SOURCES": "directory,website"})
+    async with outside(named, world="sandbox") as tools:
+        assert [source.name for source in tools.brand_sources] == ["website"]
+    only = load(environment={"CS_BRAND_SOURCES": "directory"})
+    async with outside(only, world="sandbox") as tools:
+        assert [source.name for source in tools.brand_sources] == ["website", "wikidata"]
+
+
+def test_the_start_says_which_do_not_run_and_why() -> None:
+    settings = load(
+        environment={
+            "CS_BRAND_SOURCES": "directory,wikidata",
+            "CS_SOURCES__WIKIDATA__URL": "https://real.example/w/api.php",
+            "CS_VERIFIERS__SMTP__HELO": "real.example",
+        }
+    )
+
+    assert told_of_sandbox(settings, ["wikidata", "searxng", "smtp"]) == [
+        "not asked here, as it tells of the real world: directory",
+        "settings that the made-up world replaces: sources.wikidata, verifiers.smtp",
+    ]
+    assert told_of_sandbox(load(environment={}), ["wikidata", "searxng", "smtp"]) == []
