@@ -46,6 +46,9 @@ class WatchedKeys:
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         await self._watched(lambda: self._keys.index(entries))
 
+    async def secret(self, name: str) -> bytes:
+        return await self._watched(lambda: self._keys.secret(name))
+
     def fingerprint(self, kind: str, value: str) -> str:
         return self._keys.fingerprint(kind, value)
 

@@ -1,6 +1,7 @@
 """What every store of data keys does, wherever it keeps them."""
 
 import asyncio
+import hmac
 
 from cs.keystore.port import KeyStore
 
@@ -79,3 +80,35 @@ class KeyStoreContract:
 
         await keys.index(entries)
         await keys.index(entries)
+
+    # Secrets.
+
+    async def test_a_secret_is_made_once_and_is_256_bits(self, keys: KeyStore) -> None:
+        first = await keys.secret("a")
+
+        assert len(first) == 32
+        assert await keys.secret("a") == first
+        assert await keys.secret("b") != first
+
+    async def test_callers_at_once_get_one_secret(self, keys: KeyStore) -> None:
+        answers = await asyncio.gather(*(keys.secret("a") for _ in range(20)))
+
+        assert len(set(answers)) == 1
+
+    async def test_a_secret_is_no_data_key(self, keys: KeyStore) -> None:
+        secret = await keys.secret("a")
+        made = await keys.ensure(["a", "secret:a"])
+        await keys.destroy(["a", "secret:a"])
+
+        assert secret not in made.values()
+        keys.forget()
+        assert await keys.secret("a") == secret
+
+    async def test_fingerprints_are_made_with_the_secret_of_that_name(
+        self, keys: KeyStore
+    ) -> None:
+        secret = await keys.secret("fingerprints")
+
+        assert keys.fingerprint("email", "jo@acme.example") == (
+            hmac.new(secret, b"email\0jo@acme.example", "sha256").hexdigest()
+        )

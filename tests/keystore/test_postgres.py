@@ -1,4 +1,5 @@
 import asyncio
+import hmac
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -65,6 +66,44 @@ async def test_two_processes_make_one_key(keys: PostgresKeyStore, pool: Pool) ->
         for name, key in answer.items():
             made.setdefault(name, set()).add(key)
     assert {name: len(found) for name, found in made.items()} == {f"k{n}": 1 for n in range(10)}
+
+
+async def test_two_processes_agree_on_a_secret(keys: PostgresKeyStore, pool: Pool) -> None:
+    async with PostgresKeyStore(pool, MASTER) as other:
+        secrets = await asyncio.gather(
+            *(store.secret("a") for _ in range(5) for store in (keys, other))
+        )
+        prints = {store.fingerprint("email", "a") for store in (keys, other)}
+
+    assert len(set(secrets)) == len(prints) == 1
+    wrapped = await pool.fetchval("SELECT wrapped FROM secret WHERE name = 'a'")
+    assert secrets[0] not in wrapped
+
+
+async def test_processes_that_open_a_new_store_at_once_make_the_same_fingerprints(
+    pool: Pool,
+) -> None:
+    stores = [PostgresKeyStore(pool, MASTER) for _ in range(5)]
+    await asyncio.gather(*(store.__aenter__() for store in stores))
+
+    prints = {store.fingerprint("email", "a") for store in stores}
+
+    assert len(prints) == 1
+    derived = hmac.digest(MASTER, b"index", "sha256")
+    assert prints != {hmac.new(derived, b"email\0a", "sha256").hexdigest()}
+
+
+async def test_an_older_store_keeps_its_fingerprints(pool: Pool) -> None:
+    """When fingerprints were made with a value derived from the master key."""
+    derived = hmac.digest(MASTER, b"index", "sha256")
+    proof = hmac.digest(derived, b"proof", "sha256")
+    await pool.execute("INSERT INTO master (proof) VALUES ($1)", proof)
+
+    for _ in range(2):
+        async with PostgresKeyStore(pool, MASTER) as keys:
+            assert keys.fingerprint("email", "jo@acme.example") == (
+                hmac.new(derived, b"email\0jo@acme.example", "sha256").hexdigest()
+            )
 
 
 async def test_a_key_destroyed_by_another_process_is_gone_once_forgotten(

@@ -1,3 +1,5 @@
+import asyncio
+import hmac
 import resource
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
@@ -60,12 +62,48 @@ async def test_another_master_key_is_refused(path: Path) -> None:
         SqliteKeyStore(path, b"n" * 32)
 
 
-async def test_fingerprints_depend_on_the_master_key(tmp_path: Path) -> None:
+async def test_fingerprints_of_two_stores_differ_also_under_one_master_key(
+    tmp_path: Path,
+) -> None:
     async with (
         SqliteKeyStore(tmp_path / "one.db", MASTER) as one,
-        SqliteKeyStore(tmp_path / "two.db", b"n" * 32) as two,
+        SqliteKeyStore(tmp_path / "two.db", MASTER) as two,
     ):
         assert one.fingerprint("email", "a") != two.fingerprint("email", "a")
+
+
+async def test_an_older_store_keeps_its_fingerprints(path: Path) -> None:
+    """When fingerprints were made with a value derived from the master key."""
+    with closing(sqlite3.connect(path)) as older, older:
+        older.execute(
+            "CREATE TABLE master (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, "
+            "proof BLOB NOT NULL)"
+        )
+        derived = hmac.digest(MASTER, b"index", "sha256")
+        proof = hmac.digest(derived, b"proof", "sha256")
+        older.execute("INSERT INTO master (proof) VALUES (?)", (proof,))
+
+    for _ in range(2):
+        async with SqliteKeyStore(path, MASTER) as keys:
+            assert keys.fingerprint("email", "jo@acme.example") == (
+                hmac.new(derived, b"email\0jo@acme.example", "sha256").hexdigest()
+            )
+            assert await keys.secret("paid-calls") == hmac.digest(MASTER, b"calls", "sha256")
+
+
+async def test_two_processes_agree_on_a_secret_which_stands_in_no_file(
+    tmp_path: Path, path: Path, keys: SqliteKeyStore
+) -> None:
+    async with SqliteKeyStore(path, MASTER) as other:
+        secrets = await asyncio.gather(
+            *(store.secret("a") for _ in range(5) for store in (keys, other))
+        )
+
+    assert len(set(secrets)) == 1
+    async with SqliteKeyStore(path, MASTER) as again:
+        assert await again.secret("a") == secrets[0]
+        assert secrets[0] not in _bytes(tmp_path)
+        assert await again.secret("fingerprints") not in _bytes(tmp_path)
 
 
 async def test_a_key_moved_to_another_name_does_not_open(

@@ -1,9 +1,9 @@
 """Data keys in memory, for tests."""
 
-import hashlib
-import hmac
 import os
 from collections.abc import Iterable, Mapping
+
+from cs.keystore.wrapping import FINGERPRINTS, fingerprint
 
 
 class MemoryKeyStore:
@@ -11,7 +11,7 @@ class MemoryKeyStore:
         self._keys: dict[str, bytes | None] = {}
         self._index: set[tuple[str, str]] = set()
         self._suppressed: set[str] = set()
-        self._secret = os.urandom(32)
+        self._secrets = {FINGERPRINTS: os.urandom(32)}
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         wanted = set(names)
@@ -27,8 +27,11 @@ class MemoryKeyStore:
         self._index |= new
         await self.destroy(name for print_, name in new if print_ in self._suppressed)
 
+    async def secret(self, name: str) -> bytes:
+        return self._secrets.setdefault(name, os.urandom(32))
+
     def fingerprint(self, kind: str, value: str) -> str:
-        return hmac.new(self._secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
+        return fingerprint(self._secrets[FINGERPRINTS], kind, value)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         wanted = set(fingerprints)

@@ -42,8 +42,19 @@ class KeyStore(Protocol):
         a name that is given a suppressed fingerprint is destroyed.
         """
 
+    async def secret(self, name: str) -> bytes:
+        """Return the secret called *name*: 32 random bytes, made at its first use.
+
+        Durable on return, and the same for every process on this store and after every
+        change of the master key.  For keyed hashes and MACs; it is never destroyed, so
+        nothing that has to be erased may be sealed with it.
+        """
+
     def fingerprint(self, kind: str, value: str) -> str:
-        """Return the keyed hash of a person's e-mail, profile address or name + company."""
+        """Return the keyed hash of a person's e-mail, profile address or name + company.
+
+        Made with the secret ``fingerprints``, which is read when the store is opened.
+        """
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         """Return the names indexed under any of *fingerprints*, destroyed ones included."""

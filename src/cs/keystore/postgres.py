@@ -13,7 +13,7 @@ import asyncpg
 
 from cs.keystore.open_keys import OpenKeys
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
-from cs.keystore.wrapping import Wrapping
+from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_name
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, PooledConnection, away_is_told, connected, transaction
 
@@ -37,18 +37,21 @@ class PostgresKeyStore:
         self._pool = pool
         self._wrapping = Wrapping(master)
         self._open = OpenKeys()
+        self._secrets: dict[str, bytes] = {}
 
     async def __aenter__(self) -> Self:
         proof = self._wrapping.proof
         async with self._writing() as connection:
-            await connection.execute(
-                "INSERT INTO master (proof) VALUES ($1) ON CONFLICT DO NOTHING", proof
-            )
+            made = await connection.fetchval(_MAKE_MASTER, proof)
             if await connection.fetchval("SELECT proof FROM master") != proof:
                 raise WrongMasterKey(
                     "the key store's database was made with another master key; "
                     "give this process the one that belongs to it"
                 )
+            if made is None:
+                for name, secret in self._wrapping.earlier_secrets().items():
+                    await self._keep_secret(connection, name, secret)
+        await self.secret(FINGERPRINTS)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -73,8 +76,16 @@ class PostgresKeyStore:
             self._open.drop(row["name"] for row in gone)
             await self._write_anew(gone)
 
+    async def secret(self, name: str) -> bytes:
+        if name not in self._secrets:
+            async with self._writing() as connection:
+                await self._keep_secret(connection, name, os.urandom(32))
+                wrapped = await connection.fetchval(_SECRET, name)
+            self._secrets[name] = self._wrapping.unwrapped(secret_name(name), wrapped)
+        return self._secrets[name]
+
     def fingerprint(self, kind: str, value: str) -> str:
-        return self._wrapping.fingerprint(kind, value)
+        return fingerprint(self._secrets[FINGERPRINTS], kind, value)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._column(_MATCHING, fingerprints)
@@ -102,6 +113,13 @@ class PostgresKeyStore:
 
     def forget(self) -> None:
         self._open.forget()
+
+    async def _keep_secret(
+        self, connection: PooledConnection, name: str, secret: bytes
+    ) -> None:
+        """Store *secret* unless there is one called *name*."""
+        wrapped = self._wrapping.wrapped(secret_name(name), secret)
+        await connection.execute(_KEEP_SECRET, name, wrapped)
 
     async def _ensure(self, names: Sequence[str]) -> dict[str, bytes]:
         found = await self._find(names)
@@ -163,6 +181,9 @@ _SUPPRESSING = "LOCK TABLE suppressed IN ROW SHARE MODE"
 _INDEX = """
 INSERT INTO person_index SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING
 """
+_MAKE_MASTER = "INSERT INTO master (proof) VALUES ($1) ON CONFLICT DO NOTHING RETURNING one"
+_KEEP_SECRET = "INSERT INTO secret VALUES ($1, $2) ON CONFLICT DO NOTHING"  # noqa: S105
+_SECRET = "SELECT wrapped FROM secret WHERE name = $1"  # noqa: S105
 _MAKE = """
 INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING
 """

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from cs.keystore.open_keys import OpenKeys
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
-from cs.keystore.wrapping import Wrapping
+from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_name
 from cs.sqlite_errors import told
 
 P = ParamSpec("P")
@@ -71,11 +71,17 @@ class SqliteKeyStore:
         for statement in _SCHEMA:
             self._db.execute(statement)
         self._check_master(path)
+        self._secrets = {FINGERPRINTS: self._secret(FINGERPRINTS)}
 
     def _check_master(self, path: Path) -> None:
         proof = self._wrapping.proof
-        self._db.execute("INSERT OR IGNORE INTO master (proof) VALUES (?)", (proof,))
-        if self._db.execute("SELECT proof FROM master").fetchone()[0] != proof:
+        with self._transaction():
+            made = self._db.execute("INSERT OR IGNORE INTO master (proof) VALUES (?)", (proof,))
+            right = self._db.execute("SELECT proof FROM master").fetchone()[0] == proof
+            if right and not made.rowcount:
+                for name, secret in self._wrapping.earlier_secrets().items():
+                    self._keep_secret(name, secret)
+        if not right:
             self._db.close()
             raise WrongMasterKey(f"{path} was made with another master key")
 
@@ -95,8 +101,13 @@ class SqliteKeyStore:
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         self._open.drop(await self._run(self._write_index, tuple(entries)))
 
+    async def secret(self, name: str) -> bytes:
+        if name not in self._secrets:
+            self._secrets[name] = await self._run(self._secret, name)
+        return self._secrets[name]
+
     def fingerprint(self, kind: str, value: str) -> str:
-        return self._wrapping.fingerprint(kind, value)
+        return fingerprint(self._secrets[FINGERPRINTS], kind, value)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._run(self._select, _MATCHING, tuple(fingerprints))
@@ -147,6 +158,17 @@ class SqliteKeyStore:
                 if wrapped is not None:
                     found[name] = self._wrapping.unwrapped(name, wrapped)
         return found
+
+    def _secret(self, name: str) -> bytes:
+        with self._transaction():
+            self._keep_secret(name, os.urandom(32))
+            found = self._db.execute("SELECT wrapped FROM secret WHERE name = ?", (name,))
+            return self._wrapping.unwrapped(secret_name(name), found.fetchone()[0])
+
+    def _keep_secret(self, name: str, secret: bytes) -> None:
+        """Store *secret* unless there is one called *name*."""
+        wrapped = self._wrapping.wrapped(secret_name(name), secret)
+        self._db.execute("INSERT OR IGNORE INTO secret VALUES (?, ?)", (name, wrapped))
 
     def _destroy(self, names: tuple[str, ...]) -> None:
         if names:
@@ -221,4 +243,5 @@ _SCHEMA = (
         "CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, "
         "proof BLOB NOT NULL)"
     ),
+    "CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL)",
 )

@@ -1,4 +1,4 @@
-"""Wrapping data keys with a master key, and the keyed hashes made with it."""
+"""Wrapping data keys and secrets with a master key, and keyed hashes made with a secret."""
 
 import hashlib
 import hmac
@@ -9,21 +9,47 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.keystore.port import WrongMasterKey
 
+#: The secret that fingerprints are made with.
+FINGERPRINTS = "fingerprints"
+#: The secret that remembered answers of paid calls are sealed with, in a data folder.
+PAID_CALLS = "paid-calls"
+
+
+def fingerprint(secret: bytes, kind: str, value: str) -> str:
+    """Return the keyed hash (HMAC-SHA-256) of *value*, in hex."""
+    return hmac.new(secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
+
+
+def secret_name(name: str) -> str:
+    """Return what the secret *name* is wrapped under: no data key is called like this."""
+    return f"secret:{name}"
+
 
 class Wrapping:
     """What a 32-byte master key does (AES-256-GCM; the key's name is bound to it)."""
 
     def __init__(self, master: bytes) -> None:
+        self._master = master
         self._wrap = AESGCM(master)
-        self._secret = hmac.digest(master, b"index", "sha256")
 
     @property
     def proof(self) -> bytes:
         """Tells this master key from others, and nothing about it."""
-        return hmac.digest(self._secret, b"proof", "sha256")
+        return hmac.digest(self._derived(b"index"), b"proof", "sha256")
 
-    def fingerprint(self, kind: str, value: str) -> str:
-        return hmac.new(self._secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
+    def earlier_secrets(self) -> dict[str, bytes]:
+        """Return the secrets of a store made when they were derived from the master key.
+
+        They are stored, wrapped, when such a store is first opened: what they hashed and
+        sealed is found and opened still, also under another master key.
+        """
+        return {
+            FINGERPRINTS: self._derived(b"index"),
+            PAID_CALLS: self._derived(b"calls"),
+        }
+
+    def _derived(self, purpose: bytes) -> bytes:
+        return hmac.digest(self._master, purpose, "sha256")
 
     def wrapped(self, name: str, key: bytes) -> bytes:
         nonce = os.urandom(12)
