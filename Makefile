@@ -18,7 +18,7 @@ AS ?= newcomer
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cluster cluster-demo servers test test-fast check format bench faults faults-cluster conformance docs lock clean fresh-machine
+.PHONY: help setup demo cluster cluster-demo servers test test-fast check audit format bench faults faults-cluster conformance docs lock clean fresh-machine
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,9 @@ check: setup ## style, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+audit: setup ## licences, known weaknesses and the bill of materials of every dependency
+	@$(BIN)/python dev/audit.py
 
 format: setup ## put code into the one style
 	$(BIN)/ruff format .
