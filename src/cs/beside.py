@@ -42,6 +42,7 @@ async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Besi
     """Open the data of *settings*.
 
     A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
+    Databases are those of the live world until the log, once it is read, says otherwise.
 
     Raises:
         DataFolderError: The folder cannot be used.

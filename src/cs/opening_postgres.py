@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from cs.keystore.port import KeyStore
 from cs.keystore.postgres import PostgresKeyStore
 from cs.opening import projections
 from cs.postgres.clock import DatabaseTime, SharedOffset
-from cs.postgres.pool import Pool, connected, open_pool
+from cs.postgres.pool import Pool, check_address, connected, open_pool
 from cs.postgres.schema import Store, check
 from cs.projections.postgres_views import PostgresViews
 from cs.settings import BadSettings, Settings
@@ -43,23 +43,21 @@ class Times(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def shared_data(settings: Settings, role: str) -> AsyncIterator[SharedData]:
-    """Open the databases of *settings* for *role*.
+async def shared_data(
+    settings: Settings, role: str, world: World = "live"
+) -> AsyncIterator[SharedData]:
+    """Open the databases of *settings* for *role*, in *world*.
 
     Raises:
-        BadSettings: An address or the master key is missing.
+        BadSettings: An address or the master key is missing or wrong, or in the live world
+            a server elsewhere need not prove who it is.
         WrongSchema: A database is not of this version.
         WrongMasterKey: The key store was made with another.
         DatabaseAway, KeysUnavailable: A database cannot be reached.
     """
-    most = settings.postgres_connections
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(
-            open_pool(needed(settings.postgres, "postgres"), role=role, most=most)
-        )
-        keys_pool = await stack.enter_async_context(
-            open_pool(needed(settings.keys_postgres, "keys_postgres"), role=role, most=most)
-        )
+        pools = [_pool(settings, each, role, world) for each in ("postgres", "keys_postgres")]
+        pool, keys_pool = [await stack.enter_async_context(each) for each in pools]
         await _checked(pool, "service")
         await _checked(keys_pool, "keys")
         store = await stack.enter_async_context(
@@ -78,10 +76,11 @@ async def shared_data(settings: Settings, role: str) -> AsyncIterator[SharedData
 
 
 @asynccontextmanager
-async def stages_pool(settings: Settings, role: str) -> AsyncIterator[Pool]:
+async def stages_pool(
+    settings: Settings, role: str, world: World = "live"
+) -> AsyncIterator[Pool]:
     """Open the stages' own database; otherwise as `shared_data`."""
-    dsn = needed(settings.stages_postgres, "stages_postgres")
-    async with open_pool(dsn, role=role, most=settings.postgres_connections) as pool:
+    async with _pool(settings, "stages_postgres", role, world) as pool:
         await _checked(pool, "stages")
         yield pool
 
@@ -142,6 +141,23 @@ def key_of(file: Path | None, setting: str) -> bytes:
     if len(key) != 32:
         raise BadSettings(f"{setting}: {file} holds {len(key)} bytes, not 32; {how}")
     return key
+
+
+def _pool(
+    settings: Settings, setting: str, role: str, world: World
+) -> AbstractAsyncContextManager[Pool]:
+    dsn = needed(getattr(settings, setting), setting)
+    insecure = settings.insecure_postgres or world == "sandbox"
+    try:
+        check_address(dsn, insecure=insecure)
+    except ValueError as error:
+        raise BadSettings(f"{setting}: {error}") from error
+    return open_pool(
+        dsn,
+        role=role,
+        most=settings.postgres_connections,
+        insecure=insecure,
+    )
 
 
 async def _checked(pool: Pool, store: Store) -> None:

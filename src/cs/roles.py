@@ -79,8 +79,8 @@ def holder() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def bus_settings(settings: Settings) -> KafkaSettings:
-    """Return how *settings* say that Kafka is reached.
+def bus_settings(settings: Settings, world: World = "live") -> KafkaSettings:
+    """Return how *settings* say that Kafka is reached in *world*.
 
     Raises:
         BadSettings: They do not say, or do not go together.
@@ -92,6 +92,7 @@ def bus_settings(settings: Settings) -> KafkaSettings:
             bootstrap_servers=settings.kafka,
             prefix=settings.kafka_prefix,
             tls=settings.kafka_tls,
+            insecure=settings.insecure_kafka or world == "sandbox",
             ca_file=settings.kafka_ca_file,
             certificate_file=settings.kafka_certificate_file,
             key_file=settings.kafka_key_file,
@@ -127,10 +128,10 @@ async def _shared(settings: Settings, world: World, role: str) -> AsyncIterator[
     """
     check_world(settings, world)
     async with AsyncExitStack() as stack:
-        data = await stack.enter_async_context(shared_data(settings, role))
+        data = await stack.enter_async_context(shared_data(settings, role, world))
         pool = None
         if world == "sandbox" or settings.stages_postgres is not None:
-            pool = await stack.enter_async_context(stages_pool(settings, role))
+            pool = await stack.enter_async_context(stages_pool(settings, role, world))
         told = await times(data.time, world, pool)
         streams = Streams(data.log, data.snapshots)
         await Operator(streams, told.clock).choose_world(world)
@@ -196,7 +197,7 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
     """Publish issued work and, if it is asked for, the feed of events: each if this leads."""
     async with (
         _shared(settings, world, "relay") as shared,
-        KafkaBus(bus_settings(settings)) as bus,
+        KafkaBus(bus_settings(settings, world)) as bus,
     ):
         data = shared.data
 
@@ -228,7 +229,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
     """Record what stages answer; drive lookups, if this process leads."""
     async with (
         _shared(settings, world, "process-manager") as shared,
-        KafkaBus(bus_settings(settings)) as bus,
+        KafkaBus(bus_settings(settings, world)) as bus,
     ):
         data, streams, clock = shared.data, shared.streams, shared.clock
         signs = PostgresSigns(data.pool)
@@ -286,7 +287,7 @@ async def stage(settings: Settings, world: World, name: StageName) -> AsyncItera
     """
     check_world(settings, world)
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(stages_pool(settings, f"stage {name}"))
+        pool = await stack.enter_async_context(stages_pool(settings, f"stage {name}", world))
         time = DatabaseTime(pool)
         await time.ask()
         told = await times(time, world, pool)
@@ -296,7 +297,7 @@ async def stage(settings: Settings, world: World, name: StageName) -> AsyncItera
         tools = await stack.enter_async_context(
             outside(settings, told.clock, Registered(calls), world=world)
         )
-        bus = await stack.enter_async_context(KafkaBus(bus_settings(settings)))
+        bus = await stack.enter_async_context(KafkaBus(bus_settings(settings, world)))
         (work,) = [each for each in stages(tools) if each.name == name]
         runner = Runner(work, faulty.behind(bus), told.clock)
         async with _working(told, runner.run()):

@@ -48,12 +48,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     postgres: str | None = None  # events, views, leases
     keys_postgres: str | None = None  # data keys: a database of its own
     stages_postgres: str | None = None  # what stages remember: a database of its own
+    insecure_postgres: bool = False  # databases elsewhere need not prove who they are
     postgres_connections: Annotated[int, Meta(ge=2, le=100)] = 10  # of one process to each
     master_key_file: Path | None = None  # 32 bytes that wrap the data keys
     stages_key_file: Path | None = None  # 32 bytes that seal what stages remember
     kafka: tuple[str, ...] = ()  # host:port of some brokers
     kafka_prefix: str = ""  # before every topic and group
     kafka_tls: bool = False
+    insecure_kafka: bool = False  # to brokers elsewhere in clear
     kafka_ca_file: Path | None = None
     kafka_certificate_file: Path | None = None
     kafka_key_file: Path | None = None

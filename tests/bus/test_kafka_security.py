@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 EXAMPLES = re.findall(
-    r"^```sh\n# (.+)\n((?:CS_KAFKA.*\n)+)```$",
+    r"^```sh\n# (.+)\n((?:CS_.*\n)+)```$",
     PAGE.partition("\n### TLS and users of Kafka\n")[2].partition("\n### ")[0],
     re.MULTILINE,
 )

@@ -10,7 +10,7 @@ SCRAM = {"sasl_mechanism": "SCRAM-SHA-512", "username": "cs", "password": "pass-
 
 
 def settings(**given: Any) -> KafkaSettings:
-    return KafkaSettings(**{"bootstrap_servers": ("kafka:9092",), **given})
+    return KafkaSettings(**{"bootstrap_servers": ("kafka:9092",), "insecure": True, **given})
 
 
 def test_names_on_the_broker_begin_with_the_prefix() -> None:
@@ -31,6 +31,8 @@ def test_a_password_is_never_shown() -> None:
         ({"bootstrap_servers": ("kafka",)}, "host:port of one broker"),
         ({"bootstrap_servers": ("kafka:0",)}, "host:port of one broker"),
         ({"bootstrap_servers": ("kafka:9092,other:9092",)}, "host:port of one broker"),
+        ({"insecure": False}, "kafka:9092 is on another machine.*kafka_tls = true, or"),
+        ({"bootstrap_servers": ("[::1]:1", "10.0.0.1:1"), "insecure": False}, r"10\.0\.0\.1"),
         ({"prefix": "a b"}, "prefix: at most 100 letters"),
         ({"ca_file": Path("ca.pem")}, "need tls = true"),
         ({"tls": True, "key_file": Path("k.pem")}, "go together"),
@@ -54,7 +56,12 @@ def test_what_does_not_go_together_is_refused_with_advice(
 
 def test_settings_that_are_read_are_checked_too() -> None:
     with pytest.raises(msgspec.ValidationError, match="prefix"):
-        msgspec.convert({"bootstrap_servers": ["a:1"], "prefix": "/"}, KafkaSettings)
+        msgspec.convert({"bootstrap_servers": ["localhost:1"], "prefix": "/"}, KafkaSettings)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1"])
+def test_brokers_of_this_machine_may_be_reached_in_clear(server: str) -> None:
+    assert settings(bootstrap_servers=(server,), insecure=False).bootstrap_servers == (server,)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from cli.command import Here
+from cs.sandbox.certificates import Authority
 from cs.settings import Settings
 
 
@@ -107,6 +108,8 @@ MANY = {
     "CS_KEYS_POSTGRES": "postgresql://cs@keys.internal/keys",
     "CS_STAGES_POSTGRES": "postgresql://cs@db.internal/stages",
     "CS_KAFKA": "kafka-1:9092,kafka-2:9092",
+    "CS_KAFKA_TLS": "true",
+    "PGSSLMODE": "verify-full",
 }
 
 
@@ -115,6 +118,7 @@ def many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Settings of a service over several processes, in the environment; the master key."""
     master = tmp_path / "master.key"
     master.write_bytes(bytes(32))
+    monkeypatch.setenv("PGSSLROOTCERT", str(Authority(tmp_path).ca_file))
     for name, value in MANY.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("CS_MASTER_KEY_FILE", str(master))
@@ -125,7 +129,7 @@ def many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     ("dropped", "roles"),
     [
         ([], ["api", "project", "relay", "process-manager", "stage"]),
-        (["CS_KAFKA"], ["api", "project"]),
+        (["CS_KAFKA", "CS_KAFKA_TLS"], ["api", "project"]),
         (["CS_POSTGRES", "CS_KEYS_POSTGRES", "CS_MASTER_KEY_FILE"], ["stage"]),
         ([*MANY, "CS_MASTER_KEY_FILE"], ["serve"]),
     ],
@@ -158,7 +162,9 @@ def test_a_check_says_which_commands_the_settings_are_for(
         ("CS_MASTER_KEY_FILE", "", "master_key_file: this role needs it; make one with:"),
         ("CS_MASTER_KEY_FILE", "/nowhere", "master_key_file: /nowhere cannot be read"),
         ("CS_STAGES_KEY_FILE", "/nowhere", "stages_key_file: /nowhere cannot be read"),
-        ("CS_KAFKA_CA_FILE", "/nowhere", "kafka: ca_file, certificate_file and key_file need"),
+        ("CS_KAFKA_CA_FILE", "/nowhere", "kafka: ca_file: cannot be used: No such file"),
+        ("CS_KAFKA_TLS", "false", "kafka: kafka-1:9092, kafka-2:9092 is on another machine"),
+        ("PGSSLMODE", "require", "postgres: db.internal is on another machine"),
         (
             "CS_KAFKA_SASL",
             "SCRAM-SHA-512",
@@ -179,7 +185,6 @@ def test_settings_of_many_machines_that_do_not_go_together_are_told(
 def test_certificates_that_cannot_be_read_are_told(
     here: Here, monkeypatch: pytest.MonkeyPatch, many: Path
 ) -> None:
-    monkeypatch.setenv("CS_KAFKA_TLS", "true")
     monkeypatch.setenv("CS_KAFKA_CA_FILE", str(many))  # no certificate
 
     assert here("config", "check").told(2).startswith("kafka: ca_file: cannot be used")
@@ -204,7 +209,8 @@ def test_what_should_be_apart_or_is_missing_is_advised(
     assert "keys_postgres" not in advised()
     monkeypatch.setenv("CS_KEYS_POSTGRES", "postgresql://keys@db.internal/keys")
     assert "keys_postgres is on the server of postgres" in advised()
-    monkeypatch.delenv("CS_KAFKA")
+    for name in ("CS_KAFKA", "CS_KAFKA_TLS"):
+        monkeypatch.delenv(name)
     assert "kafka is not set: a relay or process manager cannot run" in advised()
     for name in ("CS_POSTGRES", "CS_KEYS_POSTGRES"):
         monkeypatch.delenv(name)

@@ -7,6 +7,7 @@ So this knocks with a connection of its own.
 import asyncio
 import os
 import ssl
+from collections.abc import Sequence
 from typing import Any
 
 from aiokafka.conn import AIOKafkaConnection  # type: ignore[import-untyped,unused-ignore]
@@ -19,8 +20,9 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from aiokafka.protocol.metadata import MetadataRequest  # type: ignore[import-untyped,unused-ignore]
 
-from cs.bus.kafka_settings import KafkaSettings, connection
+from cs.bus.kafka_settings import KafkaSettings, connection, host_of
 from cs.bus.port import BusUnavailable
+from cs.local_hosts import is_local
 
 #: How long the other side may take to part.
 CLOSE_S = 0.5
@@ -64,20 +66,34 @@ async def _knock(
     settings: KafkaSettings, server: str, how: dict[str, Any], within_s: float
 ) -> BusUnavailable | None:
     """Return why the broker at *server* does not serve us; ``None`` if it does."""
-    host, _, port = server.rpartition(":")
-    knocking = AIOKafkaConnection(host.strip("[]"), int(port), **how)
+    port = server.rpartition(":")[2]
+    knocking = AIOKafkaConnection(host_of(server), int(port), **how)
     try:
         async with asyncio.timeout(within_s):
             await knocking.connect()
             # Who has not said who they are is heard as far as this.
-            await knocking.send(MetadataRequest([]))
+            heard = await knocking.send(MetadataRequest([]))
     except (KafkaError, OSError, TimeoutError) as error:
         fault = _fault(settings, f"Kafka at {server}", error)
         fault.__cause__ = error
         return fault
     finally:
         await _closed(knocking)
-    return None
+    return _sent_elsewhere(settings, server, [host for _, host, *_ in heard.brokers])
+
+
+def _sent_elsewhere(
+    settings: KafkaSettings, server: str, hosts: Sequence[str]
+) -> BusRefused | None:
+    """Return a fault if *server*, reached in clear, names *hosts* that may not be."""
+    elsewhere = [host for host in hosts if not is_local(host)]
+    if settings.tls or settings.insecure or not elsewhere:
+        return None
+    return BusRefused(
+        f"Kafka at {server} sends us on to {', '.join(elsewhere)}, on another machine, and "
+        "messages carry personal data: set kafka_tls = true, or insecure_kafka = true to "
+        "send them in clear"
+    )
 
 
 async def _closed(knocking: AIOKafkaConnection) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from cs.local_hosts import is_local
+
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
@@ -36,6 +38,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     # TLS and SASL.
     tls: bool = False
+    insecure: bool = False  # without TLS to other machines too
     ca_file: Path | None = None  # None: the system's authorities
     certificate_file: Path | None = None  # ours, if brokers ask for one
     key_file: Path | None = None
@@ -74,6 +77,7 @@ def _faults(settings: KafkaSettings) -> list[str]:
     """Return what is wrong, the first thing to mend first."""
     s = settings
     files = (s.ca_file, s.certificate_file, s.key_file)
+    elsewhere = in_clear(s)
     said = [
         (
             not s.bootstrap_servers or not all(map(_host_and_port, s.bootstrap_servers)),
@@ -111,8 +115,30 @@ def _faults(settings: KafkaSettings) -> list[str]:
             s.rebalance_timeout_s < s.session_timeout_s,
             "rebalance_timeout_s: at least session_timeout_s",
         ),
+        (
+            bool(elsewhere) and not s.insecure,
+            (
+                f"{', '.join(elsewhere)} is on another machine, and messages carry people:"
+                " set kafka_tls = true, or insecure_kafka = true to send them in clear"
+            ),
+        ),
     ]
     return [fault for wrong, fault in said if wrong]
+
+
+def in_clear(settings: KafkaSettings) -> tuple[str, ...]:
+    """Return the brokers of *settings* on other machines that are reached without TLS."""
+    servers = () if settings.tls else settings.bootstrap_servers
+    return tuple(each for each in servers if not is_local(host_of(each)))
+
+
+def host_of(server: str) -> str:
+    """Return the host in ``host:port``.
+
+    >>> host_of("kafka-1:9092"), host_of("[::1]:9092")
+    ('kafka-1', '::1')
+    """
+    return server.rpartition(":")[0].strip("[]")
 
 
 def _host_and_port(server: str) -> bool:

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, stop
 from cs.postgres.errors import DatabaseAway, WrongSchema
-from cs.postgres.pool import connected, open_pool
+from cs.postgres.pool import check_address, connected, open_pool
 from cs.postgres.schema import Migration, Store, migrate, missing
 from cs.settings import Settings
 
@@ -59,16 +59,20 @@ def migrate_(
 
     Example: `cs db migrate --service postgresql://cs@db.internal/cs`
     """
-    given = _named(service, keys, stages) or _of(settings(config))
+    chosen = settings(config)
+    given = _named(service, keys, stages) or _of(chosen)
     if not given:
         stop(
             "name a database: --service, --keys or --stages,"
             " or set CS_POSTGRES, CS_KEYS_POSTGRES or CS_STAGES_POSTGRES",
             2,
         )
+    insecure = chosen.insecure_postgres
+    for store, dsn in given.items():  # before anything is changed
+        _check(store, dsn, insecure=insecure)
     behind = False
     for store, dsn in given.items():
-        done = asyncio.run(_one(store, dsn, check=check))
+        done = asyncio.run(_one(store, dsn, check=check, insecure=insecure))
         behind = behind or bool(done.missing)
         if json:
             print_json(done)
@@ -87,17 +91,22 @@ def _named(service: str | None, keys: str | None, stages: str | None) -> Mapping
     return {store: dsn for store, dsn in every.items() if dsn is not None}
 
 
-async def _one(store: Store, dsn: str, *, check: bool) -> Migrated:
+def _check(store: Store, dsn: str, *, insecure: bool) -> None:
+    try:
+        check_address(dsn, insecure=insecure)
+    except ValueError as error:
+        stop(f"--{store}: {error}", 2)
+
+
+async def _one(store: Store, dsn: str, *, check: bool, insecure: bool) -> Migrated:
     try:
         async with (
-            open_pool(dsn, role="db") as pool,
+            open_pool(dsn, role="db", insecure=insecure) as pool,
             connected(pool) as connection,
         ):
             if check:
                 return Migrated(store, missing=_steps(await missing(connection, store)))
             return Migrated(store, applied=_steps(await migrate(connection, store)))
-    except ValueError as error:
-        stop(f"--{store}: {error}", 2)
     except (DatabaseAway, WrongSchema) as error:
         stop(f"{store}: {error}")
     except asyncpg.PostgresError as error:

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from cs.bus.kafka_settings import BadKafkaSettings, connection
+from cs.insecure import DATABASES, check_databases, insecure_connections
 from cs.opening_postgres import key_of, needed
 from cs.roles import bus_settings
 from cs.settings import BadSettings, Settings
 
-_DATABASES = ("postgres", "keys_postgres", "stages_postgres")
+#: How a connection is made one that others cannot read or answer.
+_MEND = {
+    **dict.fromkeys(DATABASES, "sslmode=verify-full makes it, instead of insecure_postgres"),
+    "kafka": "kafka_tls makes it, instead of insecure_kafka",
+}
 #: Settings that say how Kafka is reached, and mean nothing without `kafka`.
 _OF_KAFKA = (
     "kafka_prefix",
@@ -32,6 +37,7 @@ def check_shared(chosen: Settings) -> None:
         if chosen.postgres or chosen.keys_postgres:
             needed(getattr(chosen, name), name)
     _check_apart(chosen)
+    check_databases(chosen)
     if chosen.postgres:
         key_of(chosen.master_key_file, "master_key_file")
     if chosen.stages_key_file:
@@ -71,6 +77,8 @@ def shared_advice(chosen: Settings) -> list[str]:
         found.append("kafka is not set: a relay or process manager cannot run")
     if chosen.kafka and not _databases(chosen):
         found.append("kafka is set, but no database: only `cs serve` can run, without Kafka")
+    for name, hosts in insecure_connections(chosen, "live").items():
+        found.append(f"{name}: {', '.join(hosts)} need not prove who it is: {_MEND[name]}")
     return found
 
 
@@ -96,7 +104,7 @@ def _check_kafka(chosen: Settings) -> None:
 
 
 def _databases(chosen: Settings) -> Mapping[str, str]:
-    every = {name: getattr(chosen, name) for name in _DATABASES}
+    every = {name: getattr(chosen, name) for name in DATABASES}
     return {name: dsn for name, dsn in every.items() if dsn is not None}
 
 

@@ -16,6 +16,7 @@ from cs.cli.options import Config, settings
 from cs.cli.output import errors, stop
 from cs.domain.service import World
 from cs.domain.stage_work import StageName
+from cs.insecure import MentionsInsecure, insecure_connections, mentioned
 from cs.roles import Role
 from cs.serving import address, listen, on_signal, serving
 from cs.settings import Settings
@@ -143,7 +144,10 @@ async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:
         if what == "api":
             api_socket = stack.enter_context(listen(chosen.host, chosen.port))
         role = await stack.enter_async_context(run(chosen, world))
-        apps = [(admin_app(role.ready, role.advancing), admin_socket)]
+        insecure = insecure_connections(chosen, world)
+        await stack.enter_async_context(mentioned(insecure))
+        ready = MentionsInsecure(role.ready, insecure)
+        apps = [(admin_app(ready, role.advancing), admin_socket)]
         if role.app is not None and api_socket is not None:
             apps.append((role.app, api_socket))
         await stack.enter_async_context(serving(apps, role.draining or asyncio.Event()))

@@ -29,7 +29,7 @@ async def run_world(chosen: Settings, world: World, file: Path, beside: Path) ->
     assert starting is not None, "runs in a task"
     async with AsyncExitStack() as stack:
         stack.enter_context(on_signal(starting.cancel))
-        pool = await stack.enter_async_context(stages_pool(chosen, "sandbox"))
+        pool = await stack.enter_async_context(stages_pool(chosen, "sandbox", "sandbox"))
         time = DatabaseTime(pool)
         await time.ask()
         told = await times(time, "sandbox", pool)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import asyncpg
 
 from cs.postgres.errors import DatabaseAway
+from cs.postgres.in_clear import InsecureAddress, in_clear
 
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
@@ -59,6 +60,7 @@ async def open_pool(
     role: str,
     most: int = MOST,
     statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+    insecure: bool = False,
 ) -> AsyncIterator[Pool]:
     """Yield a pool of at most *most* connections, closed when left.
 
@@ -70,12 +72,14 @@ async def open_pool(
         role: Shown in ``pg_stat_activity.application_name`` after ``cs``.
         most: Connections at once.
         statement_timeout_s: Of every statement.
+        insecure: Servers on other machines need not prove who they are.
 
     Raises:
-        ValueError: *dsn* is none.
+        InsecureAddress: One need not, and *insecure* is not set.
+        ValueError: *dsn* is none, an option of it is wrong, or a file that it names cannot
+            be used.
     """
-    if not dsn.startswith(_SCHEMES):
-        raise ValueError(f"a PostgreSQL address begins with {_SCHEMES[0]}")
+    check_address(dsn, insecure=insecure)
     milliseconds = str(int(statement_timeout_s * 1000))
     pool = asyncpg.create_pool(
         dsn,
@@ -99,6 +103,18 @@ async def open_pool(
             yield pool
         finally:
             await _close(pool)
+
+
+def check_address(dsn: str, *, insecure: bool) -> None:
+    """Pass if `open_pool` takes *dsn*; nothing is connected.
+
+    Raises:
+        InsecureAddress, ValueError: It does not.
+    """
+    if not dsn.startswith(_SCHEMES):
+        raise ValueError(f"a PostgreSQL address begins with {_SCHEMES[0]}")
+    if (hosts := in_clear(dsn)) and not insecure:
+        raise InsecureAddress(hosts)
 
 
 async def _left_clean(_connection: object) -> None:

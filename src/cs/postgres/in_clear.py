@@ -1,0 +1,51 @@
+"""Which servers an address of PostgreSQL would talk to without knowing who they are.
+
+Without ``sslmode=verify-full`` whoever answers at the address may ask for the password and
+for everything after it: asyncpg's default is ``prefer``, which goes on in clear if the other
+side says that it has no TLS, and ``require`` takes any certificate (PostgreSQL's manual,
+section "SSL Support", table "SSL Mode Descriptions").
+"""
+
+import inspect
+from collections.abc import Sequence
+
+from asyncpg import connect_utils
+from asyncpg.connect_utils import SSLMode
+
+from cs.local_hosts import is_local
+
+
+class InsecureAddress(ValueError):
+    """A password and personal data would go to a server that proves nothing."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        super().__init__(
+            f"{', '.join(hosts)} is on another machine and need not prove who it is: add "
+            "sslmode=verify-full and sslrootcert=FILE to the address, or set "
+            "insecure_postgres = true to send password and data to whoever answers there"
+        )
+
+
+def in_clear(dsn: str) -> tuple[str, ...]:
+    """Return the hosts of *dsn* on other machines that need not prove who they are.
+
+    What counts is what asyncpg makes of *dsn*, of the ``PG…`` variables and of a service
+    file, so it is asked itself: whatever was read here beside it could be read differently.
+
+    Raises:
+        ValueError: *dsn* is none, an option of it is wrong, or a file that it names cannot
+            be used.
+    """
+    # Nothing public says it.
+    parse = connect_utils._parse_connect_dsn_and_args  # type: ignore[attr-defined]  # noqa: SLF001
+    given = dict.fromkeys(inspect.signature(parse).parameters)
+    # With a password there is no look into the password file, which may not be there yet.
+    try:
+        addresses, found = parse(**(given | {"dsn": dsn, "password": ""}))
+    except OSError as error:  # an ssl.SSLError is one
+        why = error.strerror or "not in PEM form"
+        raise ValueError(f"a file of sslrootcert, sslcert, sslkey or sslcrl: {why}") from error
+    if found.sslmode >= SSLMode.verify_full:
+        return ()
+    hosts = (each if isinstance(each, str) else each[0] for each in addresses)
+    return tuple(dict.fromkeys(host for host in hosts if not is_local(host)))

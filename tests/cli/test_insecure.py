@@ -1,0 +1,140 @@
+"""Databases and brokers elsewhere that need not prove who they are, as commands meet them."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+from postgres.password_asker import PasswordAsker, asking_for_passwords
+
+#: Not loopback by our rule, and this machine to Linux: so the fake server is "elsewhere".
+ELSEWHERE = "0.0.0.0"
+NOBODY = "postgresql://cs@127.0.0.1:1"
+HOLDING = (["api"], ["relay"], ["process-manager"], ["project"], ["keys", "list"])
+COMMANDS = [
+    *((words, setting) for words in HOLDING for setting in ("postgres", "keys_postgres")),
+    (["stage", "ranking"], "stages_postgres"),
+    (["db", "migrate"], "postgres"),
+    (["db", "migrate", "--check"], "keys_postgres"),
+]
+PORTS = {"api": ["--port=0", "--admin-port=0"], "keys": [], "db": []}
+
+
+@pytest.fixture
+def asker() -> Iterator[PasswordAsker]:
+    with asking_for_passwords() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(
+    asker: PasswordAsker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> dict[str, str]:
+    """Settings of every role with databases that are not there; the address of the asker."""
+    key = tmp_path / "a.key"
+    key.write_bytes(bytes(32))
+    key.chmod(0o600)
+    for store in ("postgres", "keys_postgres", "stages_postgres"):
+        monkeypatch.setenv(f"CS_{store.upper()}", f"{NOBODY}/{store}")
+    for name in ("MASTER", "STAGES"):
+        monkeypatch.setenv(f"CS_{name}_KEY_FILE", str(key))
+    monkeypatch.setenv("CS_KAFKA", "127.0.0.1:1")
+    asked = f"postgresql://cs:very-secret@{ELSEWHERE}:{asker.port}/x"
+    return {
+        "clear": asked,
+        "required": f"{asked}?sslmode=require",
+        "in a list": f"postgresql://cs:very-secret@127.0.0.1:1,{ELSEWHERE}:{asker.port}/x",
+    }
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    return [*words, *PORTS.get(words[0], ["--admin-port=0"])]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_a_server_elsewhere_that_need_not_prove_who_it_is_gets_no_password(
+    here: Here,
+    asker: PasswordAsker,
+    settings: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[list[str], str],
+) -> None:
+    words, setting = command
+    monkeypatch.setenv(f"CS_{setting.upper()}", settings["clear"])
+
+    ran = here(*_words(words))
+
+    assert (asker.visitors, asker.passwords) == (0, [])
+    assert "sslmode=verify-full" in ran.told(2)
+    assert "insecure_postgres" in ran.err
+    assert "very-secret" not in ran.err
+
+
+@pytest.mark.parametrize("way", ["clear", "required", "in a list"])
+def test_neither_a_host_in_a_list_nor_tls_with_anybody_is_let_through(
+    here: Here,
+    asker: PasswordAsker,
+    settings: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
+    monkeypatch.setenv("CS_POSTGRES", settings[way])
+
+    for words in (["config", "check"], ["keys", "list"]):
+        told = here(*words).told(2)
+        assert told.startswith(f"postgres: {ELSEWHERE} is on another machine"), told
+    assert asker.visitors == 0
+
+
+def test_the_setting_that_allows_it_lets_it_happen_and_is_told_by_the_check(
+    here: Here,
+    asker: PasswordAsker,
+    settings: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CS_POSTGRES", settings["clear"])
+    monkeypatch.setenv("CS_INSECURE_POSTGRES", "true")
+
+    (checked,) = here("config", "check", "--json").rows
+    assert asker.visitors == 0, "a check connects to nothing"
+    here("keys", "list")
+
+    assert f"postgres: {ELSEWHERE} need not prove who it is" in " ".join(checked["advice"])
+    assert set(asker.passwords) == {b"very-secret"}
+
+
+def test_a_certificate_file_that_is_not_there_is_told_by_the_check(
+    here: Here, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{settings['clear']}?sslmode=verify-full&sslrootcert=/nowhere"
+    monkeypatch.setenv("CS_POSTGRES", address)
+
+    assert here("config", "check").told(2).startswith("postgres: a file of sslrootcert")
+
+
+@pytest.mark.usefixtures("settings")
+@pytest.mark.parametrize(
+    "words", [["config", "check"], ["topics", "show"], ["topics", "apply"]]
+)
+def test_brokers_elsewhere_are_reached_by_tls_or_by_a_setting(
+    here: Here, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.setenv("CS_KAFKA", "127.0.0.1:1,kafka.invalid:9092")
+
+    told = here(*words).told(2)
+
+    assert told.startswith("kafka: kafka.invalid:9092 is on another machine"), told
+    assert "kafka_tls = true, or insecure_kafka = true" in told
+
+
+@pytest.mark.usefixtures("settings")
+def test_the_check_keeps_telling_of_brokers_that_are_reached_in_clear(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CS_KAFKA", "kafka.invalid:9092")
+    monkeypatch.setenv("CS_INSECURE_KAFKA", "true")
+
+    (checked,) = here("config", "check", "--json").rows
+
+    assert "kafka: kafka.invalid:9092 need not prove" in " ".join(checked["advice"])
