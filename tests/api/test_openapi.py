@@ -23,7 +23,7 @@ from api.openapi_document import (
 )
 from api.openapi_shape import SHAPE
 from cs.api.errors import STATUS
-from cs.domain.naming import BRAND_MAX, BRAND_MIN, BRAND_PATTERN
+from cs.domain.naming import BRAND_MAX, BRAND_MIN, BRAND_PATTERN, EMAIL_PATTERN
 from cs.projections.searches import CONTACT_FIELDS
 from loop.outside import tools
 from loop.service import in_memory
@@ -186,6 +186,7 @@ def test_a_brand_is_described_by_the_rule_the_service_follows() -> None:
 
     assert (brand["minLength"], brand["maxLength"]) == (BRAND_MIN, BRAND_MAX)
     assert brand["pattern"] == BRAND_PATTERN
+    assert brand["not"]["pattern"] == EMAIL_PATTERN
 
 
 @pytest.mark.parametrize(

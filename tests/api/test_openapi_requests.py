@@ -21,6 +21,8 @@ brands = (
     st.text(max_size=9)
     | st.text(blanks | st.sampled_from("aB\u200b😀"), max_size=6)
     | st.text(st.sampled_from("a 😀"), min_size=117, max_size=123)
+    | st.text(st.sampled_from("ab@. /1\uff20\uff0e"), max_size=9)
+    | st.sampled_from(["jane@acme.example", "Acme jane@acme.example", "@acme", "A@B"])
 )
 hosts = st.from_regex(r"(https?://)?(www\.)?[a-zü0-9-]{1,9}(\.[a-zß0-9]{1,5}){0,3}\.?(/x)?")
 domains = (
@@ -30,6 +32,7 @@ domains = (
         ["HTTPS://WWW.Acme.example:443/x?y#z", "ftp://acme.example", "127.0.0.1", "[::1]", ""]
     )
     | st.sampled_from(["acme.example", "user:pw@acme.example", "acme", "acme.local", "㏂"])
+    | st.sampled_from(["xn--a.test", "XN--BCHER-KVA.example", "xn--p1ai", "a.xn--p1ai"])
 )
 others: st.SearchStrategy[Any] = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.just([])

@@ -149,6 +149,17 @@ class NothingUnknown(Spoil):
 
 
 @dataclass
+class TakenAs(Spoil):
+    """One text within the body is read as another, which is right."""
+
+    wrong: bytes
+    right: bytes
+
+    def before(self, call: Call) -> None:
+        call.set_body(call.body.replace(self.wrong, self.right))
+
+
+@dataclass
 class UsageFrozen(Spoil):
     first: dict[str, Any] = field(default_factory=dict)
 
@@ -337,6 +348,22 @@ BROKEN: Mapping[str, Broken] = {
     "wait as a string taken": Broken(WaitIsTruthy, "test_body.py::test_wait_is_a_boolean"),
     "unknown fields refused": Broken(
         NothingUnknown, "test_body.py::test_unknown_fields_are_ignored"
+    ),
+    "an e-mail address taken as a brand": Broken(
+        partial(TakenAs, b"jane@acme.com", b"Acme of Jane"),
+        "test_body.py::test_an_email_address_is_no_brand",
+    ),
+    "every at sign taken for an address": Broken(
+        partial(TakenAs, b"@", b"@acme.com,jane@"),
+        "test_body.py::test_a_name_with_an_at_sign_is_a_brand",
+    ),
+    "an A-label of no name taken": Broken(
+        partial(TakenAs, b"xn--a.test", b"a.test"),
+        "test_body.py::test_a_label_that_stands_for_no_name_is_refused",
+    ),
+    "no A-labels taken": Broken(
+        partial(TakenAs, b"xn--bcher-kva", b"xn--a"),
+        "test_body.py::test_a_label_that_stands_for_a_name_is_taken",
     ),
     "413 for a long body": Broken(
         TooLarge, "test_body.py::test_a_body_of_16_kib_is_taken_and_a_longer_one_is_not"

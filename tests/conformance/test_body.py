@@ -276,3 +276,44 @@ def test_accept_is_ignored(caller: Caller, wanted: str) -> None:
 
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "application/json"
+
+
+@row("B18")
+@pytest.mark.parametrize(
+    "brand",
+    ["jane@acme.com", "Acme jane@acme.com", "<jane@acme.co.uk>", "jane＠acme．com", "a@b.co\n"],
+)
+def test_an_email_address_is_no_brand(caller: Caller, brand: str) -> None:
+    bodies: list[dict[str, Any]] = [
+        {"brand": brand},
+        {"brand": brand, "domain": "acme.example"},
+    ]
+    for body in bodies:
+        message = is_refused(caller.ask(**body), "invalid_request")
+
+        assert message == "`brand` must be a name, not an e-mail address"
+
+
+@row("B18")
+@pytest.mark.parametrize("brand", ["@nike", "A@B", "Rock @ Roll"])
+def test_a_name_with_an_at_sign_is_a_brand(caller: Caller, brand: str) -> None:
+    assert echoed(caller, brand=brand) == brand
+
+
+@row("B19")
+@pytest.mark.parametrize("domain", ["xn--a.test", "www.XN--A.test", "acme.xn--0"])
+def test_a_label_that_stands_for_no_name_is_refused(caller: Caller, domain: str) -> None:
+    bodies: list[dict[str, Any]] = [
+        {"domain": domain},
+        {"brand": "Acme", "domain": f"https://{domain}/x"},
+    ]
+    for body in bodies:
+        message = is_refused(caller.ask(**body), "invalid_request")
+
+        assert "xn--" in message
+
+
+@row("B19")
+@pytest.mark.parametrize("domain", ["xn--bcher-kva.example", "acme.xn--p1ai"])
+def test_a_label_that_stands_for_a_name_is_taken(caller: Caller, domain: str) -> None:
+    assert echoed(caller, domain=domain) == domain

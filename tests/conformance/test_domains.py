@@ -17,6 +17,7 @@ TAKEN = {
     "ｎｉｋｅ.com": "nike.com",
     "nike。com": "nike.com",
     "faß.de": "xn--fa-hia.de",
+    "XN--BCHER-KVA.example": "xn--bcher-kva.example",
     "www.com": "www.com",
     "oldnavy.gap.com": "oldnavy.gap.com",
     "brand.myshopify.com": "brand.myshopify.com",
@@ -31,7 +32,7 @@ REFUSED = [
     *("user:pw@nike.com", "mailto:a@nike.com", "https://evil.com:x@nike.com"),
     *("ftp://nike.com", "http:///x", "http:nike.com", "//nike.com"),
     *("nike..com", "-nike.com", "nike_x.com", "nike com", f"{'a' * 64}.com"),
-    *("%6eike.com", "nike.com:99999", "nike.com:0", "☕.com", f"{'a.' * 126}com"),
+    *("%6eike.com", "nike.com:99999", "nike.com:0", "☕.com", "xn--a.test", f"{'a.' * 126}com"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""CONTRACT.md B1 to B9 and 1.7, row by row."""
+"""CONTRACT.md B1 to B9, B18, B19 and 1.7, row by row."""
 
 import pytest
 
@@ -39,6 +39,44 @@ def test_brand_out_of_bounds_is_refused(raw: str) -> None:
         clean_brand(raw)
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "jane@acme.com",
+        "Acme jane@acme.com",
+        "jane@acme.com at Acme",
+        "Jane <jane.doe+x@mail.acme.co.uk>",
+        '"jane doe"@acme.com',
+        "mailto:JANE@ACME.COM",
+        "jane@acme.рф",
+        "jane@münchen.de",
+        "jane@xn--mnchen-3ya.de",
+        "jane＠acme．com",
+        "jane@acme。com",
+        "a@b.co",
+        "jane@acme.com.",
+        "\u200bjane@acme.com\u200b",
+        "hello\tjane@acme.com\n",
+        "jane@acme.com,bob@acme.com",
+    ],
+)
+def test_an_email_address_is_no_brand(raw: str) -> None:
+    with pytest.raises(Unacceptable, match=r"^`brand` must be a name, not an e-mail address$"):
+        clean_brand(raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *("@nike", "A@B", "Rock @ Roll", "M@C", "@ the Park", "Nike@", "@@", "C@fé"),
+        *("Toys @Home.com", "acme.com", "@acme.com", "tiktok.com/@acme.official", "Pl@y.1"),
+        *("jane @acme.com", "jane@ acme.com", "jane@acme", "4@5.6", "a@b. co", "a@.com"),
+    ],
+)
+def test_a_name_with_an_at_sign_is_a_brand(raw: str) -> None:
+    assert clean_brand(raw) == raw
+
+
 def test_lone_surrogate_is_no_brand() -> None:
     with pytest.raises(Unacceptable, match="surrogates"):
         clean_brand("ab\ud800")
@@ -57,6 +95,10 @@ def test_lone_surrogate_is_no_brand() -> None:
         ("münchen.de", "xn--mnchen-3ya.de"),
         ("MÜNCHEN.de", "xn--mnchen-3ya.de"),
         ("xn--mnchen-3ya.de", "xn--mnchen-3ya.de"),
+        ("XN--MNCHEN-3YA.de", "xn--mnchen-3ya.de"),
+        ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("shop.acme.xn--p1ai", "shop.acme.xn--p1ai"),
+        ("xn--fa-hia.de", "xn--fa-hia.de"),
         ("ｎｉｋｅ.com", "nike.com"),
         ("nike。com", "nike.com"),
         ("faß.de", "xn--fa-hia.de"),
@@ -91,7 +133,10 @@ def test_domain_as_written_becomes_canonical(raw: str, domain: str) -> None:
         ("[::1]:80", "not an IP address"),
         ("１２７.0.0.1", "not an IP address"),
         ("nike", "must have a dot"),
-        ("localhost", "must have a dot"),
+        ("localhost", "localhost is reserved"),
+        ("http://localhost/", "localhost is reserved"),
+        ("http://LOCALHOST:8080/x", "localhost is reserved"),
+        ("local", "local is reserved"),
         ("foo.localhost", "reserved"),
         ("printer.local", "reserved"),
         ("4.3.2.in-addr.arpa", "reserved"),
@@ -118,6 +163,16 @@ def test_domain_as_written_becomes_canonical(raw: str, domain: str) -> None:
         (f"{LONG_LABEL}.com", "letters, digits and hyphens"),
         (LONG_HOST, "at most 253"),
         ("ü" * 5000 + ".com", "at most 253"),
+        ("xn--a.test", "stands for no name"),
+        ("XN--A.test", "stands for no name"),
+        ("ｘｎ－－a.test", "stands for no name"),
+        ("www.xn--a.test", "stands for no name"),
+        ("acme.xn--0", "stands for no name"),
+        ("xn--acme-.test", "letters, digits and hyphens"),
+        ("xn--0.com", "stands for no name"),
+        (f"xn--{'9' * 59}.com", "stands for no name"),
+        ("xn--mnchen-3yA1.de", "stands for no name"),
+        ("xn--i-7iq.ws", "stands for no name"),  # a heart, which IDNA 2008 has not
         ("☕.com", "no domain name may have"),
         ("ab\ud800.com", "no domain name may have"),
     ],

@@ -3,6 +3,7 @@
 import json
 from contextlib import suppress
 
+import httpx
 import jsonschema
 import pytest
 from hypothesis import example, given
@@ -12,18 +13,21 @@ from cs.domain.naming import (
     BRAND_MAX,
     BRAND_MIN,
     BRAND_PATTERN,
+    EMAIL_PATTERN,
     Unacceptable,
     cache_key,
     cache_name,
     canonical_domain,
     clean_brand,
+    is_host_name,
 )
 
 BLANK = "\x00\t\n\x1c\x1f \x7f\x85\u00a0\u1680\u2003\u2028\u202f\u205f\u3000"
 NEARLY_BLANK = "\x80\x86\u180e\u200b\u2060\ufeff"
 spaced = st.text(st.sampled_from(BLANK + NEARLY_BLANK + "aB😀"), max_size=8)
 around_the_limit = st.text(st.sampled_from("a 😀"), min_size=117, max_size=123)
-brands = st.text() | spaced | around_the_limit
+emails = st.text(st.sampled_from("a@.\uff20\uff0e /1-é\t"), max_size=9)
+brands = st.text() | spaced | around_the_limit | emails
 hosts = st.text(st.sampled_from("aZ0-._:/@[]\\%wｗ。ßü\u00ad\u200d\u0130xn"), max_size=30)
 written = (
     st.text()
@@ -32,7 +36,13 @@ written = (
     | st.from_regex(r"(www\.){0,3}[a-zü0-9-]{1,9}(\.[a-zß]{2,5}){1,3}\.?", fullmatch=True)
 )
 SCHEMA = jsonschema.Draft202012Validator(
-    {"type": "string", "minLength": BRAND_MIN, "maxLength": BRAND_MAX, "pattern": BRAND_PATTERN}
+    {
+        "type": "string",
+        "minLength": BRAND_MIN,
+        "maxLength": BRAND_MAX,
+        "pattern": BRAND_PATTERN,
+        "not": {"pattern": EMAIL_PATTERN},
+    }
 )
 
 
@@ -47,15 +57,18 @@ def accepted(raw: str) -> bool:
 @given(brands)
 @example("\x1c\x1d")
 @example("a\u180e")
+@example("jo@acme.example")
+@example("jo@acme.\texample")
 def test_schema_and_server_accept_the_same_brands(raw: str) -> None:
     assert SCHEMA.is_valid(raw) == accepted(raw)
 
 
-def test_the_pattern_needs_nothing_that_regex_dialects_read_differently() -> None:
-    assert json.loads(json.dumps(BRAND_PATTERN)) == BRAND_PATTERN
-    assert BRAND_PATTERN.isascii()
+@pytest.mark.parametrize("pattern", [BRAND_PATTERN, EMAIL_PATTERN])
+def test_the_pattern_needs_nothing_that_regex_dialects_read_differently(pattern: str) -> None:
+    assert json.loads(json.dumps(pattern)) == pattern
+    assert pattern.isascii()
     assert not {"\\s", "\\w", "\\p", "\\x", "(?", "\\b"} & {
-        BRAND_PATTERN[at : at + 2] for at in range(len(BRAND_PATTERN))
+        pattern[at : at + 2] for at in range(len(pattern))
     }
 
 
@@ -110,6 +123,22 @@ def test_only_equal_pairs_share_a_cache_key(
     assert (cache_key(*pair) == cache_key(*pair2)) == (named[0] == named[1])
 
 
-@pytest.mark.parametrize("label", ["xn--0", "xn--a", "xn--" + "9" * 59])
-def test_ascii_labels_are_checked_as_letters_digits_hyphens_only(label: str) -> None:
-    assert canonical_domain(f"{label}.com") == f"{label}.com"
+labels = st.from_regex(r"(xn--)?[a-z0-9_-]{0,12}", fullmatch=True)
+
+
+@given(st.lists(labels, min_size=1, max_size=3).map(".".join) | st.text(max_size=20))
+def test_a_host_name_can_be_read_by_every_client(host: str) -> None:
+    if host.isascii() and is_host_name(host):
+        assert httpx.URL(f"http://{host}/").host
+        assert len(host) <= 254
+
+
+@given(st.text(st.characters(categories=("Ll", "Lo", "Nd")), min_size=1, max_size=20))
+def test_what_is_encoded_here_can_be_decoded_here(label: str) -> None:
+    try:
+        domain = canonical_domain(f"{label}.example")
+    except Unacceptable:
+        return
+
+    assert is_host_name(domain)
+    assert canonical_domain(domain) == domain

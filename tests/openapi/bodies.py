@@ -1,5 +1,6 @@
 """Bodies as a request schema has them, and bodies that one change has put outside of it."""
 
+import re
 from typing import Any
 
 from hypothesis import strategies as st
@@ -35,7 +36,10 @@ def values(schema: Json) -> st.SearchStrategy[Any]:
     low, high = schema["minLength"], schema["maxLength"]
     edges = st.sampled_from(["a" * low, "a" * high, "a" * (high - 2) + " b"])
     cores = st.from_regex(schema["pattern"]) | st.from_regex(schema["pattern"], fullmatch=True)
-    return edges | cores.filter(lambda text: low <= len(text) <= high)
+    refused = re.compile(schema["not"]["pattern"])
+    return edges | cores.filter(
+        lambda text: low <= len(text) <= high and not refused.search(text)
+    )
 
 
 def _of_schema() -> st.SearchStrategy[Json]:
@@ -61,10 +65,22 @@ def _less(body: Json) -> Json:
 _wrong_brands = (
     st.text(st.sampled_from(" \t\x00\u3000"), max_size=9)
     | st.text(max_size=1)
+    | st.from_regex(_PROPERTIES["brand"]["not"]["pattern"])
+    | st.sampled_from(["jane@acme.example", "Acme jane@acme.example"])
     | st.sampled_from([1, 2, 80]).map(lambda n: "a" * (_PROPERTIES["brand"]["maxLength"] + n))
 )
 _wrong_domains = st.sampled_from(
-    ["", "acme", "127.0.0.1", "[::1]", "ftp://acme.example", "a@acme.example", "acme.local"]
+    [
+        "xn--a.test",
+        "acme.xn--a",
+        "",
+        "acme",
+        "127.0.0.1",
+        "[::1]",
+        "ftp://acme.example",
+        "a@acme.example",
+        "acme.local",
+    ]
 ) | st.builds("-{}.example".format, _labels)
 
 

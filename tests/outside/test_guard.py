@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.outside.guard import Guard
+from cs.outside.guard import URL_MAX, Guard
 from cs.outside.port import Forbidden
 
 PUBLIC = ["1.1.1.1", "8.8.8.8", "93.184.216.34", "172.15.255.255", "172.32.0.0", "100.128.0.1"]
@@ -164,6 +164,11 @@ def test_any_text_is_allowed_or_forbidden_and_nothing_else(text: str) -> None:
         "https://acme.example:443/x?y#z",
         "https://münchen.de/",
         "http://8.8.8.8/",
+        "http://8.8.8.8./",
+        "https://xn--mnchen-3ya.de/",
+        "https://XN--MNCHEN-3YA.de./",
+        "https://my_shop.acme.example/",
+        f"http://acme.test/{'a' * (URL_MAX - 17)}",
     ],
 )
 def test_a_plain_web_address_may_be_fetched(url: str) -> None:
@@ -191,6 +196,16 @@ def test_a_plain_web_address_may_be_fetched(url: str) -> None:
         ("http://[::ffff:169.254.169.254]/", "public internet"),
         ("http://acme.example:x/", "not a URL"),
         ("http://\u2024/", "not a URL"),
+        ("http://xn--a.test/", "no host name"),
+        ("http://www.XN--A.test/", "no host name"),
+        ("http://xn--/", "no host name"),
+        ("http://acme..test/", "no host name"),
+        ("http://acme.test../", "no host name"),
+        (f"http://{'a' * 64}.test/", "no host name"),
+        (f"http://{'a.' * 127}test/", "no host name"),
+        ("http://[fe80::1%25eth0]/", "not a URL|public|link"),
+        ("http://[2606:4700::1111%25lo]/", "not a URL|link"),
+        (f"http://acme.test/{'a' * URL_MAX}", "more than"),
     ],
 )
 def test_any_other_url_is_refused(url: str, why: str) -> None:

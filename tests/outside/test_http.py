@@ -267,6 +267,9 @@ async def test_a_fourth_redirect_is_one_too_many() -> None:
         "http://acme.test:22/",
         "file:///etc/passwd",
         "http://jo@acme.test/",
+        "http://xn--a.test/",
+        "//www.xn--a.test/x",
+        f"http://acme.test/{'a' * 9_000}",
     ],
 )
 async def test_a_redirect_into_the_closed_is_refused(where: str) -> None:
@@ -280,6 +283,38 @@ async def test_a_redirect_into_the_closed_is_refused(where: str) -> None:
 
     assert private.asked == []
     assert web.paths() == ["/"]
+
+
+BAD_REDIRECTS = ["http://[::1", "//[x]/", "http://acme.test:x/", "http://\x80"]
+
+
+@pytest.mark.parametrize("where", BAD_REDIRECTS)
+async def test_a_redirect_to_what_is_no_url_is_no_answer(where: str) -> None:
+    async with (
+        serve(pages({"/": moved(where)}), address=WEB) as web,
+        guarded(web, zone(acme=WEB)) as client,
+    ):
+        assert await refused(client, "http://acme.test/") == "protocol"
+
+
+@pytest.mark.parametrize("where", [*BAD_REDIRECTS, "http://xn--a.test/", "//xn--/"])
+async def test_a_configured_service_may_redirect_to_nonsense(where: str) -> None:
+    async with (
+        serve(pages({"/": moved(where)}), address=WEB) as web,
+        TrustedClient(user_agent="cs/test") as client,
+    ):
+        assert await refused(client, web.url) in {"protocol", "redirects"}
+
+
+async def test_a_dot_at_its_end_makes_no_other_host_of_a_name() -> None:
+    async with (
+        serve(pages({"/": b"page"}), address=WEB) as web,
+        guarded(web, Zone({"acme.test": [(WEB,)], "acme.test.": [(WEB,)]})) as client,
+    ):
+        await asyncio.gather(*(client.get(f"http://acme.test{dot}/") for dot in ("", ".") * 4))
+
+    assert len(web.paths()) == 8
+    assert web.most_at_once == 1
 
 
 async def test_headers_for_one_host_do_not_reach_the_next() -> None:

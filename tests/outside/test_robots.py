@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.outside.port import Response, Unreachable
-from cs.outside.robots import KEPT_S, KEPT_UNAVAILABLE_S, SITES, Robots, read
+from cs.outside.robots import (
+    KEPT_S,
+    KEPT_UNAVAILABLE_S,
+    RULES_OF_ALL,
+    SITES,
+    Robots,
+    read,
+)
+from cs.outside.robots_rules import RULES
 
 
 class Site:
@@ -155,9 +163,45 @@ async def test_no_answer_says_why_and_is_not_kept() -> None:
     assert len(site.asked) == 2
 
 
+async def test_sites_with_many_rules_do_not_fill_the_memory() -> None:
+    rules = b"".join(b"Disallow: /%d\n" % number for number in range(RULES))
+    site = Site(200, b"User-agent: *\n" + rules)
+    asker = robots(site)
+    full = RULES_OF_ALL // RULES
+    for number in range(full + 1):
+        await asker.allow(httpx.URL(f"https://b{number}.test/"))
+
+    await asker.allow(httpx.URL(f"https://b{full}.test/"))
+    await asker.allow(httpx.URL("https://b1.test/"))
+    kept = len(site.asked)
+    await asker.allow(httpx.URL("https://b0.test/"))
+
+    assert (kept, site.asked[-1]) == (full + 1, "https://b0.test/robots.txt")
+
+
+async def test_others_go_on_while_rules_are_read() -> None:
+    loop = asyncio.get_running_loop()
+    turns = 0
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(turn)
+
+    class Long(Site):
+        async def fetch(self, url: httpx.URL) -> Response:
+            turn()
+            return await super().fetch(url)
+
+    site = Long(200, b"User-agent: *\n" + b"Disallow: /a\n" * 40_000)
+
+    assert await robots(site).allow(HOME) is False
+    assert turns > 10, "the loop stood still"
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_can_be_rules(body: bytes) -> None:
-    rules = read(Response(status=200, headers={}, body=body, url=""))
+    site = read(Response(status=200, headers={}, body=body, url=""), robot="contact-search")
 
-    assert rules.text is not None
-    assert rules.text.can_fetch("https://acme.test/", "contact-search") in {True, False}
+    assert site.rules is not None
+    assert site.rules.allow("/") in {True, False}

@@ -263,6 +263,8 @@ async def test_https_is_read_first(tmp_path: Path) -> None:
         ("http://acme.example/home", Ended.USED, ("acme.test", "acme.example")),
         ("http://other.test/home", Ended.NO_RESULTS, None),
         (f"http://{HOME}/home", Ended.NO_RESULTS, None),
+        ("http://xn--a.test/home", Ended.NO_RESULTS, None),
+        ("http://acme.xn--a/", Ended.NO_RESULTS, None),
         ("http://127.0.0.1/home", Ended.NO_RESULTS, None),
     ],
 )

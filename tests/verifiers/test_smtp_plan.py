@@ -148,6 +148,30 @@ async def test_a_private_address_is_never_contacted(world: World) -> None:
     assert heard.sessions == []
 
 
+@pytest.mark.parametrize(
+    "name", ["xn--a.acme.test.", r"m\\000x.acme.test.", r"\\255\\255.test.", "m@x.acme.test."]
+)
+async def test_a_mail_host_whose_name_is_none_is_never_contacted(
+    name: str, world: World
+) -> None:
+    heard = await world.exchanger(PLAIN)
+    world.zone.records[DOMAIN] = {"MX": [f"5 {name}"]}
+    world.zone.add(name.removesuffix("."), A=["127.77.25.1"])
+
+    found = await world.check_one()
+
+    assert (found.verdict, found.reason) == (V.UNKNOWN, "forbidden-address")
+    assert heard.sessions == []
+
+
+async def test_a_mail_host_whose_name_is_none_does_not_hide_the_next(world: World) -> None:
+    await world.exchanger(PLAIN)
+    records = world.zone.records[DOMAIN]
+    records["MX"] = ["1 xn--a.acme.test.", *records["MX"]]
+
+    assert (await world.check_one("jo")).verdict is V.DELIVERABLE
+
+
 # What is remembered, and for how long.
 
 

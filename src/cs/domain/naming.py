@@ -1,6 +1,6 @@
 """Brand and domain as callers write them, and the cache key that they make.
 
-Rows B1 to B9, C1 and the vectors of CONTRACT.md 1.7 are decided here.  Everything is
+Rows B1 to B9, B18, B19, C1 and the vectors of CONTRACT.md 1.7 are decided here.  Everything is
 a function of its arguments: no suffix list, no look-up, so that the same request is
 valid on every server.
 """
@@ -25,13 +25,26 @@ _BLANK = (
 #: blank.  Together they accept exactly what `clean_brand` accepts.
 BRAND_PATTERN = f"[^{_BLANK}][{_BLANK}]*[^{_BLANK}]"
 
+_AT = r"@\ufe6b\uff20"  # with what NFKC makes of it
+_DOT = r".\u2024\u3002\ufe52\uff0e\uff61"  # what IDNA or NFKC takes for a dot
+_NO_LETTER = r"\u0021-\u0040\u005b-\u0060\u007b-\u007e"  # ASCII digits and punctuation
+
+#: For JSON Schema, as what must not match: ``local@host.tld`` anywhere in the name.
+EMAIL_PATTERN = (
+    f"[^{_BLANK}{_AT}/][{_AT}][^{_BLANK}{_AT}{_DOT}][^{_BLANK}{_AT}]*"
+    f"[{_DOT}][^{_BLANK}{_AT}{_DOT}{_NO_LETTER}]{{2}}"
+)
+
 _BLANKS = re.compile(f"[{_BLANK}]+")
+_EMAIL = re.compile(EMAIL_PATTERN)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 HOST_MAX = 253  # RFC 1035 2.3.4, without the trailing dot
 _WRITTEN_MAX = 1024  # longer than any name of 253 ASCII characters is ever written
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _LDH = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")  # RFC 1123 2.1
+_IN_USE = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")  # as DNS has them, too
+_A_LABEL = "xn--"  # what encoded labels begin with (RFC 5890 2.3.2.1)
 _ENDS_IN_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # as an IPv4 address may (WHATWG URL)
 #: Never the name of a public web site (RFC 6761, RFC 6762, RFC 7686, RFC 9476 and ICANN).
 SPECIAL_USE = frozenset({"localhost", "local", "internal", "invalid", "arpa", "onion"})
@@ -53,8 +66,9 @@ def clean_brand(raw: str) -> str:
     r"""Return *raw* on one line and trimmed; case and spelling stay.
 
     Raises:
-        Unacceptable: More than 120 code points as sent, fewer than 2 when cleaned, or no
-            Unicode text (lone surrogates).
+        Unacceptable: More than 120 code points as sent, fewer than 2 when cleaned, no
+            Unicode text (lone surrogates), or an e-mail address in it: that is a person,
+            who would be stored in clear and asked of search engines (CONTRACT.md B18).
 
     >>> clean_brand(" Old\nNavy ")
     'Old Navy'
@@ -71,6 +85,8 @@ def clean_brand(raw: str) -> str:
             f"brand must have at least {BRAND_MIN} characters besides white space: "
             "send the full name"
         )
+    if _EMAIL.search(raw):
+        raise Unacceptable("`brand` must be a name, not an e-mail address")
     return cleaned
 
 
@@ -90,6 +106,34 @@ def canonical_domain(raw: str) -> str:
         labels = labels[1:]
     _check_host(labels)
     return ".".join(labels)
+
+
+def is_host_name(host: str) -> bool:
+    """Say whether *host*, in ASCII, is a name that resolvers and clients can use.
+
+    Unlike a brand's domain it may have underscores, a single label and a dot at its end.
+
+    >>> is_host_name("mx_1.acme.example."), is_host_name("xn--a.example")
+    (True, False)
+    """
+    name = host.lower().removesuffix(".")
+    if len(name) > HOST_MAX:
+        return False
+    return all(_IN_USE.fullmatch(each) and _is_sound(each) for each in name.split("."))
+
+
+def _is_sound(label: str) -> bool:
+    """Say whether *label*, lower-case LDH, is none that is encoded or one that decodes.
+
+    Source:
+        RFC 5891 5.3 and 5.4: what an A-label stands for, encoded, is that A-label.
+    """
+    if not label.startswith(_A_LABEL):
+        return True
+    try:
+        return idna.alabel(idna.ulabel(label)) == label.encode()
+    except UnicodeError:  # idna.IDNAError is one
+        return False
 
 
 def _written_host(raw: str) -> str:
@@ -144,10 +188,15 @@ def _check_host(labels: list[str]) -> None:
         )
     if _ENDS_IN_NUMBER.fullmatch(labels[-1]):
         raise Unacceptable("domain must be a name, not an IP address")
+    if labels[-1] in SPECIAL_USE:
+        reserved = labels[0] if len(labels) < 2 else f".{labels[-1]}"
+        raise Unacceptable(f"domain must be public: {reserved} is reserved")
     if len(labels) < 2:
         raise Unacceptable(f"domain must have a dot: send {labels[0]}.com or the like")
-    if labels[-1] in SPECIAL_USE:
-        raise Unacceptable(f"domain must be public: .{labels[-1]} is reserved")
+    if not all(map(_is_sound, labels)):
+        raise Unacceptable(
+            "domain has a label with xn-- that stands for no name: send the name as it is read"
+        )
     if sum(map(len, labels)) + len(labels) - 1 > HOST_MAX:
         raise Unacceptable(f"domain must have at most {HOST_MAX} characters")
 

@@ -8,6 +8,7 @@ import httpcore
 import httpx
 
 from cs.outside.body import ACCEPT_ENCODING, read_body
+from cs.outside.guard import host_of
 from cs.outside.port import Response, Unreachable
 
 #: Longest body, both as it comes and unfolded.
@@ -78,7 +79,7 @@ class Exchange:
             finally:
                 await answer.aclose()
         except _NO_ANSWER as error:
-            raise Unreachable(_why(error), f"{url.host}: {error}") from error
+            raise Unreachable(_why(error), f"{host_of(url)}: {error}") from error
 
     async def _body(self, answer: httpx.Response) -> bytes:
         declared = answer.headers.get("content-length", "")

@@ -15,6 +15,7 @@ from ipaddress import (
 
 import httpx
 
+from cs.domain.naming import is_host_name
 from cs.outside.port import Forbidden
 
 #: IPv4 that is not the public unicast internet (IANA IPv4 Special-Purpose Address
@@ -54,6 +55,8 @@ _CLOSED_IPV6 = tuple(
 )
 _COMPATIBLE = IPv6Network("::/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
+#: Characters of a URL that is fetched; RFC 9110 4.1 wants 8,000 octets to work.
+URL_MAX = 8_192
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 Network = IPv4Network | IPv6Network
@@ -88,6 +91,8 @@ class Guard:
             ip = ip_address(address)
         except ValueError:
             raise Forbidden(f"{address!r} is no IP address") from None
+        if "%" in address:
+            raise Forbidden(f"{address} names a link of this machine")  # RFC 4007 11
         if not self._is_open(ip):
             raise Forbidden(f"{address} is not on the public internet")
 
@@ -97,14 +102,16 @@ class Guard:
         Its host's addresses are `check`'s, when they are known.
 
         Raises:
-            Forbidden: Another scheme than http(s), a user name, no host, another port,
-                a literal address that `check` refuses, or no URL at all.
+            Forbidden: Another scheme than http(s), a user name, no host, one that is no
+                host name (an ``xn--`` label that cannot be decoded, for one), another port,
+                a literal address that `check` refuses, more than `URL_MAX` characters, or
+                no URL at all.
         """
+        if len(url) > URL_MAX:
+            raise Forbidden(f"the URL has more than {URL_MAX} characters")
         try:
             parsed = httpx.URL(url)
-            host = parsed.raw_host.decode(
-                "ascii"
-            )  # what would be dialled, not what was written
+            host = host_of(parsed)
         except (httpx.InvalidURL, UnicodeError, ValueError):
             raise Forbidden("not a URL") from None
         if parsed.scheme not in _DEFAULT_PORTS:
@@ -117,6 +124,8 @@ class Guard:
             raise Forbidden(f"port {parsed.port} is no web port")
         if is_literal(host):
             self.check(host.strip("[]"))
+        elif not is_host_name(host):
+            raise Forbidden(f"{host!r} is no host name")
 
     def _is_open(self, ip: IPv4Address | IPv6Address) -> bool:
         if isinstance(ip, IPv4Address):
@@ -131,6 +140,14 @@ class Guard:
 
     def _is_allowed(self, ip: IPv4Address | IPv6Address) -> bool:
         return any(ip in net for net in self._allowed)
+
+
+def host_of(url: httpx.URL) -> str:
+    """Return the host of *url* as it would be dialled, not as it was written.
+
+    httpx's own ``url.host`` decodes A-labels, and raises for those that cannot be.
+    """
+    return url.raw_host.decode("ascii")
 
 
 def is_literal(host: str) -> bool:

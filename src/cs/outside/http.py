@@ -11,7 +11,7 @@ import httpx
 
 from cs.outside.dial import GuardedBackend, GuardedTransport
 from cs.outside.exchange import MAX_BYTES, Exchange, trust
-from cs.outside.guard import Guard
+from cs.outside.guard import Guard, host_of
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
 from cs.turns import Turns
@@ -69,7 +69,7 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
 
         async def ask(target: httpx.URL) -> Response:
             if _origin(target) != _origin(start):
-                raise Unreachable("redirects", f"{start.host} leads to another origin")
+                raise Unreachable("redirects", f"{host_of(start)} leads to another origin")
             return await self._exchange.get(target, headers or {})
 
         async with _at_most(self._total_s, start):
@@ -144,10 +144,10 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
         async def ask(target: httpx.URL) -> Response:
             self._guard.check_url(str(target))
             if obey and not await self._robots.allow(target):
-                raise Unreachable("robots", target.host)
+                raise Unreachable("robots", host_of(target))
             # What the caller sends is for the host it named, nobody else.
             own = headers or {} if _origin(target) == _origin(start) else {}
-            async with self._turns.of(target.host):
+            async with self._turns.of(host_of(target).removesuffix(".")):
                 return await self._exchange.get(target, own)
 
         return await _led(start, ask)
@@ -159,7 +159,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
 def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
+    except (httpx.InvalidURL, ValueError) as error:
         raise Forbidden(f"not a URL: {error}") from error
     return parsed.copy_merge_params(dict(params)) if params else parsed
 
@@ -173,7 +173,7 @@ async def _led(start: httpx.URL, ask: Callable[[httpx.URL], Awaitable[Response]]
         if onward is None:
             return answer
         target = onward
-    raise Unreachable("redirects", f"{start.host}: more than {REDIRECTS}")
+    raise Unreachable("redirects", f"{host_of(start)}: more than {REDIRECTS}")
 
 
 def _onward(answer: Response) -> httpx.URL | None:
@@ -187,12 +187,12 @@ def _onward(answer: Response) -> httpx.URL | None:
         return None
     try:
         return httpx.URL(answer.url).join(where).copy_with(fragment=None)
-    except httpx.InvalidURL as error:
+    except (httpx.InvalidURL, ValueError) as error:  # urljoin's, for half an IPv6 address
         raise Unreachable("protocol", f"redirect to no URL: {error}") from error
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
+    return url.scheme, host_of(url), url.port
 
 
 @asynccontextmanager
@@ -201,4 +201,4 @@ async def _at_most(total_s: float, url: httpx.URL) -> AsyncIterator[None]:
         async with asyncio.timeout(total_s):
             yield
     except TimeoutError as error:
-        raise Unreachable("timeout", f"{url.host}: more than {total_s} s") from error
+        raise Unreachable("timeout", f"{host_of(url)}: more than {total_s} s") from error

@@ -1,49 +1,44 @@
 """What sites ask of robots: robots.txt read, kept for a while and obeyed (RFC 9309)."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 import httpx
 import msgspec
-from protego import Protego
 
 from cs.outside.port import Response, Unreachable
+from cs.outside.robots_rules import RobotsRules, read_rules
 from cs.turns import Turns
 
 #: Sites whose rules are kept; the one longest unused goes first.
 SITES = 1_000
+#: Rules kept of all sites together: some 7 MiB as sites write them, 70 MiB at worst.
+RULES_OF_ALL = 64_000
 #: RFC 9309 2.4: a copy serves no longer than a day.
 KEPT_S = 24 * 3600.0
 #: A site that could not say is asked again after this long.
 KEPT_UNAVAILABLE_S = 300.0
-#: RFC 9309 2.5: at least 500 KiB are read; the rest is left out.
-READ_BYTES = 512 * 1024
 
 
-class Rules(msgspec.Struct, frozen=True):
-    """What one robots.txt says.
+class SiteRules(msgspec.Struct, frozen=True):
+    """What a site asks of us: *rules*, ``None`` if it could not say (nothing is allowed)."""
 
-    Without *text* the site said nothing: *available* tells whether that is for want of
-    rules (everything is allowed) or because it could not (nothing is).
-    """
-
-    text: Protego | None
-    available: bool = True
+    rules: RobotsRules | None
 
 
-def read(answer: Response) -> Rules:
-    """Return the rules in *answer*, the response for a site's ``/robots.txt``.
+def read(answer: Response, *, robot: str) -> SiteRules:
+    """Return what *answer*, the response for a site's ``/robots.txt``, asks of *robot*.
 
     Source:
         RFC 9309 2.3.1: what is not there (4xx) allows everything, what is there but out of
         order (5xx) allows nothing.  A redirect that leads nowhere counts as not there.
     """
     if answer.status >= 500:
-        return Rules(text=None, available=False)
+        return SiteRules(None)
     if not 200 <= answer.status < 300:
-        return Rules(text=None)
-    text = answer.body[:READ_BYTES].decode("utf-8-sig", "replace")
-    return Rules(text=Protego.parse(text))
+        return SiteRules(RobotsRules())
+    return SiteRules(read_rules(answer.body, robot=robot))
 
 
 class Robots:
@@ -65,7 +60,8 @@ class Robots:
         self._fetch = fetch
         self._robot = robot
         self._monotonic = monotonic
-        self._kept: OrderedDict[str, tuple[Rules, float]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[SiteRules, float]] = OrderedDict()
+        self._rules = 0
         self._turns = Turns()
 
     async def allow(self, url: httpx.URL) -> bool:
@@ -78,24 +74,32 @@ class Robots:
         """
         rules_url = url.copy_with(raw_path=b"/robots.txt", fragment=None)
         async with self._turns.of(str(rules_url)):
-            rules = self._recall(str(rules_url))
-            if rules is None:
-                rules = read(await self._fetch(rules_url))
-                self._keep(str(rules_url), rules)
-        if not rules.available:
+            site = self._recall(str(rules_url))
+            if site is None:
+                answer = await self._fetch(rules_url)
+                # Some 0.1 s for the worst 512 KiB, so not on the loop.
+                site = await asyncio.to_thread(read, answer, robot=self._robot)
+                self._keep(str(rules_url), site)
+        if site.rules is None:
             raise Unreachable("unavailable", f"{rules_url} is out of order")
-        return rules.text is None or rules.text.can_fetch(str(url), self._robot)
+        target = url.raw_path.decode("ascii")
+        return await asyncio.to_thread(site.rules.allow, target)
 
-    def _recall(self, site: str) -> Rules | None:
-        rules, until = self._kept.get(site, (None, 0.0))
-        if rules is None or until <= self._monotonic():
+    def _recall(self, name: str) -> SiteRules | None:
+        site, until = self._kept.get(name, (None, 0.0))
+        if site is None or until <= self._monotonic():
             return None
-        self._kept.move_to_end(site)
-        return rules
+        self._kept.move_to_end(name)
+        return site
 
-    def _keep(self, site: str, rules: Rules) -> None:
-        until = self._monotonic() + (KEPT_S if rules.available else KEPT_UNAVAILABLE_S)
-        self._kept[site] = (rules, until)
-        self._kept.move_to_end(site)
-        if len(self._kept) > SITES:
-            self._kept.popitem(last=False)
+    def _keep(self, name: str, site: SiteRules) -> None:
+        self._rules += _weight(site) - _weight(self._kept.pop(name, (None, 0.0))[0])
+        until = self._monotonic() + (KEPT_S if site.rules else KEPT_UNAVAILABLE_S)
+        self._kept[name] = (site, until)
+        while len(self._kept) > SITES or self._rules > RULES_OF_ALL:
+            _, (gone, _) = self._kept.popitem(last=False)
+            self._rules -= _weight(gone)
+
+
+def _weight(site: SiteRules | None) -> int:
+    return len(site.rules.rules) if site and site.rules else 0

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from cs.domain.naming import is_host_name
 from cs.outside.port import Forbidden, MailHosts, Resolver, Unreachable
 from cs.verifiers.smtp_session import Exchange
 
@@ -26,16 +27,17 @@ class Route(msgspec.Struct, frozen=True):
     """The exchanges of one mail domain, in order of preference."""
 
     exchanges: tuple[Exchange, ...]
-    forbidden: bool  # the guard refused an address
+    forbidden: bool  # the guard refused an address, or a host's name is none
     unanswered: bool  # an exchanger's address could not be found out
 
 
 async def route(mail: MailHosts, resolver: Resolver, guard: Guard, port: int) -> Route:
     """Return the exchanges of *mail*, every address judged by *guard*.  Never raises."""
-    hosts = mail.hosts[:_HOSTS]
+    hosts = [host for host in mail.hosts if is_host_name(host)][:_HOSTS]
     async with asyncio.TaskGroup() as group:
         lookups = [group.create_task(_addresses(host, resolver)) for host in hosts]
-    exchanges, forbidden, unanswered = [], False, False
+    exchanges, unanswered = [], False
+    forbidden = not all(map(is_host_name, mail.hosts))
     for host, lookup in zip(hosts, lookups, strict=True):
         found = lookup.result()
         unanswered = unanswered or found is None
