@@ -69,8 +69,10 @@ async def _closed(writer: asyncio.StreamWriter) -> None:
     try:
         async with asyncio.timeout(_CLOSING_S):
             await writer.wait_closed()
-    except OSError:  # a time-out is one, too
+    except TimeoutError:
         writer.transport.abort()
+    except OSError:
+        pass  # the other side has cut it; a TLS transport may not be aborted after that
     except asyncio.CancelledError:
         writer.transport.abort()
         raise
