@@ -53,17 +53,7 @@ def reached_end(events: EventLog, views: Followed) -> Callable[[], Awaitable[Non
     return caught_up
 
 
-def _heard_all(events: EventLog, views: Followed) -> Callable[[], Awaitable[None]]:
-    """Return what waits until all that *events* hold was told to who listens early."""
-
-    async def heard() -> None:
-        await views.heard(await events.head())
-
-    return heard
-
-
 async def answering(
-    events: EventLog,
     streams: Streams,
     views: Followed,
     reading: Reading,
@@ -72,13 +62,13 @@ async def answering(
     allowed: Terms,
     checks: Checks | None = None,
 ) -> Api:
-    """Return what answers calls, once *views* have caught up and it has heard of all keys.
+    """Return what answers calls, once *views* have caught up and keys are at hand.
 
     ``views.run`` is the caller's to start afterwards.
     """
-    ring = KeyRing(_heard_all(events, views), clock.monotonic)
+    ring = KeyRing(reading.keys_opened_by)
     await views.catch_up()
-    ring.load(await reading.keys())
+    await ring.warm(reading.secrets())
     views.listen_early(ring.hear)
     lookups = LookupsRunning(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
@@ -91,7 +81,7 @@ async def answering(
         contacts=allowed.contacts,
         lookups=lookups,
     )
-    return Api(
+    api = Api(
         streams,
         admitting,
         reading,
@@ -103,3 +93,5 @@ async def answering(
         searches=Lines(allowed.calls_per_key, SEARCHES_IN_LINE),
         reads=Lines(allowed.calls_per_key, CHECKS_PER_MINUTE),
     )
+    views.listen_early(api.keys_read.hear)
+    return api

@@ -159,7 +159,6 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
         views.listen_early(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
         answers = await answering(
-            data.log,
             shared.streams,
             views,
             reading,

@@ -107,7 +107,7 @@ async def running(
     streams = Streams(log, snapshots)
     runner = ViewRunner(log, views, keys)
     reading = Reading(log, views, runner, keys)
-    api = await answering(log, streams, runner, reading, clock=clock, allowed=allowed)
+    api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
     manager = ProcessManager(
         streams,
         bus,

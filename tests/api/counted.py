@@ -144,9 +144,7 @@ async def _answering(
     runner = ViewRunner(log, views, keys, watch_s=3600)
     reading = Reading(log, views, runner, keys)
     allowed = Terms(deadline=timedelta(seconds=120))
-    api = await answering(
-        log, streams, runner, reading, clock=clock, allowed=allowed, checks=checks
-    )
+    api = await answering(streams, runner, reading, clock=clock, allowed=allowed, checks=checks)
     async with AsyncExitStack() as stack:
         following = asyncio.create_task(runner.run())
 

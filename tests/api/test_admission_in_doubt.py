@@ -9,9 +9,11 @@ import pytest
 
 from cs.api.admitting import Admitting, InDoubt
 from cs.api.body import Asked
+from cs.api.credentials import Caller
 from cs.api.in_time import Patience
 from cs.api.lookups_running import LookupsRunning
 from cs.clock import SystemClock
+from cs.domain.api_key import hash_key
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
 from cs.eventlog import postgres_append
@@ -79,14 +81,14 @@ async def log(proxy: CuttingProxy) -> AsyncIterator[PostgresEventLog]:
 
 async def test_what_never_reached_the_database_is_not_in_doubt(proxy: CuttingProxy) -> None:
     async with open_pool(proxy.dsn, role="test") as pool, Missed(pool, proxy) as log:
-        admitting, key_id = await ready(log)
+        admitting, caller = await ready(log)
 
         with pytest.raises(LogUnavailable) as told:
-            await admitting.admit(key_id, ASKED, "req_1", LONG)
+            await admitting.admit(caller, ASKED, "req_1", LONG)
 
         assert told.value is log.refused
         assert "nothing was stored" in str(told.value)
-        assert await _admissions(log, key_id) == 0
+        assert await _admissions(log, caller.key_id) == 0
 
 
 async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
@@ -96,24 +98,24 @@ async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(postgres_append, "IN_DOUBT_S", 0.3)
-    admitting, key_id = await ready(log)
+    admitting, caller = await ready(log)
     async with direct.acquire() as holder, holder.transaction():
         await holder.execute(LOCK)
-        admission = asyncio.create_task(admitting.admit(key_id, ASKED, "req_1", LONG))
+        admission = asyncio.create_task(admitting.admit(caller, ASKED, "req_1", LONG))
         await waits_for_a_lock(direct)
         proxy.cut()
 
         with pytest.raises(InDoubt):
             await admission
     async with asyncio.timeout(10):
-        while not await _admissions(log, key_id):
+        while not await _admissions(log, caller.key_id):
             pass
 
-    assert await _admissions(log, key_id) == 1
+    assert await _admissions(log, caller.key_id) == 1
 
 
-async def ready(log: EventLog) -> tuple[Admitting, str]:
-    """Return what admits to *log*, and a key."""
+async def ready(log: EventLog) -> tuple[Admitting, Caller]:
+    """Return what admits to *log*, and whom."""
     clock, streams = SystemClock(), Streams(log)
     key = await Operator(streams, clock).create_key("test", 10)
     admitting = Admitting(
@@ -124,7 +126,7 @@ async def ready(log: EventLog) -> tuple[Admitting, str]:
         contacts=25,
         lookups=LookupsRunning(),
     )
-    return admitting, key.id
+    return admitting, Caller(key.id, hash_key(key.key))
 
 
 async def _admissions(log: PostgresEventLog, key_id: str) -> int:

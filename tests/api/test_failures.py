@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 
 import httpx
@@ -11,6 +12,7 @@ from api.away import SHORT, Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.errors import NO_HEADERS
 from cs.api.in_time import PATIENCE, Patience
+from cs.api.key_ring import KeyRing
 from cs.api.request_ids import RequestIds
 from cs.domain.api_key import make_key
 from cs.operator import NewSecret
@@ -94,11 +96,13 @@ async def test_who_cannot_be_told_what_was_stored_is_told_how_not_to_pay_twice(
 
 
 async def test_what_breaks_before_a_search_may_be_stored_has_charged_nothing() -> None:
+    async def breaks(secrets: AbstractSet[str]) -> dict[str, str]:
+        raise ZeroDivisionError(f"nobody foresaw {len(secrets)}")
+
     async with fragile() as service:
         unheard = NewSecret(id="key", key=make_key(bytes(32)))
-        service.log.go("breaks")
+        service.running.api.key_ring = KeyRing(breaks)
 
         message = told(await posted(service, unheard))
-        service.log.come()
 
     assert "nothing was charged" in message

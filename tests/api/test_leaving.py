@@ -77,8 +77,8 @@ async def test_a_key_that_was_revoked_meanwhile_is_told_so() -> None:
         revoked, other = await over.keys(2)
         calls = await held(over, [revoked, other])
         await over.operator.revoke_key(revoked.id)
-        opens = over.service.api.key_ring.opens
-        await over.until(lambda: not opens(hash_key(revoked.key), revoked.id))
+        turns_away = over.service.api.keys_read.turns_away
+        await over.until(lambda: turns_away(revoked.id, hash_key(revoked.key)))
 
         over.service.api.draining.set()
         answers = await asyncio.gather(*calls)

@@ -131,6 +131,7 @@ def asked(number: int, at: datetime) -> AskSearch:
         brand=query.brand or "",
         query=query,
         stream=brand_stream(query),
+        secret_hash="h",
         nonce="",
         deadline=timedelta(seconds=120),
     )

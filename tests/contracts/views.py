@@ -173,6 +173,35 @@ class ViewsContract:
         ids = [row_id for row_id, _ in await views.all(SEARCHES)]
         assert ids == sorted(ids)
 
+    async def test_ids_are_found_by_any_of_some_tags(
+        self, views: Views, history: History
+    ) -> None:
+        """One key had its secret rotated, one was revoked: what is left opens the first."""
+        runner = history.runner(views)
+        await runner.catch_up()
+        (key_id, row), *_ = [each for each in await views.all(USAGE) if not each[1].revoked]
+        assert row.secret_hash == "h2", "the history rotates it"
+
+        assert await views.ids_tagged(USAGE, ["h1", "h2", "'"]) == [(key_id, "h2")]
+        assert await views.ids_tagged(USAGE, ["h1"]) == []
+        assert await views.ids_tagged(USAGE, []) == []
+
+    async def test_tags_are_read_page_by_page(self, views: Views, history: History) -> None:
+        await history.runner(views).catch_up()
+        usable = [
+            (key_id, row.secret_hash)
+            for key_id, row in await views.all(USAGE)
+            if not row.revoked
+        ]
+        paged, after = [], ""
+        while page := await views.tags(USAGE, after, 1):
+            assert len(page) == 1
+            paged += page
+            after = page[-1][0]
+
+        assert paged == usable
+        assert await views.tags(USAGE, "", 100) == usable
+
     @pytest.mark.parametrize("row_id", ["", "a\0b", "s-done ", "'", "😀" * 2_000])
     async def test_an_id_that_a_caller_made_up_is_found_nowhere(
         self, views: Views, history: History, row_id: str
@@ -192,6 +221,8 @@ class ViewsContract:
             views.get(SEARCHES, "s-done", head + 1),
             views.tagged(SEARCHES, "running", head + 1),
             views.all(USAGE, head + 1),
+            views.ids_tagged(USAGE, ["h2"], head + 1),
+            views.tags(USAGE, "", 1, head + 1),
         ):
             with pytest.raises(LogUnavailable, match="made anew"):
                 await read

@@ -68,6 +68,7 @@ class Scene:
     idempotency: Idempotency | None = IDEMPOTENCY
     at: datetime = AT
     last_at: datetime = AT
+    secret_hash: str = "h"
 
     def key(self) -> Key:
         return Key(
@@ -87,6 +88,7 @@ class Scene:
             brand=self.shown,
             query=self.query,
             stream=STREAM,
+            secret_hash=self.secret_hash,
             nonce=NONCE,
             idempotency=self.idempotency,
         )

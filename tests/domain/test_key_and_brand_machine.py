@@ -195,6 +195,7 @@ class Searches(RuleBasedStateMachine):
             brand=shown,
             query=Query(shown),
             stream=brand,
+            secret_hash=self.keys[stream].secret_hash or "",
             nonce="",
             idempotency=idempotency,
         )

@@ -52,15 +52,15 @@ async def test_a_flood_of_well_formed_wrong_keys_reads_a_few_times_a_second() ->
     async with over_http(log, clock=HandClock(NOW)) as over:
         (valid,) = await over.keys(1)
         assert (await over.get(valid)).status_code == 200
-        before = log.total
+        before, began = log.total, asyncio.get_running_loop().time()
 
         answers = await asyncio.gather(
             *(over.get(make_key(os.urandom(24))) for _ in range(300))
         )
-        reads = log.total - before
+        reads, took_s = log.total - before, asyncio.get_running_loop().time() - began
 
         assert codes(answers) == {401: 300}
-        assert 0 < reads <= READ_THROUGH_PER_S
+        assert 0 < reads <= READ_THROUGH_PER_S * took_s + 1
         assert (await over.get(valid)).status_code == 200
 
 

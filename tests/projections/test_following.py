@@ -102,12 +102,19 @@ class FollowerCases:
         await follower.catch_up()
         head = await history.log.head()
         heard: list[int] = []
-        follower.listen_early(lambda page: heard.extend(each.position for each in page))
+        all_heard = asyncio.Event()
+
+        def hear(page: Sequence[Recorded]) -> None:
+            heard.extend(each.position for each in page)
+            if heard[-1] == head + 2:
+                all_heard.set()
+
+        follower.listen_early(hear)
         async with running(follower):
             await live_settles(history)
 
             async with asyncio.timeout(5):
-                await follower.heard(head + 2)
+                await all_heard.wait()
 
             assert (heard, follower.position) == ([head + 1, head + 2], head)
 

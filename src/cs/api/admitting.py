@@ -9,6 +9,7 @@ from structlog import get_logger
 
 from cs import failpoints
 from cs.api.body import Asked
+from cs.api.credentials import Caller
 from cs.api.in_time import PATIENCE, Patience, within
 from cs.api.lookups_running import LookupsRunning
 from cs.clock import Clock
@@ -68,9 +69,9 @@ class Admitting:
         self._lookups = lookups
 
     async def admit(
-        self, key_id: str, asked: Asked, request_id: str, patience: Patience = PATIENCE
+        self, caller: Caller, asked: Asked, request_id: str, patience: Patience = PATIENCE
     ) -> Admitted:
-        """Admit *asked* on *key_id*, or raise why not.
+        """Admit *asked* for *caller*, or raise why not.
 
         Raises:
             Refusal: Nothing was stored and nothing counts.
@@ -79,7 +80,7 @@ class Admitting:
             Exception: Whatever else went wrong; what was stored was not found.
         """
         search = random_id("srch_")
-        stream = f"key-{key_id}"
+        stream = f"key-{caller.key_id}"
         begun = asyncio.Event()
         before: Folded[Key] | None = None
         fresh: Folded[Key] | None = None
@@ -87,11 +88,11 @@ class Admitting:
         async def attempt() -> Admitted:
             nonlocal fresh
             key, fresh = fresh, None  # good for one try: whoever loses a race reads it again
-            return await self._attempt(key_id, asked, search, request_id, begun=begun, key=key)
+            return await self._attempt(caller, asked, search, request_id, begun=begun, key=key)
 
         try:
             async with within(patience.admit_s), self._streams.holding(stream):
-                before = fresh = await self._streams.key(key_id)
+                before = fresh = await self._streams.key(caller.key_id)
                 return await self._streams.retrying(attempt)
         except Refusal:
             raise
@@ -108,7 +109,7 @@ class Admitting:
 
     async def _attempt(
         self,
-        key_id: str,
+        caller: Caller,
         asked: Asked,
         search: str,
         request_id: str,
@@ -123,6 +124,7 @@ class Admitting:
             brand=asked.brand,
             query=asked.query,
             stream=brand_stream(asked.query),
+            secret_hash=caller.secret_hash,
             nonce=random_id("", NONCE),
             idempotency=asked.idempotency,
             request=request_id,
@@ -131,7 +133,7 @@ class Admitting:
         )
         opens_at = await self._opens_at(at)
         if key is None:
-            key = await self._streams.key(key_id)
+            key = await self._streams.key(caller.key_id)
         brand, by_name, service = await asyncio.gather(
             self._streams.brand(ask.stream),
             self._by_name(asked.query),
@@ -149,7 +151,7 @@ class Admitting:
         admitted = Admitted(admission, reduce(evolve, admission.key_events, key.state))
         if not admission.key_events:
             return admitted
-        appends = [Append(f"key-{key_id}", key.version, admission.key_events)]
+        appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events)]
         failpoints.reach("admission.before-append")
         begun.set()
         if not admission.brand_events:

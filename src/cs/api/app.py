@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,7 +14,7 @@ from structlog.contextvars import bound_contextvars
 
 from cs.api import failures
 from cs.api.call_log import Call
-from cs.api.credentials import presented, wrong_key
+from cs.api.credentials import Caller, presented, wrong_key
 from cs.api.errors import ApiError
 from cs.api.in_time import within
 from cs.api.openapi import OPENAPI_PATH, get_openapi
@@ -41,7 +42,7 @@ def build(api: Api) -> ASGIApp:
         ],
         exception_handlers={
             ApiError: _api_error,
-            HTTPException: _http_error,
+            HTTPException: partial(_http_error, api),
             LogUnavailable: failures.unavailable,
             ClientDisconnect: failures.gone,
             Exception: failures.server_error,
@@ -105,7 +106,7 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._authenticate(scope)
-            _check_slashes(scope)
+            await self._check_slashes(scope)
         except ApiError as error:
             await error.response()(scope, receive, send)
         except LogUnavailable as error:
@@ -129,7 +130,17 @@ class Gate:
                 key_id = await self._api.key_ring.find(secret_hash)
         if key_id is None:
             raise wrong_key()
-        scope["state"] |= {"key_id": key_id, "secret_hash": secret_hash}
+        scope["state"] |= {"key_id": key_id, "caller": Caller(key_id, secret_hash)}
+
+    async def _check_slashes(self, scope: Scope) -> None:
+        """Refuse a path with an encoded slash, which is not a slash (CONTRACT.md H1).
+
+        Raises:
+            ApiError: ``not_found``.
+        """
+        if _hides_slash(scope):
+            await self._api.check_secret(scope["state"]["caller"])
+            raise _nothing_there()
 
 
 def _marked(headers: RawHeaders, request_id: str) -> RawHeaders:
@@ -138,16 +149,6 @@ def _marked(headers: RawHeaders, request_id: str) -> RawHeaders:
     if all(name != b"cache-control" for name, _ in headers):
         marked.append(_NO_STORE)
     return marked
-
-
-def _check_slashes(scope: Scope) -> None:
-    """Refuse a path with an encoded slash, which is not a slash (CONTRACT.md H1).
-
-    Raises:
-        ApiError: ``not_found``.
-    """
-    if _hides_slash(scope):
-        raise _nothing_there()
 
 
 def _hides_slash(scope: Scope) -> bool:
@@ -163,9 +164,13 @@ async def _api_error(_: Request, error: Exception) -> Response:
     return error.response()
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
+async def _http_error(api: Api, request: Request, error: Exception) -> Response:
     """Starlette's own 404 and 405, in our shape (CONTRACT.md H1, H2)."""
     assert isinstance(error, HTTPException)
+    try:
+        await api.check_secret(request.state.caller)
+    except ApiError as wrong:
+        return wrong.response()
     if error.status_code == 404:
         return _nothing_there().response()
     if error.status_code == 405:

@@ -7,10 +7,23 @@ H9, H10).
 
 from collections.abc import Sequence
 
+import msgspec
+
 from cs.api.errors import ApiError
 from cs.domain.api_key import PREFIX, well_formed
 
 _SEND = "send `Authorization: Bearer <API_KEY>`"
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Which key a call came with, and the hash of the secret that was sent.
+
+    The secret had opened that key when it was last heard of.  Whether it does now is known to
+    whoever reads the key.
+    """
+
+    key_id: str
+    secret_hash: str
 
 
 def presented(values: Sequence[str]) -> str:

@@ -1,71 +1,149 @@
-"""Which secrets open which key: the whole map in memory, fed by the log."""
+"""Which key a secret belongs to: those used lately in memory, the others looked up.
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+It finds a key's id and no more.  Whether the secret opens the key now is for whoever reads
+the key to say, since what is remembered here may lag behind the log.  So a secret that is
+wrongly thought to open a key costs one read; one that is wrongly thought to open none would
+turn somebody away, and is never remembered.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import aclosing
 
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
-from cs.eventlog.port import Recorded
-from cs.projections.usage import UsageRow
+from cs.eventlog.port import LogUnavailable, Recorded
 
-#: Look-ups of unknown keys that may read through, per second; a flood costs nothing.
+#: Keys remembered, some 350 bytes each; the least recently used goes first.
+KEPT = 100_000
+#: Look-ups a second that find some secret to open nothing: a flood costs no more than these.
 READ_THROUGH_PER_S = 10
+#: Secrets that may wait to be looked up together.
+WAITING = 5_000
+
+#: Returns the key id of each secret hash that opens a key, as of when it was called or later.
+LookUp = Callable[[AbstractSet[str]], Awaitable[Mapping[str, str]]]
 
 
 class KeyRing:
     """Give `hear` every page of events; `known` answers without a database.
 
     Args:
-        catch_up: Waits until this ring has heard of everything in the log.
-        monotonic: Seconds that never step back.
+        look_up: Finds keys that are not remembered.
+        kept: Keys remembered at most.
     """
 
-    def __init__(
-        self, catch_up: Callable[[], Awaitable[None]], monotonic: Callable[[], float]
-    ) -> None:
-        self._catch_up = catch_up
-        self._monotonic = monotonic
-        self._key_of: dict[str, str] = {}
+    def __init__(self, look_up: LookUp, *, kept: int = KEPT) -> None:
+        self._look_up = look_up
+        self._kept = kept
+        self._key_of: OrderedDict[str, str] = OrderedDict()
         self._hash_of: dict[str, str] = {}
-        self._misses_second = 0
-        self._misses = 0
+        self._turn = asyncio.Lock()
+        self._wanted: dict[str, _Wanted] = {}
+        self._waiting = 0
+        self._not_before = 0.0
 
-    def load(self, keys: Iterable[tuple[str, UsageRow]]) -> None:
-        for key_id, row in keys:
-            if not row.revoked:
-                self._set(key_id, row.secret_hash)
+    def __len__(self) -> int:
+        return len(self._key_of)
+
+    async def warm(self, pages: AsyncGenerator[Sequence[tuple[str, str]], None]) -> None:
+        """Remember keys of *pages* of (key id, secret hash), as many as are kept."""
+        async with aclosing(pages):
+            async for page in pages:
+                for key_id, secret_hash in page:
+                    if len(self) >= self._kept:
+                        return
+                    self.remember(key_id, secret_hash)
 
     def hear(self, page: Sequence[Recorded]) -> None:
         for recorded in page:
             key_id = recorded.stream.removeprefix("key-")
             match recorded.event:
                 case KeyIssued(secret_hash=secret_hash) | KeyRotated(secret_hash=secret_hash):
-                    self._set(key_id, secret_hash)
+                    self.remember(key_id, secret_hash)
                 case KeyRevoked():
                     self._key_of.pop(self._hash_of.pop(key_id, ""), None)
                 case _:
                     pass
 
     def known(self, secret_hash: str) -> str | None:
-        """Return the id of the key that the secret of *secret_hash* opens, if heard of."""
-        return self._key_of.get(secret_hash)
+        """Return the id of the key that the secret of *secret_hash* opened when last seen."""
+        key_id = self._key_of.get(secret_hash)
+        if key_id is not None:
+            self._key_of.move_to_end(secret_hash)
+        return key_id
 
     async def find(self, secret_hash: str) -> str | None:
-        """Return what `known` does, once everything in the log was heard of."""
-        if secret_hash not in self._key_of and self._may_read_through():
-            await self._catch_up()
-        return self._key_of.get(secret_hash)
+        """Return what `known` does, or else what the log knows now.
 
-    def opens(self, secret_hash: str, key_id: str) -> bool:
-        """Return whether that secret still opens *key_id*."""
-        return self._key_of.get(secret_hash) == key_id
+        Whoever comes while others are being looked up waits, and is looked up with all that
+        came meanwhile: a flood of wrong secrets is a few look-ups a second, and nobody among
+        them is turned away unseen.
 
-    def _set(self, key_id: str, secret_hash: str) -> None:
+        Raises:
+            LogUnavailable: It cannot be found out now, or too many wait to be.
+        """
+        key_id = self.known(secret_hash)
+        if key_id is not None:
+            return key_id
+        if self._waiting >= WAITING:
+            raise LogUnavailable(f"{WAITING} calls with unknown keys wait already")
+        self._waiting += 1
+        try:
+            wanted = self._wanted.setdefault(secret_hash, _Wanted())
+            async with self._turn:
+                if not wanted.looked_up:
+                    # Wanted again, if the look-up that it was part of has failed.
+                    wanted = self._wanted.setdefault(secret_hash, wanted)
+                    await self._look_up_all()
+        finally:
+            self._waiting -= 1
+        return wanted.key_id
+
+    def remember(self, key_id: str, secret_hash: str) -> None:
+        """Take note that the secret of *secret_hash* opens *key_id*, and no other does."""
         self._key_of.pop(self._hash_of.get(key_id, ""), None)
         self._hash_of[key_id] = secret_hash
-        self._key_of[secret_hash] = key_id
+        self._keep(key_id, secret_hash)
 
-    def _may_read_through(self) -> bool:
-        second = int(self._monotonic())
-        if second != self._misses_second:
-            self._misses_second, self._misses = second, 0
-        self._misses += 1
-        return self._misses <= READ_THROUGH_PER_S
+    def forget(self, secret_hash: str) -> None:
+        """Forget a secret that was found to open nothing any more."""
+        key_id = self._key_of.pop(secret_hash, None)
+        if key_id is not None:
+            self._left(key_id, secret_hash)
+
+    def _keep(self, key_id: str, secret_hash: str) -> None:
+        self._key_of[secret_hash] = key_id
+        while len(self._key_of) > self._kept:
+            secret_hash, key_id = self._key_of.popitem(last=False)
+            self._left(key_id, secret_hash)
+
+    def _left(self, key_id: str, secret_hash: str) -> None:
+        if self._hash_of.get(key_id) == secret_hash:
+            del self._hash_of[key_id]
+
+    async def _look_up_all(self) -> None:
+        """Look up all that are wanted when it begins; those that come later are not of it."""
+        now = asyncio.get_running_loop().time
+        await asyncio.sleep(max(0.0, self._not_before - now()))
+        began = now()
+        wanted, self._wanted = self._wanted, {}
+        found = await self._look_up(wanted.keys())
+        if len(found) < len(wanted):
+            self._not_before = began + 1 / READ_THROUGH_PER_S
+        for secret_hash, each in wanted.items():
+            each.looked_up = True
+            each.key_id = found.get(secret_hash)
+            if each.key_id is not None:
+                # Beside another secret of that key: which is the old one is not known here.
+                self._hash_of.setdefault(each.key_id, secret_hash)
+                self._keep(each.key_id, secret_hash)
+
+
+class _Wanted:
+    """A secret that is looked up, and what was found."""
+
+    def __init__(self) -> None:
+        self.looked_up = False
+        self.key_id: str | None = None

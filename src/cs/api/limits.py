@@ -1,17 +1,31 @@
 """Rate-limit headers, the 429s made here, and the window of the status and usage checks."""
 
+import math
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
 import msgspec
 
 from cs.api.errors import ApiError, whole_seconds
-from cs.domain.key import MINUTE, PER_MINUTE, Key, Window, day_window, minute_window
+from cs.domain.key import (
+    MINUTE,
+    PER_MINUTE,
+    Key,
+    KeyRevoked,
+    KeyRotated,
+    Window,
+    day_window,
+    evolve,
+    minute_window,
+)
+from cs.eventlog.port import Recorded
 
 #: SPEC.md section 8.
 CHECKS_PER_MINUTE = 120
+#: How old what is remembered of a key may be when a check beyond the limit is answered with it.
+READ_AGAIN_S = 1.0
 #: Keys whose checks are remembered; one forgotten starts a fresh minute.
 KEYS = 20_000
 
@@ -83,24 +97,54 @@ class MemoryChecks:
 
 
 class KeysRead:
-    """The newest of what was read of each key: good for headers, never for a decision."""
+    """The newest of what was read of each key: good for headers and to turn a secret away.
+
+    Never to let one in.
+    """
 
     def __init__(self) -> None:
         self._read: OrderedDict[str, Key] = OrderedDict()
+        self._read_at: dict[str, float] = {}
 
     def remember(self, key_id: str, key: Key) -> None:
         known = self._read.get(key_id, key)
         self._read[key_id] = max(key, known, key=_age)  # the last one of a moment
         self._read.move_to_end(key_id)
         while len(self._read) > KEYS:
-            self._read.popitem(last=False)
+            oldest, _ = self._read.popitem(last=False)
+            self._read_at.pop(oldest, None)
+
+    def is_due(self, key_id: str, monotonic: float) -> bool:
+        """Return whether to read *key_id*: not remembered, or nobody was told so for a second.
+
+        What is answered from memory, however many ask, is so at most a second old.
+        """
+        if key_id not in self._read:
+            return True
+        if monotonic - self._read_at.get(key_id, -math.inf) < READ_AGAIN_S:
+            return False
+        self._read_at[key_id] = monotonic
+        return True
 
     def remembered(self, key_id: str) -> Key | None:
         return self._read.get(key_id)
 
+    def hear(self, page: Sequence[Recorded]) -> None:
+        """Take note of secrets that stopped working, of keys that are remembered."""
+        for recorded in page:
+            if isinstance(recorded.event, KeyRotated | KeyRevoked):
+                key_id = recorded.stream.removeprefix("key-")
+                if (key := self._read.get(key_id)) is not None:
+                    self._read[key_id] = max(evolve(key, recorded.event), key, key=_age)
 
-def _age(key: Key) -> tuple[datetime, int]:
-    return key.last_at, key.used
+    def turns_away(self, key_id: str, secret_hash: str) -> bool:
+        """Return whether that secret is known to open *key_id* no more."""
+        key = self._read.get(key_id)
+        return key is not None and not key.opened_by(secret_hash)
+
+
+def _age(key: Key) -> tuple[datetime, int, bool]:
+    return key.last_at, key.used, key.revoked
 
 
 def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:

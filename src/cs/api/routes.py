@@ -16,7 +16,7 @@ from cs.api import failures
 from cs.api.admitting import Admitted, Admitting
 from cs.api.body import Asked, read_contacts
 from cs.api.call_log import remember
-from cs.api.credentials import wrong_key
+from cs.api.credentials import Caller, wrong_key
 from cs.api.errors import ApiError, json_response, whole_seconds
 from cs.api.holds import Holds
 from cs.api.in_time import PATIENCE, Patience, within
@@ -86,24 +86,28 @@ class Api:
     async def post_contacts(self, request: Request) -> Response:
         """``POST /contacts``: 200 with contacts, 202 with a running search."""
         began = self.clock.now()
-        key_id: str = request.state.key_id
-        asked = await read_contacts(request, self.patience.body_s)
+        caller: Caller = request.state.caller
+        try:
+            asked = await read_contacts(request, self.patience.body_s)
+        except ApiError:
+            await self.check_secret(caller)
+            raise
         admitted = await self._admitted(request, asked)
         remember(request.scope["state"], admitted)
         admission = admitted.admission
         if admission.kind == "replayed":
             at = self.clock.now()
-            check = await self.checks.take(key_id, at)
+            check = await self.checks.take(caller.key_id, at)
             if not check.taken:
                 raise too_many_checks(check, admitted.key, at)
         return await self._answered(request, admitted, asked, began + self.hold)
 
     async def get_search(self, request: Request) -> Response:
         """``GET /searches/{id}``: the search as it is now."""
-        key_id: str = request.state.key_id
-        async with self._check(key_id) as checked:
+        caller: Caller = request.state.caller
+        async with self._check(caller) as checked:
             search = request.path_params["id"]
-            found = await self.reading.search(search, key_id, checked.key)
+            found = await self.reading.search(search, caller.key_id, checked.key)
         if found is None:
             message = "no search with this id was made with this key"
             raise ApiError("not_found", message, headers=checked.headers)
@@ -111,34 +115,67 @@ class Api:
 
     async def get_usage(self, request: Request) -> Response:
         """``GET /usage``: quota, used and remaining."""
-        key_id: str = request.state.key_id
-        async with self._check(key_id) as checked:
+        caller: Caller = request.state.caller
+        async with self._check(caller) as checked:
             return json_response(usage_body(checked.key), headers=checked.headers)
 
+    async def check_secret(self, caller: Caller) -> None:
+        """Read *caller*'s key before an answer that needs nothing of it.
+
+        While it cannot be read, or many calls of that key wait to, memory has to do.
+
+        Raises:
+            ApiError: ``unauthorized``: the secret opens the key no more.
+        """
+        try:
+            async with within(self.patience.read_s), self.reads.place(caller.key_id):
+                self._demand_open(caller, await self._read(caller.key_id))
+        except (LineFull, LogUnavailable):
+            self._demand_not_shut(caller)
+
+    def _demand_open(self, caller: Caller, key: Key) -> None:
+        """Check that the caller's secret opens *key*, which was read since it called.
+
+        Raises:
+            ApiError: ``unauthorized``: it was rotated or revoked (CONTRACT.md H11), whether
+                or not this process has heard of that.
+        """
+        if not key.opened_by(caller.secret_hash):
+            raise self._turned_away(caller)
+
+    def _demand_not_shut(self, caller: Caller) -> None:
+        """As `_demand_open`, by what this process remembers of the key."""
+        if self.keys_read.turns_away(caller.key_id, caller.secret_hash):
+            raise self._turned_away(caller)
+
+    def _turned_away(self, caller: Caller) -> ApiError:
+        self.key_ring.forget(caller.secret_hash)
+        return wrong_key()
+
     async def _admitted(self, request: Request, asked: Asked) -> Admitted:
-        key_id: str = request.state.key_id
+        caller: Caller = request.state.caller
         try:
             async with AsyncExitStack() as stack:
                 async with within(self.patience.line_s):
-                    await stack.enter_async_context(self.searches.place(key_id))
+                    await stack.enter_async_context(self.searches.place(caller.key_id))
                 failures.may_be_stored(request)
                 admitted = await self.admitting.admit(
-                    key_id, asked, request.state.request_id, self.patience
+                    caller, asked, request.state.request_id, self.patience
                 )
-                self.keys_read.remember(key_id, admitted.key)
+                self.keys_read.remember(caller.key_id, admitted.key)
                 return admitted
         except LineFull as full:
-            raise self._line_full(key_id) from full
+            raise self._line_full(caller) from full
         except Refusal as refusal:
-            if refusal.code == "unauthorized":  # revoked a moment ago
-                raise wrong_key() from refusal
-            raise await self._refused(refusal, key_id) from refusal
+            if refusal.code == "unauthorized":
+                raise self._turned_away(caller) from refusal
+            raise await self._refused(refusal, caller.key_id) from refusal
 
     async def _answered(
         self, request: Request, admitted: Admitted, asked: Asked, until: datetime
     ) -> Response:
         """Answer for a search that is stored, whatever goes wrong from now on."""
-        admission, key_id = admitted.admission, request.state.key_id
+        admission, key_id = admitted.admission, request.state.caller.key_id
         try:
             self.reading.admitted(key_id, admission.key_events)
             if asked.wait and admission.kind != "cached":  # that one has ended
@@ -146,7 +183,7 @@ class Api:
             if admission.kind in _LIVE:
                 # It may have ended meanwhile; the answer is 202 all the same.
                 return self._accepted(admitted, asked)
-            return await self._answer(admitted, asked, key_id, admitted.key)
+            return await self._answer(request, admitted, asked, admitted.key)
         except ApiError:
             raise
         except asyncio.CancelledError:
@@ -165,15 +202,12 @@ class Api:
         While the service leaves, one whose search ran when last seen is answered at once
         and from memory (CONTRACT.md H14): thousands may be, and the log may be away.
         """
-        key_id: str = request.state.key_id
         search = admitted.admission.search
         if await self._hold(request, search, until):
             return Response()  # goes nowhere; the search runs on (CONTRACT.md H12)
         if self.draining.is_set() and any(r.search == search for r in admitted.key.running):
             return self._from_memory(request, admitted, asked)
-        if not self.key_ring.opens(request.state.secret_hash, key_id):
-            raise wrong_key()
-        return await self._answer(admitted, asked, key_id, None)
+        return await self._answer(request, admitted, asked, None)
 
     async def _hold(self, request: Request, search: str, until: datetime) -> bool:
         """Wait until *search* has ended, time is up, or the service or the caller leaves.
@@ -182,23 +216,35 @@ class Api:
         """
         ends = (self.reading.until_settled(search), self.clock.sleep_until(until))
         return await self.holds.hold(
-            request.state.key_id, request.receive, ends, leaving=self.draining
+            request.state.caller.key_id, request.receive, ends, leaving=self.draining
         )
 
     async def _answer(
-        self, admitted: Admitted, asked: Asked, key_id: str, known: Key | None
+        self, request: Request, admitted: Admitted, asked: Asked, known: Key | None
     ) -> Response:
         """Answer with the search as it is, or as admission knows it if the views are away.
 
         *known* is the key as it is, if it need not be read.
+
+        Raises:
+            ApiError: ``unauthorized``: the secret opens the key no more (CONTRACT.md H11).
         """
+        caller: Caller = request.state.caller
         search = admitted.admission.search
         try:
             async with within(self.patience.answer_s):
-                key = await patiently(partial(self._key, key_id)) if known is None else known
-                found = await patiently(partial(self.reading.search, search, key_id, key))
+                key = (
+                    await patiently(partial(self._key, caller.key_id))
+                    if known is None
+                    else known
+                )
+                self._demand_open(caller, key)
+                found = await patiently(
+                    partial(self.reading.search, search, caller.key_id, key)
+                )
         except LogUnavailable as error:
             log.warning("answered_by_admission", why=str(error))
+            self._demand_not_shut(caller)
             return self._accepted(admitted, asked)
         assert found is not None, "an admitted search is in the log"
         return self._told(found, key)
@@ -217,10 +263,9 @@ class Api:
         Raises:
             ApiError: ``unauthorized``: the secret opens the key no more (CONTRACT.md H11).
         """
-        key_id: str = request.state.key_id
-        if not self.key_ring.opens(request.state.secret_hash, key_id):
-            raise wrong_key()
-        return self._accepted(admitted, asked, self.keys_read.remembered(key_id))
+        caller: Caller = request.state.caller
+        self._demand_not_shut(caller)
+        return self._accepted(admitted, asked, self.keys_read.remembered(caller.key_id))
 
     def _accepted(self, admitted: Admitted, asked: Asked, key: Key | None = None) -> Response:
         """Return the 202, which needs neither the log nor the views."""
@@ -230,37 +275,53 @@ class Api:
         return accepted(running_body(search, asked.brand, key), search, headers)
 
     @asynccontextmanager
-    async def _check(self, key_id: str) -> AsyncIterator[Checked]:
+    async def _check(self, caller: Caller) -> AsyncIterator[Checked]:
         """Count a status or usage check, answered inside.
 
         One that fails is not counted, unless its count cannot be changed at once or the
         service leaves.
 
         Raises:
-            ApiError: ``rate_limited``: 120 a minute are used.
+            ApiError: ``rate_limited``: 120 a minute are used; ``unauthorized``: the secret
+                opens the key no more.
             LogUnavailable: It took too long.
         """
+        key_id = caller.key_id
         at = self.clock.now()
         check: Check | None = None
         try:
             async with within(self.patience.read_s):
-                check = await self._counted(key_id, at)
+                check = await self._counted(caller, at)
                 async with self.reads.place(key_id):
                     key = await self._read(key_id)
+                    self._demand_open(caller, key)
                     yield Checked(key, daily_headers(key, at, check.window))
         except LineFull as full:
             await self._uncount(key_id, check)
-            raise self._line_full(key_id) from full
+            raise self._line_full(caller) from full
         except Exception:
             await self._uncount(key_id, check)
             raise
 
-    async def _counted(self, key_id: str, at: datetime) -> Check:
-        check = await self.checks.take(key_id, at)
+    async def _counted(self, caller: Caller, at: datetime) -> Check:
+        check = await self.checks.take(caller.key_id, at)
         if not check.taken:
-            key = self.keys_read.remembered(key_id) or await self._read(key_id)
+            key = await self._read_lately(caller.key_id)
+            self._demand_open(caller, key)
             raise too_many_checks(check, key, at)
         return check
+
+    async def _read_lately(self, key_id: str) -> Key:
+        """Return the key as of a second ago at most; while the log is away, as last read."""
+        known = self.keys_read.remembered(key_id)
+        if known is not None and not self.keys_read.is_due(key_id, self.clock.monotonic()):
+            return known
+        try:
+            return await self._read(key_id)
+        except LogUnavailable:
+            if known is None:
+                raise
+            return known
 
     async def _uncount(self, key_id: str, check: Check | None) -> None:
         if check is not None:
@@ -277,8 +338,10 @@ class Api:
         self.keys_read.remember(key_id, key)
         return key
 
-    def _line_full(self, key_id: str) -> ApiError:
-        return line_full(self.keys_read.remembered(key_id) or INITIAL, self.clock.now())
+    def _line_full(self, caller: Caller) -> ApiError:
+        self._demand_not_shut(caller)
+        known = self.keys_read.remembered(caller.key_id)
+        return line_full(known or INITIAL, self.clock.now())
 
     async def _refused(self, refusal: Refusal, key_id: str) -> ApiError:
         headers: dict[str, str] = {}

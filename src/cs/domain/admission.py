@@ -46,6 +46,7 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
         search: The id the search gets if it is a new one.
         brand: What the record shows as ``brand`` (CONTRACT.md S10).
         stream: The brand stream of the query's cache key.
+        secret_hash: Of the secret that was sent; one that the key had before opens nothing.
         nonce: Random; a part of the id of the lookup, if one is started.
     """
 
@@ -54,6 +55,7 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
     brand: str
     query: Query
     stream: str
+    secret_hash: str
     nonce: str
     idempotency: Idempotency | None = None
     request: str | None = None
@@ -104,7 +106,7 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
     """
     key = situation.key
     at = max(ask.at, key.last_at)
-    if key.revoked:
+    if not key.opened_by(ask.secret_hash):
         raise Refusal("unauthorized", "the API key is wrong or revoked")
     replayed = _replayed(ask, key, at)
     if replayed is not None:

@@ -173,6 +173,10 @@ class Key(msgspec.Struct, frozen=True):
     def reserved(self) -> int:
         return len(self.running)
 
+    def opened_by(self, secret_hash: str) -> bool:
+        """Return whether the secret of *secret_hash* may call with this key."""
+        return secret_hash == self.secret_hash and not self.revoked
+
 
 INITIAL = Key()
 

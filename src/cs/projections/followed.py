@@ -31,13 +31,6 @@ class Followed(Protocol):
     async def run(self) -> None:
         """Follow the log for ever."""
 
-    async def heard(self, position: int) -> None:
-        """Wait until whoever listens early has heard of *position*.
-
-        Raises:
-            NewerEvent: It is behind an event that cannot be read.
-        """
-
     async def reached(self, position: int) -> None:
         """Wait until the views reflect *position*.
 

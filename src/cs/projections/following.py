@@ -65,11 +65,6 @@ class ViewFollower:
             tasks.create_task(self._tell())
             tasks.create_task(self._tell_early())
 
-    async def heard(self, position: int) -> None:
-        while self._heard < position:
-            self._unheard.check()
-            await self._moved.wait()
-
     async def reached(self, position: int) -> None:
         while self.position < position:
             self.hold.check()
@@ -107,7 +102,6 @@ class ViewFollower:
             for listener in self._early:
                 listener(page)
             self._heard = page[-1].position
-            self._stir()
 
     def _holds(self, position: int) -> bool:
         return self._checkpoint >= position

@@ -3,7 +3,7 @@
 Whatever is kept in them can be lost without loss: it is made anew from the log.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -67,6 +67,16 @@ class Views(Protocol):
 
     async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         """Return (id, row) of the rows tagged *tag*, by id."""
+
+    async def ids_tagged(
+        self, table: Table[R], tags: Collection[str], since: int = 0
+    ) -> list[tuple[str, str]]:
+        """Return (id, tag) of the rows with one of *tags*, in any order."""
+
+    async def tags(
+        self, table: Table[R], after: str, limit: int, since: int = 0
+    ) -> list[tuple[str, str]]:
+        """Return (id, tag) of up to *limit* tagged rows with an id after *after*, by id."""
 
     async def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
         """Return (id, row) of every row, by id."""

@@ -147,6 +147,16 @@ class PostgresViews:
     async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         return await self._found(_TAGGED, table, since, tag)
 
+    async def ids_tagged(
+        self, table: Table[R], tags: Collection[str], since: int = 0
+    ) -> list[tuple[str, str]]:
+        return await self._pairs(_IDS_TAGGED, table, since, list(tags))
+
+    async def tags(
+        self, table: Table[R], after: str, limit: int, since: int = 0
+    ) -> list[tuple[str, str]]:
+        return await self._pairs(_TAGS, table, since, after, limit)
+
     async def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
         return await self._found(_ALL, table, since)
 
@@ -180,6 +190,16 @@ class PostgresViews:
                 log.warning("views_damaged", error=str(error))
         await self.reset()
         raise LogUnavailable("the views were damaged; they are made anew from the log")
+
+    async def _pairs(
+        self, statement: str, table: Table[R], since: int, *values: object
+    ) -> list[tuple[str, str]]:
+        """Return the (id, tag) that *statement* gives, read together with the checkpoint."""
+        statement = statement.format(table=self._set.table(table.name))
+        async with self._reading() as connection:
+            found = await connection.fetch(statement, self._set.generation, *values)
+            check_since(found[0]["position"] if found else 0, since)
+            return [(row["id"], row["tag"]) for row in found if row["id"] is not None]
 
     def _fetch(self, connection: PooledConnection) -> "_Fetching":
         return _Fetching(connection, self._set)
@@ -282,6 +302,16 @@ WHERE s.generation = $1
 """
 _TAGGED = """
 SELECT s.position, r.id, r.row FROM view_sets AS s LEFT JOIN {table} AS r ON r.tag = $2
+WHERE s.generation = $1 ORDER BY r.id
+"""
+_IDS_TAGGED = """
+SELECT s.position, r.id, r.tag FROM view_sets AS s
+LEFT JOIN {table} AS r ON r.tag = ANY($2::text[]) WHERE s.generation = $1
+"""
+_TAGS = """
+SELECT s.position, r.id, r.tag FROM view_sets AS s LEFT JOIN LATERAL (
+    SELECT id, tag FROM {table} WHERE id > $2 AND tag IS NOT NULL ORDER BY id LIMIT $3
+) AS r ON true
 WHERE s.generation = $1 ORDER BY r.id
 """
 _ALL = """

@@ -5,7 +5,8 @@ is missing in memory.  Nothing is decided here.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
@@ -37,6 +38,8 @@ WAIT_S = 0.5
 AHEAD = 5_000
 #: How long it waits at most.
 PATIENCE_S = 4.0
+#: Keys read at once when their secrets are gone through: some 0.5 MB.
+SECRETS_PAGE = 5_000
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -139,6 +142,40 @@ class Reading:
     async def keys(self) -> list[tuple[str, UsageRow]]:
         """Return (key id, row) of every key there is."""
         return await self._all(USAGE, await self._basis())
+
+    async def keys_opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
+        """Return the id of the key that each of *secret_hashes* opens, of those that open one.
+
+        Those without an id opened nothing when this was called; one that has an id may have
+        been shut since the views last moved.
+
+        Raises:
+            LogUnavailable: As `search`.
+        """
+        found = await self._secrets(secret_hashes, 0)
+        left = secret_hashes - found.keys()
+        if not left:
+            return found
+        basis = await self._basis()
+        newer = {
+            row_id: USAGE.tag(USAGE.decode(data))
+            for (table, row_id), data in basis.newer.items()
+            if table == USAGE.name
+        }
+        found |= await self._secrets(left, basis.since)
+        opened = {secret: key_id for key_id, secret in newer.items() if secret in left}
+        return {s: k for s, k in found.items() if k not in newer or newer[k] == s} | opened
+
+    async def secrets(self) -> AsyncGenerator[list[tuple[str, str]], None]:
+        """Yield pages of (key id, hash of its secret), by id, of all keys that can be used."""
+        after = ""
+        while page := await self._views.tags(USAGE, after, SECRETS_PAGE):
+            yield page
+            after, _ = page[-1]
+
+    async def _secrets(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
+        found = await self._views.ids_tagged(USAGE, secret_hashes, since)
+        return {secret: key_id for key_id, secret in found}
 
     async def brands(self) -> list[tuple[str, BrandRow]]:
         return await self._all(BRANDS, await self._basis())

@@ -139,9 +139,6 @@ class ViewRunner:
             self.position = found
             await self._apply_up_to(before)
 
-    async def heard(self, position: int) -> None:
-        await self.reached(position)
-
     async def reached(self, position: int) -> None:
         while self.position < position:
             self.hold.check()

@@ -1,7 +1,7 @@
 """Views in a SQLite file, for one process; every call hops to a thread."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,6 +65,16 @@ class SqliteViews:
 
     async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         return await asyncio.to_thread(self.store.tagged, table, tag, since)
+
+    async def ids_tagged(
+        self, table: Table[R], tags: Collection[str], since: int = 0
+    ) -> list[tuple[str, str]]:
+        return await asyncio.to_thread(self.store.ids_tagged, table, tuple(tags), since)
+
+    async def tags(
+        self, table: Table[R], after: str, limit: int, since: int = 0
+    ) -> list[tuple[str, str]]:
+        return await asyncio.to_thread(self.store.tags, table, after, limit, since)
 
     async def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
         return await asyncio.to_thread(self.store.all, table, since)

@@ -124,6 +124,23 @@ class ViewStore:
             found = self._db.execute(_TAGGED.format(table=table.name), (tag,)).fetchall()
             return [(row_id, table.decode(data)) for row_id, data in found]
 
+    def ids_tagged(
+        self, table: Table[R], tags: Sequence[str], since: int = 0
+    ) -> list[tuple[str, str]]:
+        with self._held():
+            check_since(self._position(), since)
+            listed = msgspec.json.encode(tags).decode()
+            statement = _IDS_TAGGED.format(table=table.name)
+            return self._db.execute(statement, (listed,)).fetchall()
+
+    def tags(
+        self, table: Table[R], after: str, limit: int, since: int = 0
+    ) -> list[tuple[str, str]]:
+        with self._held():
+            check_since(self._position(), since)
+            statement = _TAGS.format(table=table.name)
+            return self._db.execute(statement, (after, limit)).fetchall()
+
     def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
         with self._held():
             check_since(self._position(), since)
@@ -221,6 +238,11 @@ _EMPTIED = "the views were damaged; they are made anew from the log"
 _ROW = "SELECT row FROM {table} WHERE id = ?"
 _GET = "SELECT position, row FROM checkpoint LEFT JOIN {table} ON id = ?"
 _TAGGED = "SELECT id, row FROM {table} WHERE tag = ? ORDER BY id"
+_IDS_TAGGED = (
+    "SELECT id, tag FROM {table} WHERE tag IN (SELECT value FROM json_each(?)) "
+    "AND tag IS NOT NULL"
+)
+_TAGS = "SELECT id, tag FROM {table} WHERE id > ? AND tag IS NOT NULL ORDER BY id LIMIT ?"
 _ALL = "SELECT id, row FROM {table} ORDER BY id"
 _UPSERT = (
     "INSERT INTO {table} VALUES (?, ?, ?) "

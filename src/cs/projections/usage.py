@@ -30,12 +30,17 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     revoked: bool = False
 
 
-USAGE = Table("usage", UsageRow)
+def _secret(row: UsageRow) -> str | None:
+    return None if row.revoked else row.secret_hash
+
+
+#: Tagged by what opens the key.
+USAGE = Table("usage", UsageRow, _secret)
 
 
 class Usage:
     name = "usage"
-    version = 1
+    version = 2  # 2: tagged by the hash of the secret
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         del seal

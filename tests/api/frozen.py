@@ -1,0 +1,145 @@
+"""API nodes on one log that hear of nothing after their start: their tail stands still."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from cs.answering import Terms, answering
+from cs.api.app import build
+from cs.api.limits import Checks, MemoryChecks
+from cs.api.postgres_limits import PostgresChecks
+from cs.api.routes import Api
+from cs.clock import HandClock
+from cs.domain.brand_stream import brand_stream
+from cs.domain.contact import Query
+from cs.eventlog.port import NO_STREAM, Append, EventLog
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
+from cs.operator import NewSecret, Operator
+from cs.postgres.pool import open_pool
+from cs.projections.followed import Followed
+from cs.projections.following import ViewFollower
+from cs.projections.port import Views
+from cs.projections.postgres_views import PostgresViews
+from cs.projections.reading import Reading
+from cs.projections.runner import ViewRunner
+from cs.projections.sqlite_views import SqliteViews
+from domain.acme_run import AT
+from postgres.migrated import migrated
+from projections.history import done
+
+ALLOWED = Terms(deadline=timedelta(seconds=120))
+
+
+@dataclass
+class Node:
+    """One that answers calls; nobody runs what follows the log for it."""
+
+    api: Api
+    client: httpx.AsyncClient
+
+    async def call(self, secret: str, method: str, path: str, **sent: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {secret}"} | sent.pop("headers", {})
+        return await self.client.request(method, path, headers=headers, **sent)
+
+
+@dataclass
+class Frozen:
+    """A log with the brand Acme on it, searched before, and the nodes once they started."""
+
+    log: EventLog
+    operator: Operator
+    clock: HandClock
+    open_node: Callable[[], Any]
+    stack: AsyncExitStack
+    nodes: list[Node] = field(default_factory=list)
+
+    async def new_key(self) -> NewSecret:
+        return await self.operator.create_key("test", 100)
+
+    async def start(self, number: int) -> None:
+        for _ in range(number):
+            self.nodes.append(await self.stack.enter_async_context(self.open_node()))
+
+
+@asynccontextmanager
+async def on_sqlite(folder: Path) -> AsyncIterator[Frozen]:
+    keys = MemoryKeyStore()
+    async with AsyncExitStack() as stack:
+        log = await stack.enter_async_context(SqliteEventLog(folder / "log.db", keys))
+        views = SqliteViews(folder / "views.db", projections())
+        stack.push_async_callback(views.close)
+        clock = HandClock(AT + timedelta(minutes=5))
+
+        @asynccontextmanager
+        async def node() -> AsyncIterator[Node]:
+            runner = ViewRunner(log, views, keys, watch_s=3600)
+            async with _node(
+                log, views, keys, runner, clock=clock, checks=MemoryChecks()
+            ) as made:
+                yield made
+
+        yield await _with_acme(log, clock, node, stack)
+
+
+@asynccontextmanager
+async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
+    keys = MemoryKeyStore()
+    async with migrated(dsn), AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(open_pool(dsn, role="operator"))
+        log = await stack.enter_async_context(PostgresEventLog(pool, keys))
+        views = PostgresViews(pool, projections())
+        stack.push_async_callback(views.close)
+        clock = HandClock(AT + timedelta(minutes=5))
+
+        @asynccontextmanager
+        async def node() -> AsyncIterator[Node]:
+            await ViewRunner(log, views, keys).catch_up()
+            async with AsyncExitStack() as own:
+                pool = await own.enter_async_context(open_pool(dsn, role="api"))
+                events = await own.enter_async_context(PostgresEventLog(pool, keys))
+                read = PostgresViews(pool, projections())
+                own.push_async_callback(read.close)
+                follower = ViewFollower(events, read)
+                checks = PostgresChecks(pool)
+                async with _node(
+                    events, read, keys, follower, clock=clock, checks=checks
+                ) as made:
+                    yield made
+
+        yield await _with_acme(log, clock, node, stack)
+
+
+async def _with_acme(
+    log: EventLog, clock: HandClock, node: Callable[[], Any], stack: AsyncExitStack
+) -> Frozen:
+    stream = brand_stream(Query("Acme"))
+    await log.append([Append(stream, NO_STREAM, done(stream).events)])
+    return Frozen(log, Operator(Streams(log), clock), clock, node, stack)
+
+
+@asynccontextmanager
+async def _node(
+    log: EventLog,
+    views: Views,
+    keys: MemoryKeyStore,
+    followed: Followed,
+    *,
+    clock: HandClock,
+    checks: Checks,
+) -> AsyncIterator[Node]:
+    reading = Reading(log, views, followed, keys)
+    api = await answering(
+        Streams(log), followed, reading, clock=clock, allowed=ALLOWED, checks=checks
+    )
+    transport = httpx.ASGITransport(build(api))
+    async with httpx.AsyncClient(transport=transport, base_url="http://node.test/v1") as client:
+        yield Node(api, client)

@@ -1,0 +1,234 @@
+"""Keys are found when they are needed: in memory, or all that are asked for in one look-up."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+import pytest
+
+from api.frozen import Frozen, on_postgres, on_sqlite
+from cs.api import key_ring
+from cs.api.key_ring import READ_THROUGH_PER_S, KeyRing
+from cs.domain.api_key import hash_key, make_key
+from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
+from cs.eventlog.port import LogUnavailable, Recorded
+from domain.acme_run import AT
+
+
+class Keys:
+    """What can be looked up, and what was."""
+
+    def __init__(self, **key_of: str) -> None:
+        self.key_of = key_of
+        self.asked: list[set[str]] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.away = False
+
+    async def look_up(self, secrets: AbstractSet[str]) -> Mapping[str, str]:
+        self.asked.append(set(secrets))
+        answer = {secret: self.key_of[secret] for secret in secrets & self.key_of.keys()}
+        await self.may_answer.wait()
+        if self.away:
+            raise LogUnavailable("away")
+        return answer
+
+
+async def started(*calls: "asyncio.Task[str | None]") -> None:
+    await asyncio.wait(calls, timeout=0.02)
+
+
+def issued(key_id: str, secret: str) -> Recorded:
+    event = KeyIssued(label="", quota=1, secret_hash=secret, last4="", at=AT)
+    return Recorded(1, f"key-{key_id}", 0, event)
+
+
+async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
+    keys = Keys(s1="key_1")
+    ring = KeyRing(keys.look_up)
+
+    assert ring.known("s1") is None
+    assert await ring.find("s1") == "key_1"
+    assert (ring.known("s1"), await ring.find("s1")) == ("key_1", "key_1")
+    assert keys.asked == [{"s1"}]
+
+
+async def test_a_secret_that_opens_nothing_is_looked_up_again() -> None:
+    keys = Keys()
+    ring = KeyRing(keys.look_up)
+    assert await ring.find("s1") is None
+    keys.key_of["s1"] = "key_1"
+
+    assert await ring.find("s1") == "key_1"
+
+
+async def test_who_comes_during_a_look_up_is_part_of_the_next_with_all_others() -> None:
+    """A look-up that began before a key was made says nothing about it."""
+    keys = Keys()
+    ring = KeyRing(keys.look_up)
+    keys.may_answer.clear()
+    first = asyncio.create_task(ring.find("s1"))
+    await started(first)
+    keys.key_of |= {"s1": "key_1"}
+    later = [asyncio.create_task(ring.find(f"s{n}")) for n in [1, 2, 3, 1, 2]]
+    await started(*later)
+    keys.may_answer.set()
+
+    async with asyncio.timeout(5):
+        assert await asyncio.gather(*later) == ["key_1", None, None, "key_1", None]
+    assert await first is None
+    assert keys.asked == [{"s1"}, {"s1", "s2", "s3"}]
+
+
+async def test_a_flood_of_wrong_secrets_is_a_few_look_ups_and_turns_no_good_one_away() -> None:
+    keys = Keys(good="key_1")
+    ring = KeyRing(keys.look_up)
+    began = asyncio.get_running_loop().time()
+
+    async def caller(number: int) -> None:
+        for n in range(5):
+            assert await ring.find(f"wrong {number} {n}") is None
+
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        for number in range(200):
+            tasks.create_task(caller(number))
+        await asyncio.wait([asyncio.create_task(caller(-1))], timeout=0.01)
+        assert await ring.find("good") == "key_1"
+
+    took_s = asyncio.get_running_loop().time() - began
+    assert len(keys.asked) <= took_s * READ_THROUGH_PER_S + 1
+    assert sum(map(len, keys.asked)) == 1 + 5 * 201
+
+
+async def test_good_secrets_do_not_wait_for_each_other() -> None:
+    keys = Keys(**{f"s{n}": f"key_{n}" for n in range(100)})
+    ring = KeyRing(keys.look_up)
+    began = asyncio.get_running_loop().time()
+
+    for n in range(100):
+        assert await ring.find(f"s{n}") == f"key_{n}"
+
+    assert asyncio.get_running_loop().time() - began < 100 / READ_THROUGH_PER_S / 2
+
+
+async def test_who_gives_up_or_fails_leaves_the_next_to_look_up() -> None:
+    keys = Keys(s1="key_1", s2="key_2")
+    ring = KeyRing(keys.look_up)
+    keys.may_answer.clear()
+    gives_up = asyncio.create_task(ring.find("s1"))
+    await started(gives_up)
+    waits = [asyncio.create_task(ring.find(secret)) for secret in ["s1", "s2"]]
+    await started(*waits)
+    gives_up.cancel()
+    await started(gives_up)
+    keys.away = True
+    keys.may_answer.set()
+    async with asyncio.timeout(5):
+        failed = await asyncio.gather(*waits, return_exceptions=True)
+    keys.away = False
+
+    assert [type(each) for each in failed] == [LogUnavailable, LogUnavailable]
+    assert (await ring.find("s1"), await ring.find("s2")) == ("key_1", "key_2")
+
+
+async def test_more_than_so_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_ring, "WAITING", 2)
+    keys = Keys(s1="key_1")
+    ring = KeyRing(keys.look_up)
+    keys.may_answer.clear()
+    waiting = [asyncio.create_task(ring.find(f"s{n}")) for n in range(2)]
+    await started(*waiting)
+
+    with pytest.raises(LogUnavailable):
+        await ring.find("s9")
+    keys.may_answer.set()
+    async with asyncio.timeout(5):
+        assert await asyncio.gather(*waiting) == [None, "key_1"]
+        assert await ring.find("s9") is None
+
+
+async def test_so_many_are_remembered_those_used_last() -> None:
+    keys = Keys(**{f"s{n}": f"key_{n}" for n in range(5)})
+    ring = KeyRing(keys.look_up, kept=3)
+    for n in range(3):
+        await ring.find(f"s{n}")
+    assert ring.known("s0") == "key_0"
+    await ring.find("s3")
+
+    assert [ring.known(f"s{n}") for n in range(4)] == ["key_0", None, "key_2", "key_3"]
+    assert len(ring) == 3
+    assert await ring.find("s1") == "key_1"
+
+
+async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
+    read: list[int] = []
+
+    async def pages() -> AsyncGenerator[Sequence[tuple[str, str]], None]:
+        for n in range(0, 100, 2):
+            read.append(n)
+            yield [(f"key_{n}", f"s{n}"), (f"key_{n + 1}", f"s{n + 1}")]
+
+    ring = KeyRing(Keys().look_up, kept=5)
+    await ring.warm(pages())
+
+    assert len(ring) == 5
+    assert (ring.known("s4"), ring.known("s5")) == ("key_4", None)
+    assert read == [0, 2, 4]
+
+
+async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
+    ring = KeyRing(Keys().look_up)
+    rotated = Recorded(2, "key-key_1", 1, KeyRotated(secret_hash="s2", last4="", at=AT))
+    ring.hear([issued("key_1", "s1"), issued("key_3", "s3")])
+    assert (ring.known("s1"), ring.known("s3")) == ("key_1", "key_3")
+    ring.hear([rotated, Recorded(3, "key-key_3", 1, KeyRevoked(at=AT))])
+
+    assert [ring.known(f"s{n}") for n in (1, 2, 3)] == [None, "key_1", None]
+
+
+# On a log that nobody follows.
+
+
+@pytest.fixture
+async def embedded(tmp_path: Path) -> AsyncIterator[Frozen]:
+    async with on_sqlite(tmp_path) as frozen:
+        yield frozen
+
+
+@pytest.fixture
+async def shared(database: str) -> AsyncIterator[Frozen]:
+    async with on_postgres(database) as frozen:
+        yield frozen
+
+
+async def new_ones_work(frozen: Frozen, nodes: int) -> None:
+    before, gone = await frozen.new_key(), await frozen.new_key()
+    await frozen.operator.revoke_key(gone.id)
+    await frozen.start(nodes)
+    created = await frozen.new_key()
+    rotated = await frozen.operator.rotate_key(before.id)
+    wrong = make_key(b"nobody" * 4)
+    for node in frozen.nodes:
+        ring = node.api.key_ring
+        assert len(ring) == 1, "warm with what can be used"
+        for secret, status in [
+            (created.key, 200),
+            (rotated.key, 200),
+            (before.key, 401),
+            (gone.key, 401),
+            (wrong, 401),
+        ]:
+            async with asyncio.timeout(20):
+                answer = await node.call(secret, "GET", "/usage")
+            assert answer.status_code == status, secret
+        assert ring.known(hash_key(before.key)) is None
+        assert ring.known(hash_key(rotated.key)) == before.id
+
+
+async def test_a_new_key_and_a_new_secret_work_at_once(embedded: Frozen) -> None:
+    await new_ones_work(embedded, 1)
+
+
+async def test_a_new_key_and_a_new_secret_work_at_once_on_every_node(shared: Frozen) -> None:
+    await new_ones_work(shared, 2)

@@ -1,0 +1,233 @@
+"""A secret that was rotated or revoked opens nothing from that moment on, on any node.
+
+The nodes here do not follow the log: what they hear of keys stands still.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from api.frozen import Frozen, Node, on_postgres, on_sqlite
+from cs.api.limits import CHECKS_PER_MINUTE
+from cs.api.lines import Lines
+from cs.domain.api_key import hash_key
+from cs.operator import NewSecret
+
+
+@pytest.fixture
+async def embedded(tmp_path: Path) -> AsyncIterator[Frozen]:
+    async with on_sqlite(tmp_path) as frozen:
+        yield frozen
+
+
+@pytest.fixture
+async def shared(database: str) -> AsyncIterator[Frozen]:
+    async with on_postgres(database) as frozen:
+        yield frozen
+
+
+ONCE = {"Idempotency-Key": "once"}
+ACME = {"brand": "Acme"}
+
+#: Every way to call: name, method, path, and what is sent.
+CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("a new search", "POST", "/contacts", {"json": {"brand": "Kronos"}}),
+    ("a new one, held", "POST", "/contacts", {"json": {"brand": "Kronos", "wait": True}}),
+    ("a reused one", "POST", "/contacts", {"json": ACME}),
+    ("a joined one", "POST", "/contacts", {"json": {"brand": "Zenith"}}),
+    ("its own one again", "POST", "/contacts", {"json": {"brand": "Zephyr"}}),
+    ("an idempotent one again", "POST", "/contacts", {"json": ACME, "headers": ONCE}),
+    (
+        "the same with another body",
+        "POST",
+        "/contacts",
+        {"json": {"brand": "Oth"}, "headers": ONCE},
+    ),
+    ("no body", "POST", "/contacts", {}),
+    ("no JSON", "POST", "/contacts", {"content": b"{", "headers": {"Content-Type": "x/y"}}),
+    ("a search", "GET", "/searches/{search}", {}),
+    ("a running search", "GET", "/searches/{running}", {}),
+    ("no search", "GET", "/searches/srch_none", {}),
+    ("HEAD of a search", "HEAD", "/searches/{search}", {}),
+    ("usage", "GET", "/usage", {}),
+    ("HEAD of usage", "HEAD", "/usage", {}),
+    ("an unknown path", "GET", "/nothing", {}),
+    ("an encoded slash", "GET", "/searches%2Fx", {}),
+    ("a trailing slash", "POST", "/contacts/", {"json": ACME}),
+    ("a wrong method", "DELETE", "/usage", {}),
+    ("a wrong method on searches", "PUT", "/searches/{search}", {}),
+    ("OPTIONS", "OPTIONS", "/contacts", {}),
+    ("a wrong method on the description", "POST", "/openapi.json", {}),
+]
+
+
+async def prepared(frozen: Frozen, nodes: int) -> tuple[NewSecret, dict[str, str]]:
+    """Start *nodes*; return a key they know and the ids of its searches."""
+    key, other = await frozen.new_key(), await frozen.new_key()
+    await frozen.start(nodes)
+    node = frozen.nodes[0]
+    done = await node.call(key.key, "POST", "/contacts", json=ACME, headers=ONCE)
+    running = await node.call(key.key, "POST", "/contacts", json={"brand": "Zephyr"})
+    joined = await node.call(other.key, "POST", "/contacts", json={"brand": "Zenith"})
+    assert (done.status_code, running.status_code, joined.status_code) == (200, 202, 202)
+    for each in frozen.nodes:
+        assert (await each.call(key.key, "GET", "/usage")).status_code == 200
+    return key, {"search": done.json()["id"], "running": running.json()["id"]}
+
+
+def is_turned_away(answer: httpx.Response) -> bool:
+    head = answer.request.method == "HEAD"
+    code = "unauthorized" if head else answer.json()["error"]["code"]
+    challenge = answer.headers.get("WWW-Authenticate")
+    return (answer.status_code, code, challenge) == (
+        401,
+        "unauthorized",
+        'Bearer error="invalid_token"',
+    )
+
+
+async def shut(frozen: Frozen, key: NewSecret, how: str) -> None:
+    """Rotate or revoke *key*, in another process as far as the nodes know."""
+    if how == "rotated":
+        await frozen.operator.rotate_key(key.id)
+    else:
+        assert await frozen.operator.revoke_key(key.id)
+
+
+async def let_in(frozen: Frozen, how: str, nodes: int) -> dict[str, int]:
+    """Return the calls, by name, that the old secret of a key got an answer to."""
+    key, ids = await prepared(frozen, nodes)
+    await shut(frozen, key, how)
+    before = await frozen.log.head()
+    found = {}
+    for node in frozen.nodes:
+        for name, method, path, sent in CALLS:
+            # Each call meets a node that has not turned this secret away yet.
+            node.api.key_ring.remember(key.id, hash_key(key.key))
+            async with asyncio.timeout(20):
+                answer = await node.call(key.key, method, path.format(**ids), **sent)
+            if not is_turned_away(answer):
+                found[name] = answer.status_code
+    assert await frozen.log.head() == before, "something was stored for it"
+    return found
+
+
+@pytest.mark.parametrize("how", ["rotated", "revoked"])
+async def test_every_route_turns_an_old_secret_away(embedded: Frozen, how: str) -> None:
+    assert await let_in(embedded, how, 1) == {}
+
+
+@pytest.mark.parametrize("how", ["rotated", "revoked"])
+async def test_every_route_of_every_node_turns_an_old_secret_away(
+    shared: Frozen, how: str
+) -> None:
+    assert await let_in(shared, how, 2) == {}
+
+
+async def held(node: Node, key: NewSecret) -> asyncio.Task[httpx.Response]:
+    """Make a call that is held."""
+    before = node.api.held
+    call = asyncio.create_task(
+        node.call(key.key, "POST", "/contacts", json={"brand": "Kronos", "wait": True})
+    )
+    async with asyncio.timeout(20):
+        while node.api.held == before:
+            await asyncio.wait([call], timeout=0.02)
+            assert not call.done()
+    return call
+
+
+async def released(frozen: Frozen, how: str, nodes: int) -> list[httpx.Response]:
+    keys = [await frozen.new_key() for _ in range(nodes)]
+    await frozen.start(nodes)
+    pairs = list(zip(frozen.nodes, keys, strict=True))
+    calls = [await held(node, key) for node, key in pairs]
+    for key in keys:
+        await shut(frozen, key, how)
+    frozen.clock.set(frozen.clock.now() + timedelta(seconds=86))
+    async with asyncio.timeout(20):
+        return list(await asyncio.gather(*calls))
+
+
+@pytest.mark.parametrize("how", ["rotated", "revoked"])
+async def test_a_held_call_is_turned_away_when_it_is_released(
+    embedded: Frozen, how: str
+) -> None:
+    assert all(map(is_turned_away, await released(embedded, how, 1)))
+
+
+@pytest.mark.parametrize("how", ["rotated", "revoked"])
+async def test_a_held_call_of_any_node_is_turned_away_when_it_is_released(
+    shared: Frozen, how: str
+) -> None:
+    assert all(map(is_turned_away, await released(shared, how, 2)))
+
+
+@pytest.mark.parametrize("how", ["rotated", "revoked"])
+async def test_an_answer_from_memory_goes_by_what_was_last_read(
+    embedded: Frozen, how: str
+) -> None:
+    key, still_good = await embedded.new_key(), await embedded.new_key()
+    await embedded.start(1)
+    (node,) = embedded.nodes
+    calls = [await held(node, key), await held(node, still_good)]
+    await shut(embedded, key, how)
+    assert is_turned_away(await node.call(key.key, "GET", "/usage"))
+
+    node.api.draining.set()
+    async with asyncio.timeout(20):
+        answers = await asyncio.gather(*calls)
+
+    assert is_turned_away(answers[0])
+    assert answers[1].status_code == 202
+
+
+async def test_a_check_beyond_the_limit_is_turned_away_a_second_later_at_most(
+    embedded: Frozen,
+) -> None:
+    key = await embedded.new_key()
+    await embedded.start(1)
+    (node,) = embedded.nodes
+    for _ in range(CHECKS_PER_MINUTE):
+        assert (await node.call(key.key, "GET", "/usage")).status_code == 200
+    assert (await node.call(key.key, "GET", "/usage")).status_code == 429
+    await shut(embedded, key, "rotated")
+    embedded.clock.set(embedded.clock.now() + timedelta(seconds=1))
+
+    assert is_turned_away(await node.call(key.key, "GET", "/usage"))
+
+
+async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(
+    embedded: Frozen,
+) -> None:
+    key = await embedded.new_key()
+    await embedded.start(1)
+    (node,) = embedded.nodes
+    await shut(embedded, key, "rotated")
+    assert is_turned_away(await node.call(key.key, "GET", "/usage"))
+    node.api.reads = node.api.searches = Lines(0, 0)
+
+    for method, path in [("GET", "/usage"), ("GET", "/nothing"), ("POST", "/contacts")]:
+        node.api.key_ring.remember(key.id, hash_key(key.key))
+        assert is_turned_away(await node.call(key.key, method, path, json=ACME))
+
+
+async def test_an_old_secret_costs_its_key_no_check(embedded: Frozen) -> None:
+    key = await embedded.new_key()
+    await embedded.start(1)
+    (node,) = embedded.nodes
+    new = await embedded.operator.rotate_key(key.id)
+    node.api.key_ring.remember(key.id, hash_key(new.key))
+    for _ in range(3):
+        node.api.key_ring.remember(key.id, hash_key(key.key))
+        assert is_turned_away(await node.call(key.key, "GET", "/usage"))
+
+    node.api.key_ring.remember(key.id, hash_key(new.key))
+    answer = await node.call(new.key, "GET", "/usage")
+
+    assert 'checks";r=119' in answer.headers["RateLimit"]
