@@ -61,7 +61,7 @@ from cs.projections.port import generation
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.settings import BadSettings, Settings
-from cs.tools import check_world, outside
+from cs.tools import ASKS, check_world, outside, unusable
 from cs.wiring import stages, suppressing
 
 
@@ -297,7 +297,10 @@ async def stage(settings: Settings, world: World, name: StageName) -> AsyncItera
             outside(settings, told.clock, Registered(calls), world=world)
         )
         bus = await stack.enter_async_context(KafkaBus(bus_settings(settings, world)))
+        wrong = unusable(tools)
+        tools.misconfiguration.begin({s: wrong[s] for s in ASKS[name] if s in wrong})
         (work,) = [each for each in stages(tools) if each.name == name]
         runner = Runner(work, faulty.behind(bus), told.clock)
         async with _working(told, runner.run()):
-            yield Role(Readiness(time=time, bus=bus))
+            heard = tools.misconfiguration
+            yield Role(Readiness(time=time, bus=bus, misconfiguration=heard))

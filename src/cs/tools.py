@@ -11,13 +11,15 @@ import msgspec
 from cs.calls.paid import EVERY_TIME, Paid
 from cs.clock import Clock, SystemClock
 from cs.domain.service import World
+from cs.domain.stage_work import StageName
 from cs.in_sandbox import REAL_ONLY, names_in_sandbox
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.resolver import DnsResolver
+from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.plugins.given import NOTHING, Given
 from cs.settings import BadSettings, Settings
-from cs.sources.port import BrandSource, PeopleSource
+from cs.sources.port import BrandSource, PeopleSource, missing_of
 from cs.sources.registry import BrokenPlugin, brand_sources, people_sources
 from cs.sources.registry import Context as SourceContext
 from cs.verifiers.port import Verifier
@@ -39,6 +41,7 @@ class Tools(msgspec.Struct, frozen=True):
     brand_sources: Sequence[BrandSource]
     people_sources: Sequence[PeopleSource]
     verifiers: Sequence[Verifier]
+    misconfiguration: Misconfiguration = msgspec.field(default_factory=Misconfiguration)
 
     @property
     def names(self) -> list[str]:
@@ -119,6 +122,35 @@ async def outside(
             )
         except (BrokenPlugin, BrokenVerifier, UnknownVerifier) as error:
             raise BadSettings(str(error)) from error
+
+
+#: The settings that name what each stage asks.
+ASKS: Mapping[StageName, tuple[str, ...]] = {
+    "brand-resolution": ("brand_sources",),
+    "contact-discovery": ("people_sources",),
+    "ranking": (),
+    "verification": ("verifiers",),
+}
+
+
+def unusable(tools: Tools) -> dict[str, str]:
+    """Return the settings that leave a stage with nobody to ask, and why, for people.
+
+    Nothing is asked: what a plug-in does not say of itself comes out when it is.
+    """
+    every: Mapping[str, Sequence[BrandSource] | Sequence[PeopleSource]] = {
+        "brand_sources": tools.brand_sources,
+        "people_sources": tools.people_sources,
+    }
+    found = {}
+    for setting, sources in every.items():
+        missing = {source.name: missing_of(source) for source in sources}
+        if None not in missing.values():
+            told = "; ".join(f"{name}: {what}" for name, what in missing.items())
+            found[setting] = f"nobody can be asked; {told or NONE}"
+    if not tools.verifiers:
+        found["verifiers"] = f"no mailbox can be verified; {NONE}"
+    return found
 
 
 def of_source(settings: Settings, name: str) -> Given:

@@ -31,6 +31,7 @@ from cs.opening import opened
 from cs.operator import Operator
 from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ContactDiscovery
+from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.ranking import Ranking
@@ -46,7 +47,7 @@ from cs.projections.runner import ViewRunner
 from cs.sandbox.run import open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
 from cs.settings import Settings
-from cs.tools import Tools, check_world
+from cs.tools import Tools, check_world, unusable
 
 #: Beside the data of a sandbox whose clock was moved: by how many seconds.
 CLOCK_FILE = "clock"
@@ -64,11 +65,12 @@ class RunningService(msgspec.Struct, frozen=True):
 
 
 def stages(tools: Tools) -> Sequence[Stage]:
+    heard = tools.misconfiguration
     return (
-        BrandResolution(Resolving(tools.brand_sources)),
-        ContactDiscovery(tools.people_sources),
+        BrandResolution(Resolving(tools.brand_sources), heard),
+        ContactDiscovery(tools.people_sources, heard),
         Ranking(),
-        Verification(tools.verifiers),
+        Verification(tools.verifiers, heard),
     )
 
 
@@ -99,6 +101,7 @@ async def running(
     allowed: Terms,
     snapshots: Snapshots | None = None,
     real: Clock | None = None,
+    misconfiguration: Misconfiguration | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left.
 
@@ -117,7 +120,7 @@ async def running(
         real=real or SystemClock(),
         suppressing=suppressing(Erasure(streams, keys, clock, reached_end(log, runner)), keys),
     )
-    health = Health(log, runner, keys)
+    health = Health(log, runner, keys, misconfiguration)
     async with asyncio.TaskGroup() as tasks:
         roles = [
             tasks.create_task(runner.run(), name="views"),
@@ -147,6 +150,7 @@ async def embedded(
         Refusal: ``other-world``: the data belongs to the other world.
     """
     check_world(settings, world)
+    tools.misconfiguration.begin(unusable(tools))
     folder = DataFolder(settings.data_dir)
     with folder.held():
         async with opened(folder, appends_waiting=settings.appends_waiting) as data:
@@ -162,6 +166,7 @@ async def embedded(
                 clock=clock,
                 allowed=terms(settings),
                 snapshots=data.snapshots,
+                misconfiguration=tools.misconfiguration,
             ) as service:
                 yield service
 

@@ -62,5 +62,5 @@ class Unwritable(MemoryEventLog):
 
 
 NEVER = Tools([SilentDirectory()], [], [])
-NO_SOURCE = Tools([Directory({"acme": ACME})], [Staff((), Ended.NOT_CONFIGURED)], [])
+AWAY = Tools([Directory({"acme": ACME})], [Staff((), Ended.FAILED)], [])
 CUT_OFF = Tools([Directory({"acme": ACME})], [Staff((BEN,))], [CutOff(frozenset())])

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from api.failing import CUT_OFF, NEVER, NO_SOURCE
+from api.failing import AWAY, CUT_OFF, NEVER
 from api.openapi_document import DOCUMENT, faults
 from cs.tools import Tools
 from loop.outside import CID, person, tools
@@ -56,7 +56,7 @@ async def test_a_person_of_whom_little_is_known_is_as_described() -> None:
         ("no_linkedin", tools(), "Nobody Knows", 120),
         ("no_contacts", tools(people=(CID,)), "Acme", 120),
         ("no_emails", tools(existing=frozenset()), "Acme", 120),
-        ("scrape_error", NO_SOURCE, "Acme", 120),
+        ("scrape_error", AWAY, "Acme", 1),
         ("timeout", NEVER, "Acme", 0.05),
         ("error", CUT_OFF, "Acme", 120),
     ],

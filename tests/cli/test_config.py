@@ -59,12 +59,17 @@ def test_a_check_says_what_is_used_and_what_is_missing(
 ) -> None:
     used = here("config", "check", "--json").rows[0]
     assert used["verifiers"] == ["smtp"]
-    assert used["advice"] == ["searxng_url is not set: there is nobody to ask for people"]
+    (told,) = used["advice"]
+    assert told.startswith("people_sources: nobody can be asked; searxng: set searxng_url")
 
     monkeypatch.setenv("CS_SEARXNG_URL", "http://127.0.0.1:8888")
     monkeypatch.setenv("CS_BRAND_SOURCES", "directory")
     used = here("config", "check", "--json").rows[0]
     assert (used["advice"], used["brand_sources"]) == ([], ["directory"])
+
+    monkeypatch.setenv("CS_BRAND_SOURCES", "website")
+    (told,) = here("config", "check", "--json").rows[0]["advice"]
+    assert "without a domain" in told
 
 
 def test_the_world_is_listed_in_a_stable_shape(here: Here) -> None:

@@ -309,7 +309,14 @@ def test_a_retry_in_a_million_years_is_only_too_late(asked: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "outcome"), [("no-people-source-configured", "scrape_error"), ("bug", "error")]
+    ("why", "outcome"),
+    [
+        ("no-brand-source-configured", "error"),
+        ("no-people-source-configured", "error"),
+        ("sources-refuse", "error"),
+        ("bug", "error"),
+        ("something-outside", "scrape_error"),
+    ],
 )
 def test_what_cannot_be_tried_again_ends_the_run(why: str, outcome: Outcome) -> None:
     run = AcmeRun().resolved()

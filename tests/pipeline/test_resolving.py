@@ -392,7 +392,9 @@ async def test_nothing_found_is_conclusive_only_if_all_that_could_know_answered(
         sources={source.name: source.ended for source in sources if source.ended},
         conclusive=conclusive,
         retry_in_s=retry_in_s,
+        answers=resolution.answers,
     )
+    assert [answer.source for answer in resolution.answers] == [s.name for s in sources]
 
 
 async def test_a_site_that_does_not_answer_leaves_an_unknown_domain_open() -> None:

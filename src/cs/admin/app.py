@@ -14,6 +14,7 @@ from cs.admin.docs_page import docs_routes
 from cs.admin.readiness import LAG, Ready
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.pipeline.misconfiguration import Misconfiguration
 from cs.projections.followed import Followed
 
 #: A name that no data key has, so that none is kept open of it and the store is asked.
@@ -25,6 +26,7 @@ class Health:
     events: EventLog
     views: Followed
     keys: KeyStore
+    misconfiguration: Misconfiguration | None = None
 
     async def check(self) -> tuple[bool, dict[str, object]]:
         """Return whether calls can be answered, and what that rests on."""
@@ -38,15 +40,20 @@ class Health:
             return False, {"ready": False, "log": "ok", "keys": str(error)}
         lag = max(0, head - self.views.position)
         held = self.views.hold.why  # whoever else follows the log is held there as well
-        ready = lag <= LAG and held is None
-        told = {
+        wrong = self.misconfiguration or Misconfiguration()
+        ready = lag <= LAG and held is None and not wrong.blocks
+        told: dict[str, object] = {
             "ready": ready,
             "log": "ok",
             "keys": "ok",
             "head": head,
             "views_behind": lag,
         }
-        return ready, told if held is None else told | {"held": held}
+        if held is not None:
+            told["held"] = held
+        if wrong.told:
+            told["misconfigured"] = wrong.told
+        return ready, told
 
 
 def build(health: Ready, advancing: Moves | None = None) -> ASGIApp:

@@ -6,6 +6,7 @@ import msgspec
 
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.pipeline.misconfiguration import Misconfiguration
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.lease import Leader
 from cs.projections.followed import Followed
@@ -39,6 +40,7 @@ class Readiness:
         views: Followed | None = None,
         leader: Leader | None = None,
         bus: Measured | None = None,
+        misconfiguration: Misconfiguration | None = None,
     ) -> None:
         self._events = events
         self._keys = keys
@@ -46,6 +48,7 @@ class Readiness:
         self._views = views
         self._leader = leader
         self._bus = bus
+        self._misconfiguration = misconfiguration or Misconfiguration()
 
     async def check(self) -> tuple[bool, dict[str, object]]:
         told: dict[str, Any] = {"ready": True}
@@ -63,6 +66,9 @@ class Readiness:
             measures = msgspec.to_builtins(await self._bus.measured())
             told["bus"] = measures
             told["ready"] &= measures["reachable"]
+        if self._misconfiguration.told:
+            told["misconfigured"] = self._misconfiguration.told
+        told["ready"] &= not self._misconfiguration.blocks
         return told["ready"], told
 
     async def _check_log(self, events: EventLog, told: dict[str, Any]) -> None:

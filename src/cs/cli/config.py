@@ -8,8 +8,8 @@ from cyclopts import App
 from cs.cli.many_machines import check_shared, roles_of, shared_advice
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json
-from cs.settings import Settings, shown
-from cs.tools import Tools, check_world, of_source, outside
+from cs.settings import shown
+from cs.tools import Tools, check_world, outside, unusable
 
 app = App(name="config", help="See and check the settings.")
 
@@ -56,7 +56,7 @@ def check(*, json: Json = False, config: Config = None) -> None:
         "brand_sources": [source.name for source in tools.brand_sources],
         "people_sources": [source.name for source in tools.people_sources],
         "verifiers": [verifier.name for verifier in tools.verifiers],
-        "advice": [*advice(chosen, tools), *shared_advice(chosen)],
+        "advice": [*advice(tools), *shared_advice(chosen)],
     }
     if json:
         print_json(used)
@@ -66,14 +66,13 @@ def check(*, json: Json = False, config: Config = None) -> None:
         console.print(f"  {name:<16}{_plain(values)}")
 
 
-def advice(chosen: Settings, tools: Tools) -> list[str]:
+def advice(tools: Tools) -> list[str]:
     """Return what the operator may want to set before searching the real world."""
-    found = []
-    people = {source.name for source in tools.people_sources}
-    if people <= {"searxng"} and not of_source(chosen, "searxng").get("url"):
-        found.append("searxng_url is not set: there is nobody to ask for people")
-    if not tools.verifiers:
-        found.append("no verifier: no e-mail can be verified")
+    found = [f"{setting}: {why}" for setting, why in unusable(tools).items()]
+    if [source.name for source in tools.brand_sources] == ["website"]:
+        found.append(
+            "brand_sources: website alone finds no brand that is named without a domain"
+        )
     return found
 
 

@@ -25,7 +25,8 @@ ADVICE = {
     "no_emails": "people were found, but no e-mail could be verified for any",
     "scrape_error": "a service we ask did not answer; try again in a few minutes",
     "timeout": "it took too long; try again in a few minutes",
-    "error": "something went wrong on our side; try again in a few minutes",
+    "error": "the service could not do its part; said again after a few minutes, it is for "
+    "its operator to mend",
 }
 
 
@@ -54,7 +55,7 @@ def _status(record: dict[str, Any]) -> Text:
             return styled("[green]done[/]{}", how)
         case "failed":
             reason = record["reason"]
-            advice = ADVICE.get(reason, "try again in a few minutes")
+            advice = ADVICE.get(reason, "a reason that this version does not know")
             return styled("[red]{}[/]: {}{}", reason, advice, how)
         case unknown:
             told = "[yellow]{}[/], a status that this version does not know{}"

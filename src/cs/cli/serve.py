@@ -13,7 +13,7 @@ from cs.admin.app import build as admin_app
 from cs.cli.arming import arm
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings
-from cs.cli.output import errors, stop
+from cs.cli.output import errors, stop, warn
 from cs.cli.passing_folder import passing_folder
 from cs.cli.sandbox_service import enter_world
 from cs.data_folder import DataFolder
@@ -103,6 +103,8 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
         if sandbox and (told := told_of_sandbox(asked, tools.names)):
             errors.print(f"sandbox: {'; '.join(told)}")
         service = await stack.enter_async_context(embedded(chosen, tools, kind, clock))
+        for name, why in tools.misconfiguration.told.items():
+            warn(f"{name}: {why}")
         admin = admin_app(service.health, advancing(service, clock) if clock else None)
         await stack.enter_async_context(
             serving(

@@ -7,7 +7,13 @@ from cs.domain.key import Outcome
 from cs.domain.lookup import Lookup, Open, evolve
 from cs.domain.lookup_finish import finish
 from cs.domain.lookup_mailboxes import close_domain
-from cs.domain.stage_work import Failed, StageName
+from cs.domain.stage_work import (
+    NO_BRAND_SOURCE,
+    NO_PEOPLE_SOURCE,
+    SOURCES_REFUSE,
+    Failed,
+    StageName,
+)
 
 #: Attempts of a stage, silence aside.  Verification may wait for a greylisting server
 #: as often as the deadline allows, within reason.
@@ -22,7 +28,13 @@ FIRST_RETRY = timedelta(seconds=2)
 #: A longer wait that the outside asks for outlives every lookup.
 LONGEST_RETRY_S = 86_400.0
 #: How a lookup ends whose stage failed for good, other than by the outside world.
-_WHY_OUTCOME: dict[str, Outcome] = {"bug": "error", "timeout": "timeout"}
+_WHY_OUTCOME: dict[str, Outcome] = {
+    "bug": "error",
+    "timeout": "timeout",
+    NO_BRAND_SOURCE: "error",
+    NO_PEOPLE_SOURCE: "error",
+    SOURCES_REFUSE: "error",
+}
 
 
 def failed(

@@ -106,6 +106,13 @@ class DomainVerified(Finding, frozen=True, tag="domain-verified"):
     learned: DomainFacts = DomainFacts()
 
 
+#: Why a stage failed that cannot do its work before the operator changes something.
+NO_BRAND_SOURCE = "no-brand-source-configured"
+NO_PEOPLE_SOURCE = "no-people-source-configured"
+NO_VERIFIER = "no-verifier-configured"
+SOURCES_REFUSE = "sources-refuse"
+
+
 class Failed(Finding, frozen=True, tag="failed"):
     """This attempt ended without a result.
 

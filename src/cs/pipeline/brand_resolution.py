@@ -1,8 +1,17 @@
 """First stage: which brand is meant, and where it is on the web."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from cs.domain.stage_work import AnyFinding, Failed, ResolutionInput, Resolved, StageName, Work
+from cs.domain.stage_work import (
+    NO_BRAND_SOURCE,
+    AnyFinding,
+    Failed,
+    ResolutionInput,
+    Resolved,
+    StageName,
+    Work,
+)
+from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.resolving import Resolving
 from cs.pipeline.stage import Report
 
@@ -10,6 +19,7 @@ from cs.pipeline.stage import Report
 @dataclass(frozen=True)
 class BrandResolution:
     resolving: Resolving
+    misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     name: StageName = "brand-resolution"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
@@ -17,6 +27,12 @@ class BrandResolution:
         del report
         assert isinstance(work.input, ResolutionInput)
         resolution = await self.resolving.resolve(work.input.query)
+        hopeless: str | None = NO_BRAND_SOURCE
+        # Where only a web site could be read and no domain was sent, nobody was asked.
+        if resolution.answers or not self.resolving.sources:
+            hopeless = self.misconfiguration.hear("brand_sources", resolution.answers)
+        if resolution.status != "matched" and hopeless is not None:
+            return Failed(why=hopeless, retryable=False)
         if resolution.status != "matched" and not resolution.conclusive:
             return Failed(why="sources-away", retryable=True, retry_in_s=resolution.retry_in_s)
         return Resolved(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cs.domain.lookup_people import PEOPLE
 from cs.domain.stage_work import (
@@ -14,13 +14,15 @@ from cs.domain.stage_work import (
     StageName,
     Work,
 )
+from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.stage import Report
-from cs.sources.port import INCONCLUSIVE, Ended, PeopleAnswer, PeopleSource
+from cs.sources.port import INCONCLUSIVE, PeopleAnswer, PeopleSource
 
 
 @dataclass(frozen=True)
 class ContactDiscovery:
     sources: Sequence[PeopleSource]
+    misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     name: StageName = "contact-discovery"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
@@ -36,18 +38,19 @@ class ContactDiscovery:
 
         async with asyncio.TaskGroup() as asking:
             tasks = [asking.create_task(ask(source)) for source in self.sources]
-        return _finding([task.result() for task in tasks])
+        answers = [task.result() for task in tasks]
+        return _finding(answers, self.misconfiguration.hear("people_sources", answers))
 
 
-def _finding(answers: Sequence[PeopleAnswer]) -> AnyFinding:
+def _finding(answers: Sequence[PeopleAnswer], hopeless: str | None) -> AnyFinding:
     people = tuple(person for answer in answers for person in answer.people)
     ended = {answer.source: answer.ended.value for answer in answers}
     away = [answer for answer in answers if answer.ended in INCONCLUSIVE]
     if people:
         return Discovered(people=people, sources=ended, conclusive=not away)
+    if hopeless is not None:
+        return Failed(why=hopeless, retryable=False)
     if away:
         waits = [answer.retry_in_s for answer in away if answer.retry_in_s is not None]
         return Failed(why="sources-away", retryable=True, retry_in_s=max(waits, default=None))
-    if all(answer.ended is Ended.NOT_CONFIGURED for answer in answers):
-        return Failed(why="no-people-source-configured", retryable=False)
     return Discovered(people=(), sources=ended)

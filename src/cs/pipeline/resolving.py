@@ -27,6 +27,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
         conclusive: Asking again at once would give the same: matched, or every source
             that could have known did answer.
         retry_in_s: When it is not conclusive: how long the sources want to be left alone.
+        answers: Of all that were asked.
     """
 
     status: Status
@@ -34,6 +35,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, Ended] = {}
     conclusive: bool = True
     retry_in_s: float | None = None
+    answers: tuple[BrandAnswer, ...] = ()
 
 
 class Resolving:
@@ -42,6 +44,7 @@ class Resolving:
     def __init__(
         self, sources: Sequence[BrandSource], *, completing: Collection[str] = COMPLETING
     ) -> None:
+        self.sources = sources
         self._identifying = [source for source in sources if source.name not in completing]
         self._completing = [source for source in sources if source.name in completing]
 
@@ -108,6 +111,7 @@ def _resolution(choice: Choice, answers: Sequence[BrandAnswer]) -> Resolution:
         sources=ended,
         conclusive=conclusive,
         retry_in_s=None if conclusive else max(waits, default=None),
+        answers=tuple(answers),
     )
 
 

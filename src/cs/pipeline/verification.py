@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cs.domain.address_patterns import candidates
 from cs.domain.contact import Candidate, Checked
 from cs.domain.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stage_work import (
+    NO_VERIFIER,
     AnyFinding,
     DomainVerified,
     Failed,
@@ -17,6 +18,7 @@ from cs.domain.stage_work import (
     VerificationInput,
     Work,
 )
+from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.stage import Report
 from cs.verifiers.port import DomainCheck, Verifier
 
@@ -51,6 +53,7 @@ class Verification:
     """Args: *verifiers*: cheapest first."""
 
     verifiers: Sequence[Verifier]
+    misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     name: StageName = "verification"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
@@ -58,7 +61,8 @@ class Verification:
         asked = work.input
         assert isinstance(asked, VerificationInput)
         if not self.verifiers:
-            return Failed(why="no-verifier-configured", retryable=False)
+            self.misconfiguration.met("verifiers", NONE)
+            return Failed(why=NO_VERIFIER, retryable=False)
         settled: list[Checked] = []
         later: list[Checked] = []
         waits: list[float] = []

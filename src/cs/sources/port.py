@@ -23,6 +23,16 @@ class Ended(StrEnum):
     FAILED = "failed"
 
 
+def missing_of(source: object) -> str | None:
+    """Return what has to be set before *source* can answer, ``None`` if nothing is missing.
+
+    A source may say so itself in an attribute ``missing``; one without is taken as complete,
+    and told of when it ends `Ended.NOT_CONFIGURED`.
+    """
+    missing = getattr(source, "missing", None)
+    return missing if isinstance(missing, str) else None
+
+
 #: Endings after which "nothing found" means nothing.
 INCONCLUSIVE = frozenset({Ended.RATE_LIMITED, Ended.FAILED})
 
@@ -46,6 +56,7 @@ class BrandAnswer(msgspec.Struct, frozen=True, kw_only=True):
     matches: tuple[BrandMatch, ...] = ()  # best first
     why: str | None = None  # for people, when it is not USED or NO_RESULTS
     retry_in_s: float | None = None
+    permanent: bool = False  # FAILED until the operator mends it: a key refused, JSON off
 
 
 class BrandSource(Protocol):
@@ -66,6 +77,7 @@ class PeopleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     people: tuple[Sighting, ...] = ()
     why: str | None = None
     retry_in_s: float | None = None
+    permanent: bool = False
 
 
 class PeopleSource(Protocol):

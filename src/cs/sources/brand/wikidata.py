@@ -67,6 +67,7 @@ class Wikidata:
         now: Callable[[], datetime],
     ) -> None:
         self._api = WikidataApi(fetcher, base_url, now=now) if base_url else None
+        self.missing = None if base_url else "set wikidata_url, the URL of an api.php"
         self._now = now
 
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
@@ -76,8 +77,7 @@ class Wikidata:
         both are found: the brand by its name and the owner by the domain.
         """
         if self._api is None:
-            why = "no Wikidata: set its base URL"
-            return BrandAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=why)
+            return BrandAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=self.missing)
         if known is not None:
             query = Query(brand=known.name, domain=known.domain or query.domain)
         try:

@@ -52,6 +52,7 @@ class Searxng:
         now: Callable[[], datetime],
     ) -> None:
         self._api = SearxngApi(fetcher, base_url, now=now) if base_url else None
+        self.missing = None if base_url else "set searxng_url, the base URL of a SearXNG"
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         """Find people who say that they work for *brand* or its parent now.
@@ -60,8 +61,7 @@ class Searxng:
         the run ended, whoever was found before: who was not found is then not known.
         """
         if self._api is None:
-            why = "no SearXNG: set its base URL"
-            return PeopleAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=why)
+            return PeopleAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=self.missing)
         pages, refused = await _ask(self._api, list(_questions(brand)))
         people = tuple(_people(pages, brand))[:limit]
         if refused is None and not people:
@@ -75,6 +75,7 @@ class Searxng:
             people=people,
             why=refused.why,
             retry_in_s=refused.retry_in_s,
+            permanent=refused.permanent,
         )
 
 

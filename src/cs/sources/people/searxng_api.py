@@ -45,9 +45,17 @@ class Page(msgspec.Struct, frozen=True):
 class Refused(Exception):
     """SearXNG gave no answer; the attributes are those of a `PeopleAnswer`."""
 
-    def __init__(self, ended: Ended, why: str, retry_in_s: float | None = None) -> None:
+    def __init__(
+        self,
+        ended: Ended,
+        why: str,
+        retry_in_s: float | None = None,
+        *,
+        permanent: bool = False,
+    ) -> None:
         super().__init__(why)
         self.ended, self.why, self.retry_in_s = ended, why, retry_in_s
+        self.permanent = permanent
 
 
 class SearxngApi:
@@ -74,7 +82,9 @@ class SearxngApi:
             case 200:
                 return _read(answer)
             case 403:
-                raise Refused(Ended.FAILED, NO_JSON)
+                raise Refused(Ended.FAILED, NO_JSON, permanent=True)
+            case 401:
+                raise Refused(Ended.FAILED, "SearXNG asks for a password", permanent=True)
             case 429:
                 raise Refused(Ended.RATE_LIMITED, "SearXNG answers 429", wait_s)
             case status:

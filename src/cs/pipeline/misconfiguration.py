@@ -1,0 +1,86 @@
+"""What keeps searches from ending well until the operator changes it.
+
+Waiting mends none of it: nobody to ask for people, a provider that refuses our key.  It is
+in the log when it is met, and on ``/readyz`` for as long as it lasts.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from structlog import get_logger
+
+from cs.domain.stage_work import NO_BRAND_SOURCE, NO_PEOPLE_SOURCE, SOURCES_REFUSE
+from cs.sources.port import Ended
+
+log = get_logger()
+
+
+class Answered(Protocol):
+    """How one run of a source ended, as brand and people sources tell it."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def ended(self) -> Ended: ...
+    @property
+    def permanent(self) -> bool: ...
+    @property
+    def why(self) -> str | None: ...
+
+
+class Misconfiguration:
+    """Remembers by setting or plug-in what is wrong with it.
+
+    Attributes:
+        told: Name and reason, for people.
+        blocks: No search can end well as this process was started.
+    """
+
+    def __init__(self) -> None:
+        self.told: dict[str, str] = {}
+        self.blocks = False
+
+    def begin(self, found: Mapping[str, str]) -> None:
+        """Take what was *found* before anything was asked."""
+        for name, why in found.items():
+            self.met(name, why)
+        self.blocks = bool(found)
+
+    def met(self, name: str, why: str) -> None:
+        """Take it that *name* does not work, and say so once for each reason."""
+        if self.told.get(name) != why:
+            self.told[name] = why
+            log.error("misconfigured", name=name, why=why)
+
+    def mended(self, name: str) -> None:
+        """Take it that *name* works."""
+        if self.told.pop(name, None) is not None:
+            log.info("misconfiguration_mended", name=name)
+
+    def hear(self, setting: str, answers: Sequence[Answered]) -> str | None:
+        """Learn from how the sources of *setting* ended one run.
+
+        Returns:
+            Why asking again is of no use before the operator did something: nobody is
+            there who could answer (`NOBODY`), or all that are away refuse for good.
+        """
+        for answer in answers:
+            name = f"sources.{answer.source}"
+            if answer.permanent:
+                self.met(name, answer.why or "refuses for good")
+            elif answer.ended in {Ended.USED, Ended.NO_RESULTS}:
+                self.mended(name)
+        configured = [each for each in answers if each.ended is not Ended.NOT_CONFIGURED]
+        if not configured:
+            told = [f"{each.source}: {each.why or 'not configured'}" for each in answers]
+            self.met(setting, f"none is configured; {'; '.join(told)}" if told else NONE)
+            return NOBODY[setting]
+        if not self.blocks:
+            self.mended(setting)
+        away = [each for each in configured if each.ended in {Ended.FAILED, Ended.RATE_LIMITED}]
+        return SOURCES_REFUSE if away and all(each.permanent for each in away) else None
+
+
+NOBODY = {"brand_sources": NO_BRAND_SOURCE, "people_sources": NO_PEOPLE_SOURCE}
+#: Of a setting that leaves nobody to ask.
+NONE = "none is in use"

@@ -1,0 +1,149 @@
+"""What only the operator can mend is told by name, and is no passing trouble."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from cs.domain.contact import Query
+from cs.domain.stage_work import (
+    Discovered,
+    DiscoveryInput,
+    Failed,
+    ResolutionInput,
+    StageInput,
+    StageName,
+    Work,
+)
+from cs.pipeline.misconfiguration import Misconfiguration
+from cs.pipeline.stage import Stage
+from cs.settings import Settings, load
+from cs.sources.people.searxng_api import NO_JSON
+from cs.sources.port import Ended, PeopleAnswer
+from cs.tools import Tools, outside, unusable
+from cs.wiring import stages
+from domain.acme_run import ACME
+from outside.loopback_web import pages, serve
+from pipeline.test_asking_stages import AT, Brands, People
+
+
+def issued(input_: StageInput) -> Work:
+    stage: StageName = (
+        "brand-resolution" if isinstance(input_, ResolutionInput) else "contact-discovery"
+    )
+    return Work(lookup="brand-a.1", stage=stage, attempt=1, deadline_at=AT, input=input_)
+
+
+async def nobody_hears(_: object) -> None:
+    pass
+
+
+def stage_named(name: str, tools: Tools) -> Stage:
+    (found,) = [stage for stage in stages(tools) if stage.name == name]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({}, {"people_sources": "searxng: set searxng_url"}),
+        ({"people_sources": ()}, {"people_sources": "none is in use"}),
+        ({"searxng_url": "http://127.0.0.1:1", "brand_sources": ()}, {"brand_sources": "none"}),
+        (
+            {"searxng_url": "http://127.0.0.1:1", "verifiers": ()},
+            {"verifiers": "none is in use"},
+        ),
+        ({"searxng_url": "http://127.0.0.1:1"}, {}),
+        (
+            {"people_sources": (), "brand_sources": (), "verifiers": ()},
+            {"people_sources": "none", "brand_sources": "none", "verifiers": "none"},
+        ),
+    ],
+)
+async def test_settings_that_leave_nobody_to_ask_are_named_before_anything_is_asked(
+    given: Mapping[str, Any], wrong: Mapping[str, str]
+) -> None:
+    async with outside(load(environment={}, given=given)) as tools:
+        found = unusable(tools)
+
+    assert found.keys() == wrong.keys()
+    assert all(wrong[name] in why for name, why in found.items()), found
+
+
+async def test_the_only_source_without_its_address_is_named() -> None:
+    # In a file this is `url = ""` in [sources.wikidata], which switches it off.
+    empty = Settings(brand_sources=("wikidata",), wikidata_url="")
+
+    async with outside(empty) as tools:
+        assert "wikidata: set wikidata_url" in unusable(tools)["brand_sources"]
+
+
+async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -> None:
+    work = issued(DiscoveryInput(ACME))
+    async with serve(pages({"/search": (403, {}, b"")})) as web:
+        settings = load(environment={"CS_SEARXNG_URL": web.url})
+        async with outside(settings) as tools:
+            stage = stage_named("contact-discovery", tools)
+            with capture_logs() as logs:
+                first = await stage.handle(work, nobody_hears)
+                again = await stage.handle(work, nobody_hears)
+            told = dict(tools.misconfiguration.told)
+
+    assert first == again == Failed(why="sources-refuse", retryable=False)
+    assert told == {"sources.searxng": NO_JSON}
+    assert not tools.misconfiguration.blocks, "what was found before can still be read"
+    assert [(line["event"], line["name"]) for line in logs] == [
+        ("misconfigured", "sources.searxng")
+    ], "once, not for each search"
+
+
+async def test_what_answers_again_is_told_of_no_more() -> None:
+    heard = Misconfiguration()
+    refuses = PeopleAnswer(source="shop", ended=Ended.FAILED, why="bad key", permanent=True)
+    heard.hear("people_sources", [refuses])
+    assert heard.told == {"sources.shop": "bad key"}
+
+    heard.hear("people_sources", [PeopleAnswer(source="shop", ended=Ended.NO_RESULTS)])
+
+    assert heard.told == {}
+
+
+async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_named() -> None:
+    tools = Tools([], [People("shop", Ended.NOT_CONFIGURED)], [])
+
+    found = await stage_named("contact-discovery", tools).handle(
+        issued(DiscoveryInput(ACME)), nobody_hears
+    )
+
+    assert found == Failed(why="no-people-source-configured", retryable=False)
+    assert tools.misconfiguration.told == {
+        "people_sources": "none is configured; shop: not configured"
+    }
+
+
+async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
+    tools = Tools(
+        [], [People("shop", Ended.NOT_CONFIGURED), People("web", Ended.NO_RESULTS)], []
+    )
+
+    found = await stage_named("contact-discovery", tools).handle(
+        issued(DiscoveryInput(ACME)), nobody_hears
+    )
+
+    assert isinstance(found, Discovered)
+    assert tools.misconfiguration.told == {}
+
+
+@pytest.mark.parametrize("sources", [[], [Brands("wikidata", Ended.NOT_CONFIGURED)]])
+async def test_without_any_brand_source_no_brand_is_said_to_be_unknown(
+    sources: list[Brands],
+) -> None:
+    tools = Tools(sources, [], [])
+
+    found = await stage_named("brand-resolution", tools).handle(
+        issued(ResolutionInput(Query(brand="Acme"))), nobody_hears
+    )
+
+    assert found == Failed(why="no-brand-source-configured", retryable=False)
+    assert "brand_sources" in tools.misconfiguration.told
