@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from cs.api import failures
-from cs.api.call_log import Call
+from cs.api.call_log import Call, UnauthorizedLines
 from cs.api.credentials import Caller, presented, wrong_key
 from cs.api.errors import ApiError
 from cs.api.in_time import within
@@ -63,6 +63,7 @@ class Gate:
         self._app = app
         self._api = api
         self._request_ids = RequestIds()
+        self._unauthorized = UnauthorizedLines()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -71,7 +72,7 @@ class Gate:
         request_id = self._request_ids.new()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
-        call = Call(scope)
+        call = Call(scope, self._unauthorized)
 
         begun = ended = False
 
