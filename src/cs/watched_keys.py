@@ -12,6 +12,7 @@ from structlog import get_logger
 
 from cs.eventlog.log_file import LogFile
 from cs.eventlog.port import LogUnavailable
+from cs.keystore.lost import LostValues
 from cs.keystore.port import KeyStore, KeysUnavailable, WrongMasterKey
 
 log = get_logger()
@@ -37,11 +38,18 @@ class WatchedKeys:
         self._file = file
         self._away = False
 
+    @property
+    def lost(self) -> LostValues:
+        return self._keys.lost
+
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._watched(lambda: self._keys.ensure(names))
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._watched(lambda: self._keys.find(names), reads=True)
+
+    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
+        return await self._watched(lambda: self._keys.look(names), reads=True)
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         await self._watched(lambda: self._keys.index(entries))

@@ -24,6 +24,15 @@ class KeyStoreContract:
         assert await keys.find(["a", "b"]) == made
         assert await keys.find(["b"]) == {}
 
+    async def test_looking_tells_destroyed_keys_from_those_nobody_made(
+        self, keys: KeyStore
+    ) -> None:
+        made = await keys.ensure(["a", "b"])
+        await keys.destroy(["b", "c"])
+
+        assert await keys.look(["a", "b", "c", "d"]) == {"a": made["a"], "b": None, "c": None}
+        assert await keys.look([]) == {}
+
     async def test_asking_for_nothing_gives_nothing(self, keys: KeyStore) -> None:
         assert await keys.ensure([]) == {}
         assert await keys.find([]) == {}

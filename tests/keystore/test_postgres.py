@@ -118,6 +118,20 @@ async def test_a_key_destroyed_by_another_process_is_gone_once_forgotten(
     assert await keys.ensure(["a"]) == {}
 
 
+async def test_a_key_kept_in_memory_is_no_key_once_the_store_has_forgotten_it(
+    keys: PostgresKeyStore, pool: Pool
+) -> None:
+    before = await keys.ensure(["a", "b"])
+    await pool.execute("DELETE FROM data_key WHERE name = 'a'")
+
+    after = await keys.ensure(["a", "b"])
+
+    assert after["b"] == before["b"]
+    assert after["a"] != before["a"]
+    assert keys.lost.keys == {"another": 1}
+    assert await keys.find(["a"]) == {"a": after["a"]}
+
+
 async def test_a_person_suppressed_beside_many_indexings_never_keeps_a_key(
     keys: PostgresKeyStore, pool: Pool
 ) -> None:

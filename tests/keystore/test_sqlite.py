@@ -186,6 +186,21 @@ async def test_two_processes_agree_on_the_key_of_a_name(
         assert await other.ensure(["a"]) == mine
 
 
+async def test_a_key_kept_in_memory_is_no_key_once_the_store_has_forgotten_it(
+    path: Path, keys: SqliteKeyStore
+) -> None:
+    before = await keys.ensure(["a", "b"])
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("DELETE FROM data_key WHERE name = 'a'")
+
+    after = await keys.ensure(["a", "b"])
+
+    assert after["b"] == before["b"]
+    assert after["a"] != before["a"]
+    assert keys.lost.keys == {"another": 1}
+    assert await keys.find(["a"]) == {"a": after["a"]}
+
+
 async def test_what_is_kept_open_in_memory_is_bounded(
     keys: SqliteKeyStore,
 ) -> None:

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Iterable, Mapping
 
+from cs.keystore.lost import LostValues
 from cs.keystore.wrapping import FINGERPRINTS, fingerprint
 
 
 class MemoryKeyStore:
     def __init__(self) -> None:
+        self.lost = LostValues()
         self._keys: dict[str, bytes | None] = {}
         self._index: set[tuple[str, str]] = set()
         self._suppressed: set[str] = set()
@@ -21,6 +23,9 @@ class MemoryKeyStore:
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return {name: key for name in names if (key := self._keys.get(name)) is not None}
+
+    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
+        return {name: self._keys[name] for name in names if name in self._keys}
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         new = set(entries)

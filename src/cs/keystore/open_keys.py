@@ -3,6 +3,8 @@
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+from cs.keystore.lost import LostValue, LostValues
+
 #: 32 bytes each and their names.
 CACHED = 20_000
 
@@ -26,12 +28,36 @@ class OpenKeys:
             found |= loaded
             if before == self._forgotten:  # else it may have been destroyed since
                 self._keys.update(loaded)
-        for name in found:
+        self._used(found)
+        return found
+
+    async def anew(
+        self,
+        names: Iterable[str],
+        load: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes | None]]],
+    ) -> tuple[Mapping[str, bytes | None], frozenset[str]]:
+        """Return what *load* gives for all of *names*, and which of them were another key.
+
+        What is kept of *names* is what was loaded from then on.
+        """
+        wanted = tuple(dict.fromkeys(names))
+        kept = {name: self._keys[name] for name in wanted if name in self._keys}
+        before = self._forgotten
+        loaded = await load(wanted) if wanted else {}
+        self.drop(wanted)
+        there = {name: key for name, key in loaded.items() if key is not None}
+        if before == self._forgotten:  # else it may have been destroyed since
+            self._keys.update(there)
+        self._used(there)
+        other = frozenset(n for n, key in kept.items() if there.get(n, key) != key)
+        return loaded, other
+
+    def _used(self, names: Iterable[str]) -> None:
+        for name in names:
             if name in self._keys:  # another caller may have pushed it out meanwhile
                 self._keys.move_to_end(name)
         while len(self._keys) > self._most:
             self._keys.popitem(last=False)
-        return found
 
     def drop(self, names: Iterable[str]) -> None:
         for name in names:
@@ -40,3 +66,19 @@ class OpenKeys:
     def forget(self) -> None:
         self._keys.clear()
         self._forgotten += 1
+
+
+async def ensured(
+    kept: OpenKeys,
+    lost: LostValues,
+    names: Iterable[str],
+    make: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]],
+) -> Mapping[str, bytes]:
+    """Return the keys that *make* makes or finds in the store.
+
+    A name that had another key until now had it from a store that has forgotten it: what
+    was sealed with that one is lost.
+    """
+    held, other = await kept.anew(names, make)
+    lost.note(LostValue(name, "another") for name in sorted(other))
+    return {name: key for name, key in held.items() if key is not None}

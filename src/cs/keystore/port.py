@@ -11,6 +11,8 @@ nothing about that person can be sealed, by whichever process and however late.
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from cs.keystore.lost import LostValues
+
 
 class KeysUnavailable(Exception):
     """The key store cannot be read or written now; what was written is not known."""
@@ -26,14 +28,27 @@ class KeyStore(Protocol):
     Every method may raise `KeysUnavailable`.
     """
 
+    @property
+    def lost(self) -> LostValues:
+        """Where whoever opens sealed values tells of keys that are lost."""
+
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return a key for each of *names*, making those that are missing.
 
-        They are durable on return.  A destroyed name gets no new key and is left out.
+        They are durable on return: the store itself is asked, since one kept in memory may
+        be gone from a store that came back older.  A destroyed name gets no new key and is
+        left out.
         """
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return the keys of those of *names* that have one."""
+
+    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
+        """Return what the store itself has of *names*, whatever is kept in memory.
+
+        The key; ``None`` for one that was destroyed.  A name that the store knows nothing
+        of is left out: its key was never made, or is lost.
+        """
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         """Remember (fingerprint, name) pairs, so that a person's keys can be found.

@@ -11,7 +11,8 @@ from typing import Self
 
 import asyncpg
 
-from cs.keystore.open_keys import OpenKeys
+from cs.keystore.lost import LostValues
+from cs.keystore.open_keys import OpenKeys, ensured
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_name
 from cs.postgres.errors import DatabaseAway
@@ -38,6 +39,7 @@ class PostgresKeyStore:
         self._wrapping = Wrapping(master)
         self._open = OpenKeys()
         self._secrets: dict[str, bytes] = {}
+        self.lost = LostValues()
 
     async def __aenter__(self) -> Self:
         proof = self._wrapping.proof
@@ -58,10 +60,14 @@ class PostgresKeyStore:
         self.forget()
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        return await self._open.get(names, self._ensure)
+        return await ensured(self._open, self.lost, names, self._ensure)
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._open.get(names, self._find)
+
+    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
+        held, _ = await self._open.anew(names, self._look)
+        return held
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         rows = sorted(set(entries))  # in one order everywhere, or two callers may deadlock
@@ -132,9 +138,13 @@ class PostgresKeyStore:
         return found
 
     async def _find(self, names: Sequence[str]) -> dict[str, bytes]:
-        rows = await self._read(_FIND, names)
+        held = await self._look(names)
+        return {name: key for name, key in held.items() if key is not None}
+
+    async def _look(self, names: Sequence[str]) -> dict[str, bytes | None]:
         return {
-            row["name"]: self._wrapping.unwrapped(row["name"], row["wrapped"]) for row in rows
+            name: None if wrapped is None else self._wrapping.unwrapped(name, wrapped)
+            for name, wrapped in await self._read(_LOOK, names)
         }
 
     async def _column(self, query: str, values: Iterable[str]) -> frozenset[str]:
@@ -187,7 +197,7 @@ _SECRET = "SELECT wrapped FROM secret WHERE name = $1"  # noqa: S105
 _MAKE = """
 INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING
 """
-_FIND = "SELECT name, wrapped FROM data_key WHERE name = ANY($1) AND wrapped IS NOT NULL"
+_LOOK = "SELECT name, wrapped FROM data_key WHERE name = ANY($1)"
 _DESTROY = """
 INSERT INTO data_key SELECT DISTINCT unnest($1::text[]), NULL::bytea
 ON CONFLICT (name) DO UPDATE SET wrapped = NULL

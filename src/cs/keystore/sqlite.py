@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
-from cs.keystore.open_keys import OpenKeys
+from cs.keystore.lost import LostValues
+from cs.keystore.open_keys import OpenKeys, ensured
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_name
 from cs.sqlite_errors import told
@@ -62,6 +63,7 @@ class SqliteKeyStore:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keystore")
         self._wrapping = Wrapping(master)
         self._open = OpenKeys()
+        self.lost = LostValues()
         self._db = sqlite3.connect(
             path, check_same_thread=False, isolation_level=None, timeout=lock_timeout_s
         )
@@ -93,10 +95,16 @@ class SqliteKeyStore:
         self._db.close()
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        return await self._open.get(names, lambda missing: self._run(self._ensure, missing))
+        return await ensured(
+            self._open, self.lost, names, lambda wanted: self._run(self._ensure, wanted)
+        )
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._open.get(names, lambda missing: self._run(self._find, missing))
+
+    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
+        held, _ = await self._open.anew(names, lambda wanted: self._run(self._look, wanted))
+        return held
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
         self._open.drop(await self._run(self._write_index, tuple(entries)))
@@ -149,14 +157,18 @@ class SqliteKeyStore:
         return found
 
     def _find(self, names: Sequence[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+        return {name: key for name, key in self._look(names).items() if key is not None}
+
+    def _look(self, names: Sequence[str]) -> dict[str, bytes | None]:
+        found: dict[str, bytes | None] = {}
         for start in range(0, len(names), 500):
             page = names[start : start + 500]
             marks = ",".join("?" * len(page))
             query = f"SELECT name, wrapped FROM data_key WHERE name IN ({marks})"  # noqa: S608
             for name, wrapped in self._db.execute(query, page):
-                if wrapped is not None:
-                    found[name] = self._wrapping.unwrapped(name, wrapped)
+                found[name] = (
+                    None if wrapped is None else self._wrapping.unwrapped(name, wrapped)
+                )
         return found
 
     def _secret(self, name: str) -> bytes:
