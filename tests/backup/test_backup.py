@@ -238,17 +238,32 @@ async def test_keys_older_than_the_log_are_refused(folder: Path, tmp_path: Path)
     assert later.keys_from != later.manifest.backup
 
 
-async def test_a_log_whose_people_have_no_key_is_not_backed_up(
-    folder: Path, at: Places
+async def test_keys_that_are_lost_are_counted_and_the_rest_is_backed_up_and_back(
+    folder: Path, tmp_path: Path, at: Places
 ) -> None:
     with closing(sqlite3.connect(folder / "keys.db")) as db, db:
+        gone = db.execute("DELETE FROM data_key WHERE name LIKE '%#p1'").rowcount
+
+    made = await backed_up(folder, at)
+    back = await brought_back(at, tmp_path / "new", folder / "master.key")
+
+    assert gone > 0
+    assert made.keys_lost == back.manifest.keys_lost == gone
+
+
+async def test_keys_that_lack_more_than_those_of_the_backup_are_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    whole, later = places(tmp_path / "whole", None), places(tmp_path / "later", None)
+    await backed_up(folder, whole)
+    with closing(sqlite3.connect(folder / "keys.db")) as db, db:
         db.execute("DELETE FROM data_key WHERE name LIKE '%#p1'")
+    await backed_up(folder, later, made_at=NOW + timedelta(days=1))
 
-    with pytest.raises(BackupError, match=r"lacks \d+ keys of people"):
-        await backed_up(folder, at)
-
-    assert not at.log.exists()
-    assert not at.keys.exists()
+    with pytest.raises(BackupError, match=r"lacks \d+ keys of people .* which lacked 0"):
+        await brought_back(
+            Places(whole.log, later.keys), tmp_path / "new", folder / "master.key"
+        )
 
 
 async def test_a_person_erased_before_the_backup_is_no_missing_key(

@@ -15,7 +15,7 @@ from cs.domain.key import QuotaGranted
 from cs.eventlog.mapper import EventMapper
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sealing import sealed_names
+from cs.eventlog.sealing import needs
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import feed as feeding
 from cs.pipeline.feed import feed
@@ -239,5 +239,5 @@ async def test_the_service_itself_could_still_open_what_went_out() -> None:
 
     event = decode_event(record.value)
     plain = EventMapper({}).transcoder.decode(bytes(event.state))
-    keys = await others.keys.find(sealed_names(plain, plain["lookup"]))
+    keys = await others.keys.find(need.name for need in needs(plain))
     assert EventMapper(keys).event(event.topic, bytes(event.state)) == found

@@ -49,6 +49,8 @@ class Health:
             "head": head,
             "views_behind": lag,
         }
+        if lost := self.keys.lost.keys:  # told, and no reason not to answer
+            told["keys_lost"] = lost
         if held is not None:
             told["held"] = held
         if wrong.told:

@@ -88,5 +88,7 @@ class Readiness:
         try:
             await keys.find([_NO_KEY])
             told["keys"] = "ok"
+            if lost := keys.lost.keys:  # told, and no reason not to work
+                told["keys_lost"] = lost
         except KeysUnavailable as error:
             told["ready"], told["keys"] = False, str(error)

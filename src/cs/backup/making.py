@@ -90,6 +90,7 @@ def _describe(
         world=checked.world,
         head=checked.head,
         violations=checked.violations,
+        keys_lost=checked.keys_lost,
         files=described(folder, names),
     )
     write(folder, manifest)

@@ -41,6 +41,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         backup: The same in both parts of one backup.
         head: The position of the last event in the log; of both parts.
         violations: Promises that the log breaks, by `cs.eventlog.audit`.
+        keys_lost: Data keys of people in the log that the key store had lost.
     """
 
     format: int = FORMAT
@@ -51,6 +52,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     world: str | None
     head: int
     violations: int
+    keys_lost: int = 0
     files: Mapping[str, File]
 
 

@@ -107,6 +107,12 @@ async def _stage(
             f"the log in {at.log} ends at position {found.head} and not at {manifest.head}, "
             "where its manifest says; use another backup"
         )
+    if found.keys_lost > manifest.keys_lost:
+        raise BackupError(
+            f"{at.keys} lacks {found.keys_lost} keys of people in {at.log}, which lacked "
+            f"{manifest.keys_lost}: it is older than the log; use keys of the same backup or "
+            "newer ones"
+        )
     for database in (log, data_keys):
         settle(database)
 

@@ -17,6 +17,14 @@ Schema = dict[str, Any]
 STORED = "Stored"
 SEALED = "Sealed"
 
+#: Beside sealed values (`cs.eventlog.sealing`).
+SEALED_WITH = "sealed_with"
+_KEY_IDS: Schema = {
+    "type": "object",
+    "description": "By person, which key seals their values; not for you.",
+    "additionalProperties": {"type": "string"},
+}
+
 _INPUTS = dict(zip(get_args(StageName), get_args(StageInput), strict=True))
 
 
@@ -42,6 +50,12 @@ def event_schemas() -> dict[str, Schema]:
         STORED + name: _sealed(kinds[name]) if name in kinds else _plain(schema)
         for name, schema in found.items()
     }
+    for cls in EVENT_TYPES.values():
+        if any(
+            n.removeprefix(STORED) in kinds
+            for n, _ in _reached(stored, [STORED + cls.__name__])
+        ):
+            stored[STORED + cls.__name__]["properties"][SEALED_WITH] = _KEY_IDS
     return dict(_reached(stored, [STORED + cls.__name__ for cls in EVENT_TYPES.values()]))
 
 

@@ -115,9 +115,12 @@ def _shown(made: Manifest) -> dict[str, Any]:
         "world": made.world,
         "head": made.head,
         "violations": made.violations,
+        "keys_lost": made.keys_lost,
     }
 
 
 def _warn(made: Manifest) -> None:
     if made.violations:
         warn(f"the log breaks {made.violations} promises; see `cs log verify`")
+    if made.keys_lost:
+        warn(f"{made.keys_lost} data keys of people are lost; see `cs log verify`")

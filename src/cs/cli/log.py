@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Annotated
 
 import msgspec
@@ -13,6 +13,7 @@ from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json, styled
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.port import EventLog, NewerEvent, Recorded
+from cs.keystore.lost import LostValue, Why
 from cs.settings import Settings
 
 app = App(
@@ -49,7 +50,8 @@ def verify(
 ) -> None:
     """Read the whole log and hold it to every promise: no charge twice, no limit exceeded.
 
-    Also checks that the views are not ahead of the log. Prints each violation, then counts.
+    Also checks that the views are not ahead of the log, and that no data key of a person in
+    it is lost. Prints each violation, then counts.
     Exit code 1 if there is any. What is appended meanwhile is left for the next time.
 
     Example: `cs log verify --json`, one line a violation and one of counts
@@ -93,15 +95,18 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
         if views_at > head:
             what = f"they show position {views_at}, the log ends at {head}"
             broken(Violation("position", views_at, "views", what))
-        whole = True
+        whole, lost = True, dict[LostValue, None]()
         try:
-            async for recorded in _told(_events(data.log, head), head):
-                for found in audit.check(recorded):
-                    broken(found)
+            with data.keys.lost.heard(lost.setdefault):
+                async for recorded in _told(_events(data.log, head), head):
+                    for found in audit.check(recorded):
+                        broken(found)
         except NewerEvent as newer:
             whole = False
             what = f"{newer.topic} is of a newer version; what comes after is not checked"
             broken(Violation("newer", newer.position, newer.stream, what))
+        for found in _lost(lost):
+            broken(found)
         if whole and audit.events != head:
             what = f"{audit.events} events up to position {head}"
             broken(Violation("position", head, "log", what))
@@ -109,6 +114,20 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
         for found in audit.end():
             broken(found)
     return Verified(audit.events, audit.unfinished, views_at, violations)
+
+
+_WHY_LOST: Mapping[Why, str] = {
+    "missing": "the key store has no key of that name, and never destroyed one",
+    "another": "the key store has another key of that name",
+    "unnamed": "another key of that name, or damaged: sealed before values named their key",
+}
+
+
+def _lost(values: Iterable[LostValue]) -> Iterator[Violation]:
+    """Yield for each event, person and reason that a data key is lost."""
+    for value in values:
+        what = f"{value.name} reads as erased: {_WHY_LOST[value.why]}"
+        yield Violation("key-lost", value.position, value.stream, what)
 
 
 async def _events(log: EventLog, head: int) -> AsyncIterator[Recorded]:

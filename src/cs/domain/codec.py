@@ -72,6 +72,17 @@ ERASED: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+def is_erased(value: Mapping[str, Any]) -> bool:
+    """Return whether the personal *value*, in plain, is an erased form and says nothing."""
+    return all(
+        ERASED[value["personal"]].get(name) == said
+        if name in ERASED[value["personal"]]
+        else not said
+        for name, said in value.items()
+        if name not in {"personal", "person"}
+    )
+
+
 class UnknownEvent(Exception):
     """A topic this version cannot read: it was written by a newer one."""
 

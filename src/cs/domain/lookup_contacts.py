@@ -14,6 +14,7 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
     if ranked is None:
         ranked, _ = rank(state.brand, state.people, limit=state.contacts)
     people = {person.person: person for person in state.people}
+    ranked = tuple(each for each in ranked if people[each.person].full_name)  # else erased
     order = {domain: n for n, domain in enumerate(state.brand.mail_domains)}
     verified: dict[str, Checked] = {}
     for checked in sorted(state.checked, key=lambda c: order.get(c.mail_domain, len(order))):

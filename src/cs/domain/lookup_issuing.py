@@ -133,6 +133,6 @@ def verification_of(
             addresses=people[ranked.person].addresses,
         )
         for ranked in state.ranked or ()
-        if ranked.person not in settled
+        if ranked.person not in settled and people[ranked.person].full_name  # not erased
     )
     return VerificationInput(mail_domain, candidates, known.get(mail_domain, DomainFacts()))

@@ -54,10 +54,11 @@ _IN_FLIGHT = 2
 class Violation(msgspec.Struct, frozen=True):
     """One broken promise; ``position`` is of the event that broke it, 0 for none.
 
-    ``newer`` is found by who reads the log: only a newer version can read that event.
+    Two kinds are found by who reads the log: ``newer``, an event that only a newer version
+    can read, and ``key-lost``, people in an event whose data keys are lost.
     """
 
-    kind: Kind | Literal["newer"]
+    kind: Kind | Literal["newer", "key-lost"]
     position: int
     stream: str
     what: str

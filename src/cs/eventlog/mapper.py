@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
+from msgspec.structs import replace
 
 from cs.domain.codec import (
     TOPICS,
@@ -16,22 +17,30 @@ from cs.domain.codec import (
     topic_of,
 )
 from cs.eventlog.fingerprints import fingerprints
+from cs.eventlog.held_keys import held_keys
 from cs.eventlog.port import Append, NewerEvent, Recorded
 from cs.eventlog.sealing import (
     PERSONAL,
+    Held,
+    Need,
+    is_kept,
     key_name,
+    needs,
     personal_values,
     seal,
-    sealed_names,
     unseal,
 )
+from cs.keystore.lost import LostValue, LostValues
 
 
 class DataKeys(Protocol):
     """What the mapper needs of the key store (`cs.keystore.port.KeyStore`)."""
 
+    @property
+    def lost(self) -> LostValues: ...
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
+    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]: ...
     async def index(self, entries: Iterable[tuple[str, str]]) -> None: ...
     def fingerprint(self, kind: str, value: str) -> str: ...
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]: ...
@@ -72,13 +81,17 @@ class JsonTranscoder(Transcoder):
 class EventMapper(Mapper[str]):
     """The library's `Mapper` for msgspec structs with topics of our own.
 
-    Keys are looked up before, a batch at a time (`with_keys`), because the key store
-    is reached asynchronously and a mapper is not.
+    Keys are looked up before, a batch at a time, because the key store is reached
+    asynchronously and a mapper is not.
+
+    Attributes:
+        lost: Values that were read as erased because their key is lost.
     """
 
-    def __init__(self, keys: Mapping[str, bytes]) -> None:
+    def __init__(self, keys: Held) -> None:
         super().__init__(JsonTranscoder())
         self._keys = keys
+        self.lost: list[LostValue] = []
 
     def to_stored_event(self, domain_event: Any) -> StoredEvent:
         return self.stored(domain_event, encode(domain_event.event))
@@ -88,7 +101,8 @@ class EventMapper(Mapper[str]):
         if PERSONAL in state:
             plain = to_plain(envelope.event)
             if "lookup" in plain:
-                state = self.transcoder.encode(seal(plain, plain["lookup"], self._keys))
+                there = {name: key for name, key in self._keys.items() if key is not None}
+                state = self.transcoder.encode(seal(plain, plain["lookup"], there))
         return StoredEvent(
             envelope.originator_id,
             envelope.originator_version,
@@ -109,7 +123,7 @@ class EventMapper(Mapper[str]):
             return decode(topic, state)
         plain = self.transcoder.decode(state)
         if "lookup" in plain:
-            plain = unseal(plain, plain["lookup"], self._keys)
+            plain = unseal(plain, plain["lookup"], self._keys, self.lost.append)
         return from_plain(topic, plain)
 
 
@@ -127,7 +141,7 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
             continue
         plain = to_plain(envelope.event)
         lookup = str(plain.get("lookup"))
-        for value in personal_values(plain):
+        for value in filter(is_kept, personal_values(plain)):
             name = key_name(lookup, value["person"])
             names.add(name)
             entries.update((print_, name) for print_ in fingerprints(keys, value))
@@ -155,18 +169,26 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
         NewerEvent: A newer version wrote one of them.  It may stand before such news, so
             the keys kept open are dropped then too.
     """
-    names: set[str] = set()
+    wanted: set[Need] = set()
     for position, stream, _, topic, state in rows:
         if topic not in TOPICS:
             keys.forget()
             raise NewerEvent(position, stream, topic)
         if _SEALED in state:
-            plain = msgspec.json.decode(state)
-            names.update(sealed_names(plain, plain.get("lookup", "")))
+            wanted.update(needs(msgspec.json.decode(state)))
     if any(topic == _ERASED for _, _, _, topic, _ in rows):
         keys.forget()
-    mapper = EventMapper(await keys.find(names) if names else {})
-    return [
-        Recorded(position, stream, version, mapper.event(topic, state))
-        for position, stream, version, topic, state in rows
-    ]
+    return _opened(await held_keys(keys, wanted), rows, keys.lost)
+
+
+def _opened(held: Held, rows: Sequence[StoredRow], lost: LostValues) -> list[Recorded]:
+    """Return the events in *rows*, and tell *lost* of what could not be opened."""
+    mapper, values = EventMapper(held), list[LostValue]()
+    found: list[Recorded] = []
+    for position, stream, version, topic, state in rows:
+        found.append(Recorded(position, stream, version, mapper.event(topic, state)))
+        if mapper.lost:
+            values += (replace(v, position=position, stream=stream) for v in mapper.lost)
+            mapper.lost.clear()
+    lost.note(values)
+    return found

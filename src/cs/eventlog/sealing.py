@@ -4,37 +4,109 @@ A personal value (`cs.domain.personal.Personal`) is stored as
 ``{"sealed": "<its kind>", "person": "p1", "box": "<base64>"}``: AES-256-GCM over its
 JSON, a random 96-bit nonce in front (NIST SP 800-38D), the name of its data key as
 associated data.  The name is ``<lookup>#<person>``.
+
+Beside the values the event says which key each of its people was sealed with
+(``"sealed_with": {"p1": "<key id>"}``): a key store that came back older than the log may
+have another key of the same name (docs/decisions/0017-a-sealed-value-names-its-key.md).
 """
 
+import hmac
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.domain.codec import ERASED
+from cs.domain.codec import ERASED, is_erased
+from cs.keystore.lost import LostValue, Why
 
 _MARK = "personal"
 #: In the JSON of every event with a personal value.
 PERSONAL = f'"{_MARK}"'.encode()
 _SEALED = {"sealed", "person", "box"}
+#: In a stored event: by person, the id of the key that their values are sealed with.  Beside
+#: the values and not in them, since versions that know no ids skip fields they do not know.
+SEALED_WITH = "sealed_with"
+_ID_BYTES = 8
+
+
+class Need(NamedTuple):
+    """A key that a sealed value needs: its name, and which one of that name.
+
+    ``key_id`` is ``None`` of values that were sealed before they named their key.
+    """
+
+    name: str
+    key_id: str | None
+
+
+#: What is known of keys by name: the key, ``None`` if it was destroyed; not there: lost.
+Held = Mapping[str, bytes | None]
+
+
+def key_id(key: bytes) -> str:
+    """Return what tells *key* from others, 64 bits in hex; nothing about it can be learned.
+
+    A keyed hash under the random key itself: it needs no place in the key store, and stays
+    the same when the key is wrapped anew.
+    """
+    return hmac.digest(key, b"key id", "sha256")[:_ID_BYTES].hex()
 
 
 def seal_bytes(key: bytes, name: str, plain: bytes) -> bytes:
-    """Return *plain* sealed under *key*; *name* is bound to it."""
-    nonce = os.urandom(12)
-    return nonce + AESGCM(key).encrypt(nonce, plain, name.encode())
+    """Return *plain* sealed under *key*, the key's id in front; *name* is bound to it."""
+    return bytes.fromhex(key_id(key)) + _encrypted(key, name, plain)
 
 
 def open_bytes(key: bytes, name: str, sealed: bytes) -> bytes:
-    """Return what was sealed.
+    """Return what `seal_bytes` has sealed.
 
     Raises:
         cryptography.exceptions.InvalidTag: Another key or name, or damage.
     """
+    return _decrypted(key, name, sealed[_ID_BYTES:])
+
+
+def need_of(name: str, sealed: bytes) -> Need:
+    """Return which key of *name* opens what `seal_bytes` has *sealed*."""
+    return Need(name, sealed[:_ID_BYTES].hex())
+
+
+def _encrypted(key: bytes, name: str, plain: bytes) -> bytes:
+    nonce = os.urandom(12)
+    return nonce + AESGCM(key).encrypt(nonce, plain, name.encode())
+
+
+def _decrypted(key: bytes, name: str, sealed: bytes) -> bytes:
     return AESGCM(key).decrypt(sealed[:12], sealed[12:], name.encode())
+
+
+def why_lost(need: Need, held: Held, opened: Callable[[bytes], bytes]) -> Why | None:
+    """Return why the key that *need* tells of is lost; ``None`` if it is held or destroyed.
+
+    Args:
+        need: Of one sealed value.
+        held: What is known of keys.
+        opened: Opens that value with a key.
+
+    Raises:
+        cryptography.exceptions.InvalidTag: Neither: the value is damaged, or its key id.
+    """
+    if need.name not in held:
+        return "missing"
+    key = held[need.name]
+    if key is None or need.key_id == key_id(key):
+        return None
+    try:
+        opened(key)
+    except InvalidTag:
+        return "unnamed" if need.key_id is None else "another"
+    if need.key_id is not None:
+        raise InvalidTag  # it is that very key, and so the id of it is what changed
+    return None
 
 
 def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
@@ -49,57 +121,92 @@ def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
             yield from personal_values(value)
 
 
-def sealed_names(plain: Any, lookup: str) -> Iterator[str]:
-    """Yield the names of the keys that the sealed values in *plain* need."""
+def needs(plain: Mapping[str, Any]) -> Iterator[Need]:
+    """Yield the keys that the sealed values of the stored event *plain* need."""
+    lookup = plain.get("lookup", "")
+    for value in _sealed_values(plain):
+        if value["box"]:  # else it was erased before it was stored
+            yield _need(plain, lookup, value)
+
+
+def _need(event: Mapping[str, Any], lookup: str, value: Mapping[str, Any]) -> Need:
+    with_ids = event.get(SEALED_WITH, {})
+    return Need(key_name(lookup, value["person"]), with_ids.get(value["person"]))
+
+
+def _sealed_values(plain: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(plain, dict):
         if _is_sealed(plain):
-            yield key_name(lookup, plain["person"])
+            yield plain
         else:
             for value in plain.values():
-                yield from sealed_names(value, lookup)
+                yield from _sealed_values(value)
     elif isinstance(plain, list):
         for value in plain:
-            yield from sealed_names(value, lookup)
+            yield from _sealed_values(value)
 
 
 def key_name(lookup: str, person: str) -> str:
     return f"{lookup}#{person}"
 
 
-def seal(plain: Any, lookup: str, keys: Mapping[str, bytes]) -> Any:
-    """Return *plain* with every personal value sealed.
+def is_kept(value: Mapping[str, Any]) -> bool:
+    """Return whether the personal *value* says anything that needs a key."""
+    return not is_erased(value)
 
-    A value whose key was destroyed is sealed under no key at all: it is erased.
+
+def seal(plain: dict[str, Any], lookup: str, keys: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return the event *plain* with every personal value sealed, and by which keys.
+
+    A value whose key was destroyed, or that says nothing, is sealed under no key at all: it
+    is erased.
     """
+    ids: dict[str, str] = {}
 
     def box(value: dict[str, Any]) -> Any:
-        name = key_name(lookup, value["person"])
-        key = keys.get(name)
-        sealed = b"" if key is None else seal_bytes(key, name, msgspec.json.encode(value))
-        return {
-            "sealed": value[_MARK],
-            "person": value["person"],
-            "box": b64encode(sealed).decode(),
-        }
+        person = value["person"]
+        name = key_name(lookup, person)
+        key = keys.get(name) if is_kept(value) else None
+        sealed = b""
+        if key is not None:
+            sealed = _encrypted(key, name, msgspec.json.encode(value))
+            ids[person] = key_id(key)
+        return {"sealed": value[_MARK], "person": person, "box": b64encode(sealed).decode()}
 
-    return _walk(plain, _is_personal, box)
+    sealed_plain: dict[str, Any] = _walk(plain, _is_personal, box)
+    return sealed_plain | {SEALED_WITH: ids} if ids else sealed_plain
 
 
-def unseal(plain: Any, lookup: str, keys: Mapping[str, bytes]) -> Any:
-    """Return *plain* with every sealed value opened, or as its erased form without a key."""
+def unseal(
+    plain: dict[str, Any], lookup: str, held: Held, lost: Callable[[LostValue], None]
+) -> dict[str, Any]:
+    """Return the event *plain* with every sealed value opened.
+
+    One without its key comes in its erased form; *lost* is told of it unless that key was
+    destroyed.
+
+    Raises:
+        cryptography.exceptions.InvalidTag: A value is damaged.
+    """
 
     def opened(value: dict[str, Any]) -> Any:
-        name = key_name(lookup, value["person"])
-        key, sealed = keys.get(name), b64decode(value["box"])
-        if key is None or not sealed:
-            return {
-                _MARK: value["sealed"],
-                "person": value["person"],
-                **ERASED[value["sealed"]],
-            }
-        return msgspec.json.decode(open_bytes(key, name, sealed))
+        sealed = b64decode(value["box"])
+        need = _need(plain, lookup, value)
+        if sealed:
+            why = why_lost(need, held, lambda key: _decrypted(key, need.name, sealed))
+            key = held.get(need.name)
+            if why is not None:
+                lost(LostValue(need.name, why))
+            elif key is not None:
+                return msgspec.json.decode(_decrypted(key, need.name, sealed))
+        return {
+            _MARK: value["sealed"],
+            "person": value["person"],
+            **ERASED[value["sealed"]],
+        }
 
-    return _walk(plain, _is_sealed, opened)
+    found: dict[str, Any] = _walk(plain, _is_sealed, opened)
+    return found
 
 
 def _is_personal(value: Mapping[str, Any]) -> bool:

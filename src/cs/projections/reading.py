@@ -13,13 +13,16 @@ from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
+from cryptography.exceptions import InvalidTag
 
 from cs.domain.key import Key, KeyEvent, SearchSettled
 from cs.eventlog.follow import patiently
+from cs.eventlog.held_keys import held_keys
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
 from cs.eventlog.port import EventLog, LogUnavailable, Recorded
-from cs.eventlog.sealing import open_bytes
+from cs.eventlog.sealing import need_of, open_bytes, why_lost
+from cs.keystore.lost import LostValue
 from cs.keystore.port import KeysUnavailable
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.ended import EndedSearches
@@ -253,14 +256,31 @@ class Reading:
             basis = await self._basis()
             result = await self._get(RESULTS, lookup, basis) or result
             contacts = await self._contacts(result)
-        return _spliced(result, contacts or b"[]")  # without its key everybody is erased
+        return _spliced(result, contacts or b"[]")  # without its key nobody can be shown
 
     async def _contacts(self, result: ResultRow) -> bytes | None:
+        """Return the contacts in *result*; ``None`` if their key was destroyed or is lost.
+
+        Raises:
+            LogUnavailable: The keys are away, or the row is damaged.
+        """
+        if not result.sealed:
+            return None
+        need = need_of(result.key, result.sealed)
         try:
-            key = (await self._keys.find([result.key])).get(result.key)
+            held = await held_keys(self._keys, [need])
+            why = why_lost(need, held, lambda key: open_bytes(key, result.key, result.sealed))
+            if why is not None:
+                self._keys.lost.note([LostValue(result.key, why)])
+                return None
+            key = held[result.key]
+            return None if key is None else open_bytes(key, result.key, result.sealed)
         except KeysUnavailable as error:
             raise LogUnavailable(str(error)) from error
-        return open_bytes(key, result.key, result.sealed) if key and result.sealed else None
+        except InvalidTag as error:
+            raise LogUnavailable(
+                f"what the views have under {result.key} is damaged; make them anew"
+            ) from error
 
 
 def _runs(search: str, key: Key) -> bool:

@@ -31,7 +31,7 @@ class SearchRow(msgspec.Struct, frozen=True, kw_only=True):
 
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     head: bytes  # a JSON object: what was found about the brand, and when
-    sealed: bytes  # a JSON array: the contacts
+    sealed: bytes  # a JSON array: the contacts; empty if their key was destroyed
     key: str  # the name of the data key that opens them
 
 
@@ -59,7 +59,7 @@ def key_of(recorded: Recorded) -> str | None:
 
 class Searches:
     name = "searches"
-    version = 2
+    version = 3
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         match recorded.event:
