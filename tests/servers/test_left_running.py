@@ -62,6 +62,8 @@ def run_of(folder: Path, test: str, *words: str) -> "subprocess.CompletedProcess
         capture_output=True,
         text=True,
         check=False,
-        env={k: v for k, v in os.environ.items() if not k.startswith("TEST_RUN_OF")}
+        env={
+            k: v for k, v in os.environ.items() if not k.startswith(("TEST_RUN_OF", "PYTEST_"))
+        }
         | {"PYTHONPATH": str(TESTS)},
     )

@@ -1,0 +1,39 @@
+"""The account that root runs PostgreSQL as can get at its programs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from servers.postgres_binaries import Binaries, passable
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Binaries:
+    folder = tmp_path / "home" / "install" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "postgres").write_text("#!/bin/sh\n")
+    (folder / "postgres").chmod(0o755)
+    (folder.parent / "lib").mkdir()
+    (folder.parent / "lib" / "libpq.so.5").write_text("one")
+    (folder.parent / "lib" / "libpq.so").symlink_to("libpq.so.5")
+    return Binaries(18, folder)
+
+
+def test_programs_below_a_closed_folder_are_laid_where_others_may_pass(
+    programs: Binaries, tmp_path: Path
+) -> None:
+    (tmp_path / "home").chmod(0o700)
+
+    laid = passable(programs, tmp_path / "laid")
+
+    assert laid == Binaries(18, tmp_path / "laid" / "bin")
+    assert os.access(laid.folder / "postgres", os.X_OK)
+    assert (tmp_path / "laid" / "lib" / "libpq.so").read_text() == "one"
+
+
+def test_programs_that_everybody_may_run_are_left_where_they_are(tmp_path: Path) -> None:
+    system = Binaries(15, Path("/usr/bin"))
+
+    assert passable(system, tmp_path / "other") == system
+    assert not (tmp_path / "other").exists()
