@@ -1,12 +1,16 @@
 """How long a service asks to be left alone."""
 
-import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 #: Nobody is believed who asks for more.
 LONGEST_S = 24 * 3600.0
+
+#: RFC 9110 10.2.3 has whole seconds; some services send parts of one.
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
+_LONGEST_DATE = 64  # characters; the longest form of RFC 9110 5.6.7 has 33
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
@@ -22,14 +26,17 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
     60.0
     """
     text = headers.get("retry-after", "").strip()
-    if not text:
+    seconds = float(text) if _SECONDS.fullmatch(text) else _until(text, now)
+    return None if seconds is None else min(max(seconds, 0.0), LONGEST_S)
+
+
+def _until(text: str, now: datetime) -> float | None:
+    """Return the seconds from *now* to the date *text*; ``None`` if it is none."""
+    if len(text) > _LONGEST_DATE:
         return None
     try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            at = parsedate_to_datetime(text)
-        except ValueError:
-            return None
-        seconds = (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds()
-    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_S)
+        at = parsedate_to_datetime(text)
+        return (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds()
+    # A year, an hour or a zone may be any number, and then there is no such moment.
+    except (ValueError, OverflowError, TypeError):
+        return None
