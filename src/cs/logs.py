@@ -19,6 +19,8 @@ from typing import TextIO
 
 import structlog
 
+from cs.domain.plain_text import written_out
+
 #: A line at warning or above waits this long for a slow reader, once until one was written.
 PATIENCE_MS = 100
 #: And not again for so long: a slow reader who takes each line late would have each wait.
@@ -27,10 +29,10 @@ PATIENT_EVERY_S = 10.0
 
 def configure(level: str = "info", style: str = "json") -> None:
     """Set up structlog once for the process."""
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer()
+    renderers: list[structlog.typing.Processor] = (
+        [structlog.processors.JSONRenderer()]  # escapes all but ASCII
         if style == "json"
-        else structlog.dev.ConsoleRenderer()
+        else [show_controls, structlog.dev.ConsoleRenderer()]
     )
     lines = Lines(sys.stderr)
     structlog.configure(
@@ -40,7 +42,7 @@ def configure(level: str = "info", style: str = "json") -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
             lines.tell_lost,
-            renderer,
+            *renderers,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(
             logging.getLevelNamesMapping()[level.upper()]
@@ -48,6 +50,16 @@ def configure(level: str = "info", style: str = "json") -> None:
         logger_factory=lambda *_: lines,
         cache_logger_on_first_use=False,
     )
+
+
+def show_controls(
+    _: object, __: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Write out the control characters of *event*, which a terminal obeys (a processor)."""
+    return {
+        name: written_out(value, keep="\n") if isinstance(value, str) else value
+        for name, value in event.items()
+    }
 
 
 class Lines:

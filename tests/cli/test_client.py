@@ -285,7 +285,7 @@ def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
 
     rows = list(csv.DictReader(io.StringIO(shown, newline="")))
     assert [row["full_name"] for row in rows] == ['\'=HYPERLINK("x")', "Bo"]
-    assert rows[0]["headline"] == '\'@me, "me"\nand'
+    assert rows[0]["headline"] == '\'@me, "me" and'
     assert [row["email"] for row in rows] == ["", "bo@a.example"]
     assert {row["id"] for row in rows} == {"srch_1"}
 

@@ -2,12 +2,13 @@
 
 import csv
 import io
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from cs.cli.foreign_text import cell
+from cs.cli.output import print_bytes
 from cs.client import Contact, Running, Search
 
 _SEARCH = ("id", "status", "reason", "cached", "charged", "searched_at")
@@ -15,14 +16,11 @@ _BRAND = ("domain", "linkedin_company_url", "parent_company", "instagram", "tikt
 _PERSON = Contact.__struct_fields__
 #: Matched fields are told apart from what was asked.
 COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
-#: A cell that begins so is a formula to a spreadsheet, full-width forms included.
-_FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def print_csv(search: Search) -> None:
     """Print *search* on standard output."""
-    sys.stdout.buffer.write(as_csv([COLUMNS, *rows(search)]))
-    sys.stdout.buffer.flush()
+    print_bytes(as_csv([COLUMNS, *rows(search)]))
 
 
 def rows(search: Search) -> list[list[str]]:
@@ -36,21 +34,11 @@ def rows(search: Search) -> list[list[str]]:
 
 
 def as_csv(table: Iterable[Sequence[str]]) -> bytes:
-    """Return *table* as CSV, no cell of which a spreadsheet takes for a formula."""
+    """Return *table* as CSV: no cell is a formula to a spreadsheet, or two, or obeyed."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([harmless(cell) for cell in row] for row in table)
+    writer.writerows([cell(text) for text in row] for row in table)
     return text.getvalue().encode()
-
-
-def harmless(cell: str) -> str:
-    """Return *cell* as text: what would be a formula gets an apostrophe in front.
-
-    >>> harmless("=1+1"), harmless(" @x"), harmless("Acme - Co")
-    ("'=1+1", "' @x", 'Acme - Co')
-    """
-    begins = cell.startswith(_FORMULA) or cell.lstrip().startswith(_FORMULA)
-    return f"'{cell}" if begins else cell
 
 
 def _cell(value: Any) -> str:

@@ -6,9 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
 from cs.cli.contact_rows import COLUMNS, as_csv, rows
+from cs.cli.foreign_text import json_line
 from cs.cli.list_journal import Ended
 
 _ASKED = ("row", "asked_brand", "asked_domain", "error")
@@ -58,7 +57,7 @@ class Results:
         if self._json:
             asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
             came = {"search": search} if error is None else {"error": error}
-            return msgspec.json.encode({**asked, **came}) + b"\n"
+            return json_line({**asked, **came})
         told = "" if error is None else f"{error.code}: {error.message}"
         ahead = [str(row.number), row.brand or "", row.domain or "", told]
         behind = rows(search) if search is not None else [[""] * len(COLUMNS)]

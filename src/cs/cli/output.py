@@ -1,34 +1,51 @@
 """What commands print: tables for people, one JSON value a line for programs.
 
-Text that came from anywhere is printed as it is, on one line however long: only
-`styled` reads markup.
+Text that came from anywhere is shown and not obeyed (`cs.cli.foreign_text`), on one line
+however long: only `styled` reads markup.  Nothing is printed past this module.
 """
 
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+from cs.cli.foreign_text import harmless, harmless_lines, json_line
+
+
+class Shown(Console):
+    """A console that shows control characters instead of sending them to the terminal."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print *objects*, a string as lines of our own about what came from anywhere."""
+        shown = (harmless_lines(each) if isinstance(each, str) else each for each in objects)
+        super().print(*shown, **options)
+
+
+console = Shown(highlight=False, markup=False, emoji=False, soft_wrap=True)
+errors = Shown(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 #: Exit codes of the commands that search (`cs search --help`).
 FAILED, LIMITED, NO_QUOTA = 3, 4, 5
 
 
 def styled(markup: str, *parts: object) -> Text:
-    """Return *markup* with *parts* in its braces, none of them read as markup."""
-    return Text.from_markup(markup.format(*(escape(str(part)) for part in parts)), emoji=False)
+    """Return *markup* with *parts* in its braces, none of them read as markup or obeyed."""
+    shown = (escape(harmless(str(part))) for part in parts)
+    return Text.from_markup(markup.format(*shown), emoji=False)
 
 
 def print_json(value: Any) -> None:
     """Print *value* as one line of JSON, at once."""
-    sys.stdout.buffer.write(msgspec.json.encode(value) + b"\n")
+    print_bytes(json_line(value))
+
+
+def print_bytes(data: bytes) -> None:
+    """Print *data*, which a terminal may have to show, at once."""
+    sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
@@ -40,7 +57,8 @@ def print_table(
     for column in columns:
         table.add_column(column, no_wrap=column not in folds, overflow="fold")
     for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+        cells = (cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row)
+        table.add_row(*cells)
     console.print(table, soft_wrap=False)
 
 

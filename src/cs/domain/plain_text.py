@@ -1,7 +1,7 @@
 """Text of the outside world made plain: one spelling of what people type in many.
 
 `plain` keeps the words as written, for showing; `folded` and `flat` are for comparing
-and are never shown.
+and are never shown; `written_out` is for terminals.
 """
 
 import html
@@ -26,6 +26,39 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 #: Letters in black squares and circles, which NFKC leaves as they are.
 _BOXED = {first + n: ord("A") + n for first in (0x1F150, 0x1F170) for n in range(26)}
+
+
+#: What a terminal takes for a command, or for a direction of what follows: C0, C1 and DEL;
+#: what turns directions (UAX 9); line and paragraph separators; halves of a character.
+_CONTROLS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]"
+)
+
+
+def written_out(text: str, *, keep: str = "") -> str:
+    r"""Return *text* with its control characters written out, white space as a space.
+
+    A terminal takes them for commands, which rewrite what was printed before, set the
+    title or the clipboard, or turn the direction of what follows.
+
+    Args:
+        text: Of anywhere.
+        keep: Characters that stay, such as a line end between lines of our own.
+
+    >>> print(written_out("Acme\x1b[2J\tCo"))
+    Acme\x1b[2J Co
+    """
+
+    def spelt(found: re.Match[str]) -> str:
+        character = found[0]
+        if character in keep:
+            return character
+        if character in "\t\n\v\f\r":
+            return " "
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+    return _CONTROLS.sub(spelt, text)
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,288 @@
+"""No command lets text that came from anywhere command the terminal or a spreadsheet."""
+
+import ast
+import asyncio
+import csv
+import io
+import re
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+import pytest
+import structlog
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rich.text import Text
+
+from cli.command import Here, Ran
+from cli.list_desk import Desk, Service
+from client.answering import answered, answering
+from cs import logs
+from cs.cli import output
+from cs.cli.foreign_text import cell, harmless, harmless_lines, json_line
+from cs.cli.progress import Progress
+from cs.data_folder import DataFolder
+from cs.domain import brand
+from cs.domain.brand_events import StartLookup
+from cs.domain.brand_stream import brand_stream
+from cs.domain.contact import Query
+from cs.eventlog.streams import Streams
+from cs.opening import opened
+
+#: What a terminal obeys: C0, DEL, C1; what turns directions; what a line ends at.
+OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
+HOSTILE = [
+    "a\x1b]0;owned\x07b",
+    "a\x1b[2Jb",
+    "a\x9b2Jb",
+    "a\x9d0;owned\x9cb",
+    "a\x90qb\x85c",
+    "a\u202eb\u2066c\u2069",
+    "a\u200fb\u061cc",
+    "a\u2028b\u2029c",
+    "a\rb\x08c\x7fd",
+    "[bold]a[/] :smile: \\[x]\\",
+]
+CORPUS = " ".join(HOSTILE)
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def is_shown(ran: Ran) -> bool:
+    """Say whether *ran* printed a part of the corpus, and nothing that is obeyed."""
+    printed = ran.out + ran.err
+    assert OBEYED.search(printed) is None, repr(printed)
+    return any(text in printed for text in (r"\x1b", r"\u001b", r"\x9b", r"\u202e"))
+
+
+async def start(streams: Streams, query: Query) -> None:
+    stream = brand_stream(query)
+    within = timedelta(minutes=2)
+    command = StartLookup(stream=stream, nonce="n", query=query, deadline=within, at=AT)
+    await streams.change(stream, lambda state: brand.decide(command, state))
+
+
+@pytest.fixture
+def used(folder: Path) -> Path:
+    """A data folder in which brands of such names were searched."""
+
+    async def search() -> None:
+        async with opened(DataFolder(folder)) as data:
+            for text in (CORPUS, *HOSTILE):
+                await start(Streams(data.log), Query(brand=text))
+
+    asyncio.run(search())
+    return folder
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_brands_that_were_searched(here: Here, used: Path, form: list[str]) -> None:
+    assert is_shown(here("brands", "list", f"--data-dir={used}", *form))
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_labels_of_keys(here: Here, folder: Path, form: list[str]) -> None:
+    where = f"--data-dir={folder}"
+    made = here("keys", "create", f"--label={CORPUS}", where, *form)
+
+    assert is_shown(made)
+    assert is_shown(here("keys", "list", where, *form))
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+@pytest.mark.parametrize("command", [["search", "Acme"], ["get", "srch_1"]])
+def test_records_of_any_server(here: Here, command: list[str], form: list[str]) -> None:
+    fields = ("id", "brand", "domain", "parent_company", "instagram", "tiktok")
+    record = dict.fromkeys((*fields, "linkedin_company_url"), CORPUS)
+    person = dict.fromkeys(("full_name", "title", "headline", "email", "location"), CORPUS)
+    body = msgspec.json.encode(
+        {
+            **record,
+            "status": "done",
+            "contacts": [{**person, "email_status": "verified"}, person],
+            "usage": {"used": 1, "quota": 2, "remaining": 1},
+        }
+    )
+    with answering((200, body, {"Content-Type": "application/json"})) as server:
+        assert is_shown(here(*command, f"--url={server.url}", "--key=cs_live_x", *form))
+
+
+@pytest.mark.parametrize("command", [["search", "Acme"], ["get", "srch_1"], ["usage"]])
+def test_errors_of_any_server(here: Here, command: list[str]) -> None:
+    body = msgspec.json.encode({"error": {"code": CORPUS, "message": CORPUS}})
+    with answering((400, body, {"Content-Type": "application/json"})) as server:
+        where = (f"--url={server.url}", "--key=cs_live_x", "--patience=0")
+        assert is_shown(here(*command, *where))
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_lists_of_brands(here: Here, tmp_path: Path, form: list[str]) -> None:
+    desk, another = Desk(here, tmp_path), Desk(here, tmp_path / "another")
+    another.folder.mkdir()
+    for each in (desk, another):
+        each.write("".join(f'"{text}"\n' for text in HOSTILE if "\r" not in text))
+    with answered(Service(lambda _, __: (200, b"<html>", {}))) as server:
+        strange = another.search(server, *form)
+    with answered(Service()) as server:
+        found = desk.search(server, *form)
+    results = (tmp_path / f"brands.results.{'jsonl' if form else 'csv'}").read_text()
+
+    assert is_shown(strange)
+    assert is_shown(Ran(found.code, found.out + results, found.err))
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (["classify", f"Head of Social at {CORPUS}"], ""),
+        (["classify", CORPUS, "--json"], ""),
+        (["classify", "-"], CORPUS),
+        (["classify", "-", "--json"], msgspec.json.encode({"id": CORPUS, "headline": "x"})),
+        (["resolve", CORPUS, "--offline"], ""),
+        (["resolve", "-", "--offline", "--json"], f'{{"id": "{CORPUS}"}}'),
+        (["resolve", "--offline", "--domain", CORPUS], ""),
+        (["verify", CORPUS], ""),
+        (["verify", CORPUS, "--json"], ""),
+        (["verify", "-"], CORPUS),
+        (["people", "erase", "--email", CORPUS], ""),
+        (["people", "erase", "--profile", CORPUS], ""),
+        (["brands", "forget", CORPUS], ""),
+        (["brands", "forget", "--domain", CORPUS, "--json"], ""),
+        (["keys", "show", CORPUS], ""),
+        (["keys", "revoke", CORPUS], ""),
+        (["sandbox", "list", CORPUS], ""),
+        (["sandbox", "check", CORPUS], ""),
+        (["config", "show", "--config", CORPUS], ""),
+        (["topics", "describe", "--against", CORPUS], ""),
+        (["backup", CORPUS, "--data-dir", CORPUS], ""),
+        (["restore", CORPUS], ""),
+        (["log", "verify", "--data-dir", CORPUS], ""),
+        ([CORPUS], ""),
+        (["serve", f"--{CORPUS}"], ""),
+        (["get", CORPUS, "--url", CORPUS], ""),
+    ],
+)
+def test_what_is_typed_and_comes_back(
+    here: Here,
+    words: list[str],
+    stdin: str | bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = stdin if isinstance(stdin, bytes) else stdin.encode()
+    ran = here(*words, stdin=typed)
+
+    is_shown(ran)
+    assert ran.out + ran.err
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_worlds_of_anybody(here: Here, tmp_path: Path, form: list[str]) -> None:
+    path = tmp_path / "world.json"
+    bundled = resources.files("cs.sandbox") / "worlds" / "bundled.json"
+    world = msgspec.json.decode(bundled.read_bytes())
+    world["brands"][0]["name"] = CORPUS
+    path.write_bytes(msgspec.json.encode(world))
+
+    ran = here("sandbox", "list", str(path), *form)
+
+    assert is_shown(ran) or ran.code
+
+
+# Each way out, whatever comes.
+
+texts = st.text(st.characters(codec=None)) | st.sampled_from(HOSTILE)
+
+
+@given(texts)
+def test_tables_lines_and_warnings(text: str) -> None:
+    with output.console.capture() as out, output.errors.capture() as err:
+        output.print_table(["One", "Two"], [[text, Text("x")]], folds=["One"])
+        output.console.print(f"about {text}", text)
+        output.console.print(output.styled("[bold]{}[/]", text))
+        output.warn(text)
+
+    assert OBEYED.search(out.get() + err.get()) is None
+
+
+@given(texts)
+def test_progress(text: str) -> None:
+    progress = Progress()
+    progress.show(text)
+
+    assert OBEYED.search(progress._text) is None
+
+
+@given(st.recursive(st.none() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))
+@example("a\x9b2J\u202e\\u202e\\")
+def test_json_says_the_same_to_programs(value: object) -> None:
+    line = json_line(value)
+
+    assert msgspec.json.decode(line) == value
+    assert OBEYED.search(line.decode()) is None
+
+
+@given(texts)
+def test_a_text_is_one_line_and_cleaning_it_twice_is_cleaning_it_once(text: str) -> None:
+    assert harmless(harmless(text)) == harmless(text)
+    assert OBEYED.search(harmless(text)) is None
+    assert "\n" not in harmless(text)
+    assert harmless_lines(text).count("\n") == text.count("\n")
+
+
+formulas = st.lists(
+    st.sampled_from(
+        ["=", "+", "-", "@", "＝", ";", "\t", "\r", "\n", " ", '"', "'", ",", "1", "a"]
+    )
+).map("".join)
+
+
+@given(formulas)
+@example(";=1+1")
+@example("a;\t=1")
+@example("a\t=1")
+@example('a;"=1')
+@example("\x00=1")
+def test_no_cell_is_a_formula_wherever_a_spreadsheet_parts_cells(text: str) -> None:
+    written = cell(text)
+    whole = io.StringIO()
+    csv.writer(whole).writerow([text, written])
+
+    for between in (",", ";", "\t", "\n"):
+        for part in written.split(between) if between != "," else [written]:
+            assert not re.match(r"[\s\"]*[=+@＝＋－＠-]", part), (text, written)
+    assert written.replace("'", "") == harmless(text).replace("'", "")
+
+
+def test_log_lines_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    for style in ("console", "json"):
+        logs.configure("info", style)
+        try:
+            for text in HOSTILE:
+                structlog.get_logger().warning("source_failed", why=text, source=text)
+                structlog.get_logger().error("bug", exc_info=ValueError(text))
+        finally:
+            structlog.reset_defaults()
+        err = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().err)  # its own colours
+        assert "source_failed" in err
+        assert OBEYED.search(err) is None, repr(err)
+
+
+#: Modules with a way out of their own: the outlets themselves, and what hands streams on.
+OUTLETS = {"output.py"}
+
+
+def test_no_command_prints_past_the_outlets() -> None:
+    folder = Path(str(resources.files("cs.cli")))
+    for path in sorted(folder.glob("**/*.py")):
+        tree = ast.parse(path.read_text())
+        calls = {ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+        past = {
+            call
+            for call in calls
+            if call in {"print", "Console", "sys.stdout.write", "sys.stderr.write"}
+            or call.startswith(("sys.stdout.buffer", "sys.stderr.buffer"))
+        }
+        assert path.name in OUTLETS or not past, (path.name, past)
