@@ -7,7 +7,7 @@ import pytest
 
 from contracts.key_store import KeyStoreContract
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
-from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.postgres import LOCK_PATIENCE_MS, PostgresKeyStore
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 
@@ -172,6 +172,106 @@ async def test_a_destroyed_key_is_in_no_page_of_the_table(
     assert kept in pages, "what is not destroyed is found like this"
     assert not any(row["wrapped"] in pages for row in wrapped)
     assert len(await keys.find(names)) == 3_000 - len(gone)
+
+
+async def test_a_destroyed_key_is_gone_also_beside_a_transaction_that_could_have_seen_it(
+    keys: PostgresKeyStore, pool: Pool, database: str
+) -> None:
+    await keys.ensure(["a", "b"])
+    wrapped = await pool.fetchval("SELECT wrapped FROM data_key WHERE name = 'a'")
+    older = await asyncpg.connect(database)
+    try:
+        async with older.transaction(isolation="repeatable_read"):
+            await older.fetch("SELECT * FROM master")
+
+            await keys.destroy(["a"])
+
+            assert wrapped not in await _pages(pool)
+    finally:
+        await older.close()
+    assert set(await keys.find(["a", "b"])) == {"b"}
+
+
+async def test_what_an_erasure_that_was_cut_off_replaced_is_dropped_by_the_next(
+    keys: PostgresKeyStore, pool: Pool
+) -> None:
+    names = [f"k{n}" for n in range(100)]
+    await keys.ensure(names)
+    dropping = keys._drop_replaced
+
+    async def cut_off(_: object) -> None:
+        raise asyncio.CancelledError
+
+    keys._drop_replaced = cut_off  # type: ignore[assignment,method-assign]
+    with pytest.raises(asyncio.CancelledError):
+        await keys.destroy(["k1"])
+    keys._drop_replaced = dropping  # type: ignore[method-assign]
+    assert len(await _parts(pool)) == 65
+
+    await keys.destroy(["k1"])
+
+    assert len(await _parts(pool)) == 64
+    assert set(await keys.ensure([*names, "new"])) == {*names, "new"} - {"k1"}
+
+
+async def test_keys_are_found_and_made_while_an_erasure_waits_for_a_long_transaction(
+    keys: PostgresKeyStore, pool: Pool, database: str
+) -> None:
+    """A dump reads for minutes; who destroys waits for it, and nobody waits for him."""
+    names = [f"k{n}" for n in range(100)]
+    made = await keys.ensure(names)
+    dump = await asyncpg.connect(database)
+    try:
+        async with dump.transaction(isolation="repeatable_read"):
+            await dump.fetch("SELECT * FROM data_key LIMIT 1")
+            destroying = asyncio.create_task(keys.destroy(["k7"]))
+            while not await pool.fetchval(_WAITS):
+                assert not destroying.done()
+            async with asyncio.timeout(LOCK_PATIENCE_MS / 1000 * 20):
+                for n in range(5):
+                    keys.forget()
+                    await keys.find(names)
+                    await keys.ensure([f"new{n}"])
+            assert not destroying.done()
+        await destroying
+    finally:
+        await dump.close()
+    keys.forget()
+    assert await keys.find(names) == {name: made[name] for name in names if name != "k7"}
+
+
+_WAITS = """
+SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+
+
+async def test_keys_are_found_and_made_by_others_during_many_erasures(
+    keys: PostgresKeyStore, pool: Pool
+) -> None:
+    names = [f"k{n}" for n in range(500)]
+    made = await keys.ensure(names)
+    gone = names[:20]
+    async with PostgresKeyStore(pool, MASTER) as other, asyncio.TaskGroup() as tasks:
+        erasing = [tasks.create_task(keys.destroy(gone[n::4])) for n in range(4)]
+        new: dict[str, bytes] = {}
+        while not all(task.done() for task in erasing):
+            other.forget()
+            assert (await other.find(names[20:])).items() == (
+                {name: made[name] for name in names[20:]}.items()
+            )
+            new |= await other.ensure([f"new{len(new)}"])
+        other.forget()
+        assert await other.find([*names, *new]) == (
+            {name: made[name] for name in names[20:]} | new
+        )
+
+
+async def _parts(pool: Pool) -> list[str]:
+    rows = await pool.fetch(
+        "SELECT relname FROM pg_class WHERE relname ~ '^data_key_[0-9_a-f]+$'"
+    )
+    return [row["relname"] for row in rows]
 
 
 async def _pages(pool: Pool) -> bytes:

@@ -4,9 +4,12 @@ The database is reached by a DSN that only the roles that open personal values h
 it stores is useless without the master key, which is in no database.
 """
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
+from secrets import token_hex
 from typing import Self
 
 import asyncpg
@@ -18,8 +21,11 @@ from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_nam
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, PooledConnection, away_is_told, connected, transaction
 
-#: At most so long for one part of the table: 5 million keys are about 1 GiB.
+#: At most so long for all parts of one erasure: 5 million keys are about 1 GiB.
 WRITE_ANEW_S = 600
+#: How long a part waits to be replaced before others go first, and when it tries again.
+LOCK_PATIENCE_MS = 100
+LOCK_AGAIN_S = 0.5
 
 
 class PostgresKeyStore:
@@ -50,9 +56,12 @@ class PostgresKeyStore:
                     "the key store's database was made with another master key; "
                     "give this process the one that belongs to it"
                 )
-            if made is None:
-                for name, secret in self._wrapping.earlier_secrets().items():
-                    await self._keep_secret(connection, name, secret)
+            # In this transaction, or one who opens it beside us takes it for an older store.
+            first = self._wrapping.earlier_secrets()
+            if made is not None:
+                first = {name: os.urandom(32) for name in first}
+            for name, secret in first.items():
+                await self._keep_secret(connection, name, secret)
         await self.secret(FINGERPRINTS)
         return self
 
@@ -166,26 +175,82 @@ class PostgresKeyStore:
             raise KeysUnavailable(f"the key store: {error}") from error
 
     async def _write_anew(self, destroyed: Iterable[asyncpg.Record]) -> None:
-        """Write those parts of the table anew that *destroyed* keys were in.
+        """Put a new table in the place of each part that *destroyed* keys were in.
 
-        The server's own write-ahead log holds them, wrapped, until it is recycled, and so
-        does a backup until it is thrown away (docs/operations.md).
+        A page keeps the bytes of a row that was changed, and so does a part that is
+        vacuumed while any transaction is open that could have seen the row; a new table has
+        what is there now and nothing else (docs/decisions/0018).  The server's own
+        write-ahead log holds them, wrapped, until it is recycled, and so does a backup until
+        it is thrown away (docs/operations.md).
         """
         parts = sorted({row["part"] for row in destroyed})
+        if not parts:
+            return
         try:
-            async with connected(self._pool) as connection:
-                await connection.execute("SET statement_timeout = 0; SET lock_timeout = 0")
-                try:
-                    for part in parts:
-                        await connection.execute(f"VACUUM FULL {part}", timeout=WRITE_ANEW_S)
-                finally:
-                    await connection.execute("RESET statement_timeout; RESET lock_timeout")
-        except DatabaseAway as error:
+            async with asyncio.timeout(WRITE_ANEW_S):
+                for part in parts:
+                    await self._retried(partial(self._replace, part))
+                await self._retried(self._drop_replaced)
+        except (DatabaseAway, TimeoutError) as error:
+            why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
             raise KeysUnavailable(
-                f"destroyed keys may linger in the key store: {error}; erase again"
+                f"destroyed keys may linger in the key store: {why}; erase again"
             ) from error
 
+    async def _retried(self, step: Callable[[PooledConnection], Awaitable[None]]) -> None:
+        """Do *step* in a transaction, again until nobody is in its way."""
+        while True:
+            try:
+                async with connected(self._pool) as connection, connection.transaction():
+                    await connection.execute(_PATIENCE)
+                    try:
+                        await step(connection)
+                    except asyncpg.LockNotAvailableError:
+                        raise _InTheWay from None
+            except _InTheWay:
+                await asyncio.sleep(LOCK_AGAIN_S)
+            else:
+                return
 
+    async def _replace(self, part: str, connection: PooledConnection) -> None:
+        """Put a copy of *part* in its place.
+
+        Writers wait while it is copied; readers only from the exchange to the commit.
+        """
+        await connection.execute("LOCK TABLE ONLY data_key IN SHARE ROW EXCLUSIVE MODE")
+        bound = await connection.fetchval(_BOUND, part)
+        if bound is None:
+            return  # another process has replaced it, after the keys were destroyed
+        # Another name: a dump that read the old one's finds nothing, instead of no rows.
+        new = f"{'_'.join(part.split('_')[:3])}_{token_hex(4)}"
+        await connection.execute(f"CREATE TABLE {new} (LIKE {part} INCLUDING ALL)")
+        await connection.execute(f"INSERT INTO {new} SELECT * FROM {part}")  # noqa: S608
+        await connection.execute(f"ALTER TABLE data_key DETACH PARTITION {part}")
+        await connection.execute(f"ALTER TABLE data_key ATTACH PARTITION {new} {bound}")
+
+    async def _drop_replaced(self, connection: PooledConnection) -> None:
+        """Drop what was replaced, also by a process that ended before it did so."""
+        for row in await connection.fetch(_REPLACED):
+            await connection.execute(f"DROP TABLE IF EXISTS {row['part']}")
+
+
+class _InTheWay(Exception):
+    """Somebody else uses the table in a way that goes on for longer than others may wait."""
+
+
+#: While a part is replaced: who waits for a lock has everybody else wait behind him.
+_PATIENCE = f"""
+SET LOCAL lock_timeout = {LOCK_PATIENCE_MS}; SET LOCAL statement_timeout = {WRITE_ANEW_S * 1000}
+"""
+_BOUND = """
+SELECT pg_get_expr(relpartbound, oid) FROM pg_class
+WHERE oid = to_regclass($1) AND relispartition
+"""
+_REPLACED = """
+SELECT oid::regclass::text AS part FROM pg_class
+WHERE relkind = 'r' AND NOT relispartition AND relname ~ '^data_key_[0-9]+(_|$)'
+AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'data_key'::regclass)
+"""
 #: Nobody suppresses while an index is written; several indexes run beside each other.
 _SUPPRESSING = "LOCK TABLE suppressed IN ROW SHARE MODE"
 _INDEX = """

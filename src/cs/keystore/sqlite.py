@@ -80,9 +80,12 @@ class SqliteKeyStore:
         with self._transaction():
             made = self._db.execute("INSERT OR IGNORE INTO master (proof) VALUES (?)", (proof,))
             right = self._db.execute("SELECT proof FROM master").fetchone()[0] == proof
-            if right and not made.rowcount:
-                for name, secret in self._wrapping.earlier_secrets().items():
-                    self._keep_secret(name, secret)
+            # In this transaction, or one who opens it beside us takes it for an older store.
+            first = self._wrapping.earlier_secrets()
+            if made.rowcount:
+                first = {name: os.urandom(32) for name in first}
+            for name, secret in first.items() if right else ():
+                self._keep_secret(name, secret)
         if not right:
             self._db.close()
             raise WrongMasterKey(f"{path} was made with another master key")
