@@ -133,6 +133,19 @@ def load(
     Raises:
         BadSettings: Naming the file or variable, the setting, and what is allowed.
     """
+    return load_with_places(file, environment, given)[0]
+
+
+def load_with_places(
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> tuple[Settings, dict[str, str]]:
+    """Return what `load` returns, and where each value that is no default came from.
+
+    The places are named as in `shown`: ``{"port": "environment variable CS_PORT"}``.
+    """
+    places: dict[str, str] = {}
     env = {k: v for k, v in (os.environ if environment is None else environment).items() if v}
     named = env.pop("CS_CONFIG", None)
     checked: dict[str, Any] = {}
@@ -141,9 +154,11 @@ def load(
         file = file or Path(named or "")
         place = f"settings file {file}"
         content = _from_file(file)
-        enabled = _take_tables(place, content, plugins)
+        enabled, taken = _take_tables(place, content, plugins)
+        places |= dict.fromkeys(taken, place)
         for name, value in (content | enabled).items():
             checked[name] = _checked(place, name, value)
+            places[name] = place
     for variable, text in env.items():
         name = variable.removeprefix(ENV_PREFIX).lower()
         if variable.startswith(ENV_PREFIX) and not name.startswith(NOT_SETTINGS):
@@ -151,15 +166,17 @@ def load(
             match name.split("__", 2):
                 case [section, plugin, own] if section in plugins:
                     with _placed(place):
-                        plugins[section].take_text(plugin, own, text)
+                        places[plugins[section].take_text(plugin, own, text)] = place
                 case _:
                     value = from_text(_TYPES.get(name, str), text)
                     checked[name] = _checked(place, name, value)
+                    places[name] = place
     for name, value in (given or {}).items():
         if value is not None:
-            checked[name] = _checked(f"option --{name.replace('_', '-')}", name, value)
-    taken = {section: checking.taken() for section, checking in plugins.items()}
-    return Settings(**checked, plugins=GivenAll(**taken))
+            places[name] = f"option --{name.replace('_', '-')}"
+            checked[name] = _checked(places[name], name, value)
+    given_all = {section: checking.taken() for section, checking in plugins.items()}
+    return Settings(**checked, plugins=GivenAll(**given_all)), places
 
 
 def shown(settings: Settings) -> dict[str, Any]:
@@ -191,13 +208,16 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 def _take_tables(
     place: str, content: dict[str, Any], plugins: Mapping[str, Checking]
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[str]]:
     """Take the tables of plug-ins out of *content*; return the settings among them.
+
+    The second value names what was taken, ``sources.shop.url``.
 
     In TOML ``verifiers`` cannot be a list and hold tables.  Beside tables the list of those
     that are used is ``verifiers.enabled``.
     """
     settings = {}
+    taken = []
     for section, checking in plugins.items():
         if not isinstance(content.get(section), dict):
             continue
@@ -210,8 +230,8 @@ def _take_tables(
             else:
                 with _placed(place):
                     for name, value in table.items():
-                        checking.take(plugin, name, value)
-    return settings
+                        taken.append(checking.take(plugin, name, value))
+    return settings, taken
 
 
 @contextmanager

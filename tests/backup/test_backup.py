@@ -179,6 +179,22 @@ async def test_a_backup_goes_into_a_new_folder_only(folder: Path, at: Places) ->
     assert (at.log / MANIFEST).read_bytes() == kept
 
 
+async def test_a_folder_that_holds_anything_is_refused_and_left_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    used = tmp_path / "used"
+    used.mkdir()
+    (used / "letter.txt").write_text("mine")
+
+    with pytest.raises(BackupError, match="is not empty"):
+        await backed_up(folder, places(used, None))
+    with pytest.raises(BackupError, match="is not empty"):
+        await backed_up(folder, places(used, tmp_path / "keys"))
+
+    assert [path.name for path in used.iterdir()] == ["letter.txt"]
+    assert not (tmp_path / "keys").exists()
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
 

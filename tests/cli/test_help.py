@@ -1,5 +1,6 @@
 """What a stranger is shown, and how soon."""
 
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -8,6 +9,7 @@ import pytest
 
 from cli.command import Here, ran
 from cs.cli.app import COMMANDS, build
+from cs.cli.exit_codes import codes_of
 
 GROUPS = {"keys", "brands", "people", "sandbox", "config", "log", "db", "topics"}
 
@@ -55,3 +57,60 @@ def test_the_command_starts_without_loading_the_service() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
     assert ended.stdout.split() == []
+
+
+@pytest.mark.parametrize("command", every_command(), ids=" ".join)
+def test_every_command_tells_its_exit_codes(here: Here, command: list[str]) -> None:
+    shown = " ".join(here(*command, "--help").out.split())
+
+    told = shown.partition("Exit codes: ")[2].rstrip(".")
+    assert told.split("; ") == [f"{code} {what}" for code, what in codes_of(command).items()]
+    assert {0, 1, 2, 130} <= codes_of(command).keys()
+
+
+@pytest.mark.parametrize("command", every_command(), ids=" ".join)
+def test_a_mistake_on_the_command_line_ends_with_the_code_that_is_told(
+    here: Here, command: list[str]
+) -> None:
+    assert here(*command, "--no-such-option").code == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_told_every_command(here: Here, shell: str) -> None:
+    script = here("completion", shell).out
+
+    for name, _, _ in COMMANDS:
+        assert name in script
+    if (there := shutil.which(shell)) is not None:
+        checked = subprocess.run(
+            [there, "-n"], check=False, input=script, text=True, capture_output=True
+        )
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["ke"], {"keys"}),
+        (["keys", "gr"], {"grant"}),
+        (["keys", "list", "--da"], {"--data-dir"}),
+        (["stage", "ver"], {"verification"}),
+    ],
+)
+def test_bash_completes(here: Here, typed: list[str], offered: set[str]) -> None:
+    script = here("completion", "bash").out
+    words = " ".join(f"'{word}'" for word in ["cs", *typed])
+    typing = f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}"
+    ask = f"{script}\n{typing}; _cs; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+
+    ended = subprocess.run(["bash", "-c", ask], check=True, capture_output=True, text=True)
+
+    assert {line.strip() for line in ended.stdout.split("\n") if line.strip()} == offered, ended
+
+
+def test_a_wrong_or_missing_stage_is_answered_with_those_there_are(here: Here) -> None:
+    stages = "brand-resolution, contact-discovery, ranking, verification"
+
+    assert here("stage", "rank").told(2) == f"NAME: one of {stages}, not 'rank'"
+    assert here("stage").told(2) == f"NAME is missing: one of {stages}"

@@ -121,3 +121,17 @@ def test_a_brand_never_searched_has_nothing_to_forget(folder: Path, here: Here) 
     forgot = here("brands", "forget", "Veltrana", "--json", f"--data-dir={folder}")
 
     assert forgot.rows == [{"brand": "Veltrana", "domain": None, "forgotten": False}]
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_quota_is_taken_away_with_and_without_dashes(
+    folder: Path, here: Here, ahead: bool
+) -> None:
+    key = here("keys", "list", "--json", f"--data-dir={folder}").rows[0]["id"]
+    where = ["--data-dir", str(folder), "--json"]
+
+    words = [key, *where, "--", "-2"] if ahead else [key, "--", "-2", *where]
+    dashed = here("keys", "grant", *words)
+    plain = here("keys", "grant", key, "-2", *where)
+
+    assert (dashed.rows[0]["quota"], plain.rows[0]["quota"]) == (5, 3)

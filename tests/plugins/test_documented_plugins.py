@@ -27,8 +27,10 @@ def test_the_documented_source_is_checked_and_shown_without_its_secret(
     shown = here("config", "show", "--json", f"--config={file}").rows[0]
     used = here("config", "check", "--json", f"--config={file}").rows[0]
 
-    assert "\nsources.shop.url    https://api.shop.example\n" in told
-    assert "\nsources.shop.api_key ********\n" in told
+    url = f"sources.shop.url    https://api.shop.example  # settings file {file}"
+    assert f"\n{url}\n" in told
+    variable = "environment variable CS_SOURCES__SHOP__API_KEY"
+    assert f"\nsources.shop.api_key ********  # {variable}\n" in told
     assert "s3cret" not in told
     assert (shown["sources.shop.results"], shown["sources.shop.api_key"]) == (10, "********")
     assert used["brand_sources"] == ["directory", "shop", "website", "wikidata"]

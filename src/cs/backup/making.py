@@ -45,7 +45,7 @@ async def make(
     """
     if at.keys == at.log:
         raise BackupError("the keys must not lie in the folder of the log; name another")
-    for folder in (at.log, at.keys):
+    for folder in (at.log.parent, at.log, at.keys):
         _refuse_used(folder)
     try:
         for folder in (at.log, at.keys):

@@ -10,6 +10,7 @@ from cyclopts import App
 
 from cs import logs
 from cs.cli.errors import TOLD, USAGE, leaves, sentence
+from cs.cli.exit_codes import epilogue
 from cs.cli.output import stop
 
 #: Where each command is, and its line in `cs --help`; loaded when it is called.
@@ -39,11 +40,16 @@ COMMANDS = (
     ("backup", "cs.cli.backup:backup", "Copy the data away, beside a running service."),
     ("restore", "cs.cli.backup:restore", "Bring a backup back into an empty folder."),
     ("config", "cs.cli.config:app", "See and check the settings."),
+    ("completion", "cs.cli.completion:completion", "Completion for bash, zsh or fish."),
 )
+
+#: The command whose last word is a number that may be negative.
+GRANT = ("keys", "grant")
 
 
 def build(words: Sequence[str]) -> App:
     """Return the command for the command line *words*."""
+    called = any(name in words for name, _, _ in COMMANDS)
     app = App(
         name="cs",
         version=version("contact-search"),
@@ -53,12 +59,21 @@ def build(words: Sequence[str]) -> App:
         print_error=False,
         exit_on_error=False,
         verbose=False,
+        help_epilogue=epilogue(words) if called else None,
     )
     # The short line is for the list; a command's own --help has its docstring instead.
-    listing = not any(name in words for name, _, _ in COMMANDS)
     for name, place, line in COMMANDS:
-        app.command(place, name=name, help=line if listing else None)
+        app.command(place, name=name, help=None if called else line)
     return app
+
+
+def _without_dashes(words: Sequence[str]) -> Sequence[str]:
+    """Return *words* without a ``--`` that would make words of the options behind it.
+
+    `cs keys grant KEY -- -500 --data-dir DIR` is how a negative number is written to many
+    other programs; here it needs no ``--``.
+    """
+    return [word for word in words if word != "--"] if tuple(words[:2]) == GRANT else words
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -70,7 +85,7 @@ def main(words: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if words is None else words
     logs.configure("warning", "console")  # `cs serve` has settings for it
     try:
-        build(words)(words)
+        build(words)(_without_dashes(words))
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise SystemExit(130) from None
     except Exception as error:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import msgspec
 
+from cs.cli.exit_codes import FAILED
 from cs.cli.list_journal import Again, BadJournal, Journal, hashed
 from cs.cli.list_owner import check_owner
 from cs.cli.list_results import Results
 from cs.cli.list_rows import BadList, Row, read_rows
 from cs.cli.list_search import Searching
-from cs.cli.output import FAILED, console, stop, warn
+from cs.cli.output import console, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.refusals import exit_code, told
 from cs.client import Client, ClientError, Done, Failed

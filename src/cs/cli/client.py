@@ -9,10 +9,11 @@ from cyclopts import Parameter
 
 from cs.cli.brand_list import List, results_beside, search_list
 from cs.cli.contact_rows import print_csv
+from cs.cli.exit_codes import FAILED
 from cs.cli.foreign_text import harmless
 from cs.cli.list_results import is_json
 from cs.cli.options import Json
-from cs.cli.output import FAILED, console, print_json, stop, warn
+from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.record_view import print_record
 from cs.cli.refusals import exit_code, told
@@ -75,10 +76,6 @@ def search(
     url: Url = HERE,
 ) -> None:
     """Search the people of a brand; wait for the end and print them.
-
-    Exit codes: 0 done (or running, with --no-wait), 3 failed or ended in a status that
-    this version does not know, 4 refused by a limit, 5 out of quota; 1 for any other error,
-    2 for a mistake on the command line, 130 after Ctrl-C.
 
     With --file a whole list is searched, within the limits of the key. What is found goes
     to --results; run it again to go on where it stopped. Nothing is charged twice unless

@@ -8,7 +8,7 @@ from cyclopts import App
 from cs.cli.many_machines import check_shared, roles_of, shared_advice
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json
-from cs.settings import shown
+from cs.settings import load_with_places, shown
 from cs.tools import Tools, check_world, outside, unusable
 
 app = App(name="config", help="See and check the settings.")
@@ -16,7 +16,7 @@ app = App(name="config", help="See and check the settings.")
 
 @app.command
 def show(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
-    """Print every setting in force, secrets masked.
+    """Print every setting in force and where it came from, secrets masked.
 
     They come from a TOML file (--config, or CS_CONFIG), then CS_... environment
     variables, then options. Names are the same everywhere: `port = 9000` in the file is
@@ -25,16 +25,17 @@ def show(*, json: Json = False, data_dir: DataDir = None, config: Config = None)
 
     Example: `CS_PORT=9000 cs config show`
     """
-    values = shown(settings(config, data_dir=data_dir))
+    chosen, places = load_with_places(config, given={"data_dir": data_dir})
+    values = shown(chosen)
     if json:
-        print_json(values)
+        print_json({**values, "places": places})
         return
     for name, value in values.items():
-        console.print(f"{name:<19} {_plain(value)}".rstrip())
+        console.print(f"{name:<19} {_plain(value)}  # {places.get(name, 'default')}")
 
 
 @app.command
-def check(*, json: Json = False, config: Config = None) -> None:
+def check(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
     """Check the settings, those of plug-ins too, and load every source and verifier used.
 
     Those of a service over several processes are checked together; nothing is connected to.
@@ -42,7 +43,7 @@ def check(*, json: Json = False, config: Config = None) -> None:
 
     Example: `cs config check --config cs.toml`
     """
-    chosen = settings(config)
+    chosen = settings(config, data_dir=data_dir)
     check_world(chosen, "live")
     check_shared(chosen)
 

@@ -1,8 +1,14 @@
 """Which errors a user can mend, and how they are told: one sentence, no traceback."""
 
 from collections.abc import Iterator
+from typing import Literal, get_args, get_origin
 
-from cyclopts import CoercionError, CycloptsError, UnusedCliTokensError
+from cyclopts import (
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    UnusedCliTokensError,
+)
 
 from cs.bus.kafka_settings import BadKafkaSettings
 from cs.bus.port import BusUnavailable
@@ -39,6 +45,15 @@ USAGE = (BadSettings, CycloptsError)
 NUMBER = "a whole number"
 
 
+def _choices(hint: object) -> tuple[str, ...]:
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def _right(hint: object) -> str:
+    names = _choices(hint)
+    return f"one of {', '.join(names)}" if names else NUMBER
+
+
 def leaves(error: BaseException) -> Iterator[BaseException]:
     """Yield the errors inside nested groups of them."""
     if isinstance(error, BaseExceptionGroup):
@@ -54,8 +69,10 @@ def sentence(error: BaseException) -> str:
         case CoercionError(token=token, argument=argument) if token and argument:
             setting = argument.name.lstrip("-").replace("-", "_")
             known = setting in Settings.__struct_fields__
-            right = allowed(setting) if known else NUMBER
+            right = allowed(setting) if known else _right(argument.hint)
             return f"{argument.name}: {right}, not {token.value!r}"
+        case MissingArgumentError(argument=argument) if argument and _choices(argument.hint):
+            return f"{argument.name} is missing: {_right(argument.hint)}"
         case UnusedCliTokensError(unused_tokens=unused) if unused:
             return f"one thing too many: {unused[0]!r}; --help shows what is allowed"
         case CycloptsError():

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from cs.cli.exit_codes import LIMITED, NO_QUOTA
 from cs.cli.list_journal import Ended, Trouble
 from cs.cli.list_rows import Row
-from cs.cli.output import LIMITED, NO_QUOTA
 from cs.cli.refusals import exit_code
 from cs.client import (
     AtCapacity,

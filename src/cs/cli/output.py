@@ -28,9 +28,6 @@ class Shown(Console):
 console = Shown(highlight=False, markup=False, emoji=False, soft_wrap=True)
 errors = Shown(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
-#: Exit codes of the commands that search (`cs search --help`).
-FAILED, LIMITED, NO_QUOTA = 3, 4, 5
-
 
 def styled(markup: str, *parts: object) -> Text:
     """Return *markup* with *parts* in its braces, none of them read as markup or obeyed."""

@@ -1,7 +1,7 @@
 """How an error of a call is told, and what a command that searches ends with."""
 
+from cs.cli.exit_codes import LIMITED, NO_QUOTA
 from cs.cli.foreign_text import harmless
-from cs.cli.output import LIMITED, NO_QUOTA
 from cs.cli.progress import span
 from cs.client import ClientError, QuotaExceeded, TooManyRequests, Unavailable
 

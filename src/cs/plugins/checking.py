@@ -38,8 +38,11 @@ class Checking:
         self._known: dict[str, dict[str, Field]] = {}
         self._values: dict[str, dict[str, Any]] = {}
 
-    def take(self, plugin: str, name: str, value: Any) -> None:
+    def take(self, plugin: str, name: str, value: Any) -> str:
         """Take *value*, as it stands in a file, for the setting *name* of *plugin*.
+
+        Returns:
+            The full name, ``sources.shop.url``.
 
         Raises:
             BadPluginSetting: There is no such plug-in or setting, or *value* is none for it.
@@ -52,8 +55,9 @@ class Checking:
         field = known[name]
         values = self._values.setdefault(plugin, {})
         values[name] = _converted(f"{place}.{name}", field, value)
+        return f"{place}.{name}"
 
-    def take_text(self, plugin: str, name: str, text: str) -> None:
+    def take_text(self, plugin: str, name: str, text: str) -> str:
         """Take *text*, as it stands in a variable, whose names are in any case.
 
         ``-`` and ``.`` are ``_`` there.
@@ -64,7 +68,7 @@ class Checking:
         plugin = _as_variable(plugin, self._names())
         name = _as_variable(name, self._fields(plugin))
         field = self._fields(plugin).get(name)
-        self.take(plugin, name, from_text(field.kind, text) if field else text)
+        return self.take(plugin, name, from_text(field.kind, text) if field else text)
 
     def taken(self) -> dict[str, Given]:
         """Return what was taken, by plug-in."""
