@@ -14,6 +14,8 @@ from starlette.types import ASGIApp
 from structlog import get_logger
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from cs.connections import Bound, Config, connections_of, free_descriptors
+
 log = get_logger()
 
 #: How long open calls get to finish once the service leaves: they take milliseconds, held
@@ -26,6 +28,8 @@ CUT_S = 0.3
 CLOSE_S = 1
 #: How long a connection stays on which no call is made, or whose answers nobody reads.
 IDLE_S = 75
+#: Connections that may wait to be taken.
+BACKLOG = 2048
 #: How often uvicorn looks around.
 _TICKS_PER_S = 10
 #: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
@@ -52,7 +56,7 @@ def listen(host: str, port: int, *, what: str = "port") -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
-        listening.listen(2048)
+        listening.listen(BACKLOG)
     except (OSError, UnicodeError) as error:
         listening.close()
         raise CannotListen(_why(host, port, what, error)) from error
@@ -96,6 +100,11 @@ class Server(uvicorn.Server):
         # Of each connection without a call: its last one, and since when there is none.  One
         # whose answer waits for its caller to read counts as none.
         self._idle: dict[object, tuple[object, float]] = {}
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # asyncio made it as short as what it takes at a time
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -167,20 +176,27 @@ def on_signal(act: Callable[[], object]) -> Iterator[None]:
 
 @asynccontextmanager
 async def serving(
-    apps: Sequence[tuple[ASGIApp, socket.socket]], draining: asyncio.Event
+    apps: Sequence[tuple[ASGIApp, socket.socket]],
+    draining: asyncio.Event,
+    *,
+    admin: tuple[ASGIApp, socket.socket] | None = None,
 ) -> AsyncIterator[None]:
-    """Serve *apps* until left.
+    """Serve *apps*, and *admin* on connections of its own, until left.
 
     Leaving takes no more connections, sets *draining*, so that held calls are answered
     (CONTRACT.md H14), and cuts off after `GRACE_S` what is open yet.
     """
-    servers = [Server(_config(app)) for app, _ in apps]
+    most, most_of_admin = connections_of(free_descriptors())
+    served = [(*each, Bound(most, "api")) for each in apps]
+    if admin is not None:
+        served.append((*admin, Bound(most_of_admin, "admin")))
+    servers = [Server(_config(app, bound)) for app, _, bound in served]
     said = logging.getLogger("uvicorn.error")
     said.handlers, said.propagate = [ServerLog()], False
     async with asyncio.TaskGroup() as tasks:
         running = [
             tasks.create_task(server.serve(sockets=[listening]), name="server")
-            for server, (_, listening) in zip(servers, apps, strict=True)
+            for server, (_, listening, _) in zip(servers, served, strict=True)
         ]
         try:
             yield
@@ -197,10 +213,10 @@ async def serving(
             await asyncio.wait(running)
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
+def _config(app: ASGIApp, bound: Bound) -> Config:
+    return Config(
         app,
-        http=H11Protocol,
+        bound=bound,
         ws="none",
         log_config=None,
         access_log=False,

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from cs.connections import Bound
 from cs.serving import CLOSE_S, CannotListen, Server, _config, address, listen, serving
 
 LENGTH = (b"content-length", b"0")
@@ -265,7 +266,7 @@ async def test_uvicorn_still_has_what_idle_connections_are_known_by() -> None:
     """None of it is promised, so another release may lack it: then `Server` wants a change."""
     held = Held()
     with listen("127.0.0.1", 0) as listening:
-        server = Server(_config(held))
+        server = Server(_config(held, Bound(10, "api")))
         running = asyncio.create_task(server.serve(sockets=[listening]))
         async with httpx.AsyncClient(base_url=address(listening), trust_env=False) as client:
             calling = asyncio.create_task(client.get("/"))

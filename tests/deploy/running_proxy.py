@@ -41,6 +41,7 @@ def rendered(*, listen: int, api: int, names: int) -> str:
     """Return the file as the image's start script writes it, with ports of this machine."""
     text = TEMPLATE.read_text()
     for before, after in {
+        "${TRUSTED_PROXY}": "127.0.0.5",
         "${NGINX_LOCAL_RESOLVERS}": f"127.0.0.1:{names}",
         "listen 8080;": f"listen 127.0.0.1:{listen};",
         "server api:8080 ": f"server api:{api} ",

@@ -201,3 +201,70 @@ class TestOfTwo:
 
         assert [answer.status_code for answer in answers] == [200] * 6
         assert len(first.calls) == 6
+
+
+async def test_one_address_that_floods_is_refused_in_the_words_of_the_api(
+    nginx: Path, tmp_path: Path, first: RecordingApi, zone: Zone
+) -> None:
+    listen, api, names = free_ports(3)
+    text = rendered(listen=listen, api=api, names=names)
+    for usual, few in {"rate=50r/s": "rate=1r/m", "burst=200 ": "burst=1 "}.items():
+        assert usual in text
+        text = text.replace(usual, few)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
+        await stack.enter_async_context(first.at("127.0.0.1", api))
+        stack.enter_context(running_proxy(nginx, tmp_path, text, listen))
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listen}") as client:
+            answers = [await client.get("/v1/usage") for _ in range(3)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    refused = answers[-1]
+    assert refused.json()["error"]["code"] == "rate_limited"
+    assert refused.headers["retry-after"] == "5"
+    assert refused.headers["content-type"] == "application/json"
+
+
+async def test_too_many_calls_at_once_of_an_address_are_refused_in_the_words_of_the_api(
+    nginx: Path, tmp_path: Path, first: RecordingApi, zone: Zone
+) -> None:
+    listen, api, names = free_ports(3)
+    text = rendered(listen=listen, api=api, names=names)
+    assert "limit_conn connections 256;" in text
+    text = text.replace("limit_conn connections 256;", "limit_conn connections 1;")
+    go = asyncio.Event()
+
+    async def held(writer: Writer) -> None:
+        await go.wait()
+        writer.write(OK)
+
+    first.answer = held
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
+        await stack.enter_async_context(first.at("127.0.0.1", api))
+        stack.enter_context(running_proxy(nginx, tmp_path, text, listen))
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listen}") as client:
+            calling = asyncio.create_task(client.get("/v1/usage"))
+            await first.called.wait()
+            refused = await client.get("/v1/usage")
+            go.set()
+            assert (await calling).status_code == 200
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "at_capacity")
+    assert refused.headers["retry-after"] == "5"
+
+
+async def test_callers_are_told_apart_behind_the_trusted_proxy_and_only_there(
+    proxied: Proxied, first: RecordingApi
+) -> None:
+    transport = httpx.AsyncHTTPTransport(local_address="127.0.0.5")
+    said = {"X-Forwarded-For": "192.0.2.7"}
+    async with httpx.AsyncClient(transport=transport, base_url=proxied.url) as trusted:
+        await trusted.get("/v1/usage", headers=said)
+    async with proxied.client() as other:
+        await other.get("/v1/usage", headers=said)
+
+    assert [headers["x-forwarded-for"] for _, headers, _ in first.calls] == [
+        "192.0.2.7",
+        "127.0.0.1",
+    ]

@@ -147,10 +147,10 @@ async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:
         insecure = insecure_connections(chosen, world)
         await stack.enter_async_context(mentioned(insecure))
         ready = MentionsInsecure(role.ready, insecure)
-        apps = [(admin_app(ready, role.advancing), admin_socket)]
-        if role.app is not None and api_socket is not None:
-            apps.append((role.app, api_socket))
-        await stack.enter_async_context(serving(apps, role.draining or asyncio.Event()))
+        apps = [(role.app, api_socket)] if role.app and api_socket else []
+        admin = admin_app(ready, role.advancing)
+        draining = role.draining or asyncio.Event()
+        await stack.enter_async_context(serving(apps, draining, admin=(admin, admin_socket)))
         leaving = asyncio.Event()
         with on_signal(leaving.set):
             where = f" at {address(api_socket)}/v1" if api_socket is not None else ""

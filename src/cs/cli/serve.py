@@ -108,8 +108,9 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
         admin = admin_app(service.health, advancing(service, clock) if clock else None)
         await stack.enter_async_context(
             serving(
-                [(service.app, api_socket), (admin, admin_socket)],
+                [(service.app, api_socket)],
                 service.api.draining,
+                admin=(admin, admin_socket),
             )
         )
         leaving = asyncio.Event()

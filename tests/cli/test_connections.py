@@ -1,0 +1,251 @@
+"""Callers' connections over real sockets: who makes no call, who comes when all are in use."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import httpx
+import msgspec
+import pytest
+from starlette.types import Receive, Scope, Send
+from structlog.testing import capture_logs
+
+from cs.connections import FULL
+from cs.serving import address, listen, serving
+
+CALL = b"GET /now HTTP/1.1\r\nHost: x\r\n\r\n"
+HELD = b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n"
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class App:
+    """Answers ``/held`` when told to, everything else at once."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.held = 0
+        self.asked = asyncio.Condition()
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        if scope["path"] == "/held":
+            async with self.asked:
+                self.held += 1
+                self.asked.notify_all()
+            await self.go.wait()
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    async def holds(self, calls: int) -> None:
+        async with self.asked:
+            await self.asked.wait_for(lambda: self.held == calls)
+
+
+class Port:
+    def __init__(self, url: str, at: tuple[str, int]) -> None:
+        self.url = url
+        self._at = at
+        self._open: list[asyncio.StreamWriter] = []
+
+    async def connect(self, sent: bytes = b"") -> Streams:
+        reader, writer = await asyncio.open_connection(*self._at)
+        self._open.append(writer)
+        writer.write(sent)
+        return reader, writer
+
+    async def answered(self) -> Streams:
+        """Return a connection on which a call was made and answered."""
+        reader, writer = await self.connect(CALL)
+        await read_answer(reader)
+        return reader, writer
+
+    def close(self) -> None:
+        for writer in self._open:
+            writer.close()
+
+
+async def read_answer(reader: asyncio.StreamReader) -> None:
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK")
+    assert await reader.readexactly(2) == b"ok"
+
+
+async def cut_off(reader: asyncio.StreamReader) -> None:
+    """Return when the other side has closed without a word."""
+    with suppress(ConnectionError):
+        assert await reader.read() == b""
+
+
+async def parted(writer: asyncio.StreamWriter) -> None:
+    """Return when the other side takes nothing more."""
+    with suppress(ConnectionError):
+        while True:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(0.01)  # until it says so
+
+
+@asynccontextmanager
+async def port(app: App) -> AsyncIterator[Port]:
+    with listen("127.0.0.1", 0) as listening:
+        at = Port(address(listening), listening.getsockname())
+        async with serving([(app, listening)], app.go), asyncio.timeout(20):
+            try:
+                yield at
+            finally:
+                at.close()
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cs.connections.HEAD_S", 0.2)
+
+
+@pytest.fixture
+def four(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cs.serving.connections_of", lambda _: (4, 2))
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("sent", [b"", b"G", CALL[:-2]])
+async def test_a_connection_without_a_whole_head_is_closed(sent: bytes) -> None:
+    async with port(App()) as at:
+        reader, _ = await at.connect(sent)
+
+        assert await reader.read() == b""
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("begun", [b"G", CALL[:-2]])
+async def test_the_next_head_counts_from_its_first_byte(begun: bytes) -> None:
+    async with port(App()) as at:
+        resting, _ = await at.answered()
+        reader, writer = await at.answered()
+        writer.write(begun)
+
+        assert await reader.read() == b""
+        assert not resting.at_eof(), "between two calls nothing is awaited"
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_half_head_behind_a_whole_call_counts_from_the_answer() -> None:
+    async with port(App()) as at:
+        reader, _ = await at.connect(CALL + CALL[:-2])
+
+        await read_answer(reader)
+        assert await reader.read() == b""
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_head_that_trickles_in_is_not_waited_for_longer() -> None:
+    async with port(App()) as at:
+        reader, writer = await at.connect(b"GET /now HTTP/1.1\r\n")
+
+        closed = asyncio.create_task(cut_off(reader))
+        while not closed.done():
+            writer.write(b"X-A: b\r\n")
+            await asyncio.wait([closed], timeout=0.02)
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_call_in_hand_is_not_counted() -> None:
+    app = App()
+    async with port(app) as at:
+        held, _ = await at.connect(HELD)
+        await app.holds(1)
+        closed, _ = await at.connect()
+        await closed.read()  # which takes as long as a head may
+        app.go.set()
+
+        await read_answer(held)
+
+
+@pytest.mark.usefixtures("four")
+async def test_a_newcomer_takes_the_place_of_who_has_made_no_call_for_longest() -> None:
+    app = App()
+    async with port(app) as at:
+        held, _ = await at.connect(HELD)
+        await app.holds(1)
+        silent, _ = await at.connect()
+        (first, _), (second, _) = await at.answered(), await at.answered()
+        with capture_logs() as lines:
+            await at.answered()
+
+            assert await silent.read() == b""
+            await at.answered()
+            assert await first.read() == b""
+        assert not second.at_eof()
+        app.go.set()
+        await read_answer(held)
+
+    full = [line for line in lines if line["event"] == "connections_full"]
+    assert [(line["port"], line["most"], line["closed"]) for line in full] == [("api", 4, 1)]
+
+
+@pytest.mark.usefixtures("four")
+async def test_who_comes_while_all_make_calls_is_told_so_and_others_go_on() -> None:
+    app = App()
+    async with port(app) as at:
+        calls = [await at.connect(HELD) for _ in range(4)]
+        await app.holds(4)
+
+        turned_away, _ = await at.connect(CALL)
+        assert await turned_away.read() == FULL
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.get(at.url)
+        app.go.set()
+        for reader, _ in calls:
+            await read_answer(reader)
+        await at.answered()
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    error = msgspec.json.decode(answer.content)["error"]
+    assert (error["code"], set(error)) == ("at_capacity", {"code", "message"})
+
+
+@pytest.mark.usefixtures("four")
+async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cs.connections.TOLD_S", 0.1)
+    monkeypatch.setattr("cs.connections.TOLD_AT_ONCE", 2)
+    app = App()
+    async with port(app) as at:
+        for _ in range(4):
+            await at.connect(HELD)
+        await app.holds(4)
+
+        staying = [await at.connect() for _ in range(2)]
+        await asyncio.gather(*(reader.readexactly(len(FULL)) for reader, _ in staying))
+        await cut_off((await at.connect())[0])
+        for _, writer in staying:
+            await parted(writer)
+        again, _ = await at.connect()
+        assert await again.read() == FULL
+
+
+RAISED = """
+import resource as r
+from cs.connections import free_descriptors as free
+r.setrlimit(r.RLIMIT_NOFILE, (100, 300))
+print(free() > 200, r.getrlimit(r.RLIMIT_NOFILE))
+print(free() > 200)
+"""
+
+
+def test_as_many_open_files_are_allowed_as_may_be() -> None:
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            RAISED,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.split("\n")[:2] == ["True (300, 300)", "True"]

@@ -1,0 +1,137 @@
+"""Calls whose end two readers may see in different places (RFC 9112), over raw sockets.
+
+Who sends one through a proxy could have the rest of it read as somebody else's call.
+"""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from cs.serving import listen, serving
+
+FIRST = b"POST /a HTTP/1.1\r\nHost: x\r\n"
+BODY = b"5\r\nhello\r\n0\r\n\r\n"
+HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+
+#: What is sent, and whether it is refused with 400 and closed (otherwise: one call, /a).
+REFUSED = {
+    "both, RFC 9112 section 6.1": FIRST + CHUNKED + b"Content-Length: 15\r\n\r\n" + BODY,
+    "both, the other way round": FIRST + b"Content-Length: 15\r\n" + CHUNKED + b"\r\n" + BODY,
+    "both, a length of nothing": FIRST + b"Content-Length: 0\r\n" + CHUNKED + b"\r\n" + BODY,
+    "both, in other letters": FIRST
+    + b"content-LENGTH: 3\r\ntransfer-ENCODING: CHUNKED\r\n\r\n",
+    "chunked in HTTP/1.0, section 6.1": b"POST /a HTTP/1.0\r\n" + CHUNKED + b"\r\n" + BODY,
+    "two lengths": FIRST + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+    "two lengths in one": FIRST + b"Content-Length: 5, 6\r\n\r\nhello!",
+    "a length with a sign": FIRST + b"Content-Length: +5\r\n\r\nhello",
+    "a negative length": FIRST + b"Content-Length: -5\r\n\r\nhello",
+    "a length in hexadecimal": FIRST + b"Content-Length: 0x5\r\n\r\nhello",
+    "a length with a line": FIRST + b"Content-Length: 5\n0\r\n\r\nhello",
+    "a length that is empty": FIRST + b"Content-Length:\r\n\r\nhello",
+    "a length of letters": FIRST + "Content-Length: \u0665\r\n\r\nhello".encode(),
+    "a length too long": FIRST + b"Content-Length: " + b"9" * 30 + b"\r\n\r\n",
+    "coding identity": FIRST + b"Transfer-Encoding: identity\r\n\r\n" + BODY,
+    "coding xchunked": FIRST + b"Transfer-Encoding: xchunked\r\n\r\n" + BODY,
+    "coding chunked twice": FIRST + b"Transfer-Encoding: chunked, chunked\r\n\r\n" + BODY,
+    "coding gzip, chunked": FIRST + b"Transfer-Encoding: gzip, chunked\r\n\r\n" + BODY,
+    "coding chunked, identity": FIRST + CHUNKED + b"Transfer-Encoding: identity\r\n\r\n" + BODY,
+    "coding with a vertical tab": FIRST + b"Transfer-Encoding: \x0bchunked\r\n\r\n" + BODY,
+    "white space before the colon": FIRST + b"Transfer-Encoding : chunked\r\n\r\n" + BODY,
+    "white space before a length's": FIRST + b"Content-Length : 5\r\n\r\nhello",
+    "white space before a name": b"POST /a HTTP/1.1\r\n Host: x\r\n\r\n",
+    "a folded coding, section 5.2": FIRST + b"Transfer-Encoding:\r\n\tidentity\r\n\r\n" + BODY,
+    "a carriage return alone": FIRST + b"X: a\rContent-Length: 5\r\n\r\nhello",
+    "a carriage return for a line": b"POST /a HTTP/1.1\rHost: x\r\r\n\r\n",
+    "nothing in a value": FIRST + b"X: a\x00b\r\n\r\n",
+    "no host": b"POST /a HTTP/1.1\r\n\r\n",
+    "two hosts": FIRST + b"Host: y\r\n\r\n",
+    "a chunk's size with a sign": FIRST + CHUNKED + b"\r\n+5\r\nhello\r\n0\r\n\r\n",
+    "a chunk's size in Python": FIRST + CHUNKED + b"\r\n0x5\r\nhello\r\n0\r\n\r\n",
+    "a chunk's size too long": FIRST
+    + CHUNKED
+    + b"\r\n"
+    + b"0" * 30
+    + b"5\r\nhello\r\n0\r\n\r\n",
+    "a chunk's size that is none": FIRST + CHUNKED + b"\r\n\r\nhello\r\n0\r\n\r\n",
+    "a chunk longer than it says": FIRST + CHUNKED + b"\r\n3\r\nhello\r\n0\r\n\r\n",
+    "a chunk's extension without end": FIRST + CHUNKED + b"\r\n5;" + b"a" * 70_000,
+    "a chunk's extension with a line": FIRST + CHUNKED + b"\r\n5;a\nb\r\nhello\r\n0\r\n\r\n",
+    "a head without end": FIRST + b"X: " + b"a" * 70_000,
+}
+TAKEN = {
+    "chunked": FIRST + CHUNKED + b"\r\n" + BODY,
+    "a length": FIRST + b"Content-Length: 5\r\n\r\nhello",
+    "the same length twice, RFC 9110 section 8.6": (
+        FIRST + b"Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello"
+    ),
+    "a chunk's extension": FIRST + CHUNKED + b'\r\n5;a="b"\r\nhello\r\n0\r\n\r\n',
+    "a folded value, which ends where it seems to": FIRST + b"X: a\r\n b\r\n\r\n",
+    "lines that end in a line feed, section 2.2": b"POST /a HTTP/1.1\nHost: x\n\n",
+}
+
+
+class Asked:
+    """Answers 200 when the body is there, and keeps the paths that were asked for."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.paths.append(scope["path"])
+        while (await receive()).get("more_body"):
+            pass
+        headers = [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.fixture
+def listening() -> Iterator[socket.socket]:
+    with listen("127.0.0.1", 0) as found:
+        yield found
+
+
+async def answers_to(listening: socket.socket, app: Asked, sent: bytes) -> bytes:
+    """Return all that comes back until the other side closes."""
+    async with serving([(app, listening)], asyncio.Event()), asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        try:
+            writer.write(sent)
+            return await reader.read()
+        finally:
+            writer.close()
+
+
+@pytest.mark.parametrize("how", REFUSED)
+async def test_a_call_whose_end_is_in_doubt_is_refused_and_the_connection_closed(
+    listening: socket.socket, how: str
+) -> None:
+    app = Asked()
+
+    told = await answers_to(listening, app, REFUSED[how] + HIDDEN)
+
+    assert b"HTTP/1.1 200" not in told
+    assert "/hidden" not in app.paths
+    if app.paths:  # it was good as far as it had come, so nobody is told anything
+        assert "chunk" in how
+    else:
+        assert told.startswith(b"HTTP/1.1 400 ")
+        assert b"connection: close" in told.lower()
+        assert told.count(b"HTTP/1.1") == 1
+
+
+@pytest.mark.parametrize("how", TAKEN)
+async def test_a_call_whose_end_is_plain_is_taken_and_so_is_the_next(
+    listening: socket.socket, how: str
+) -> None:
+    app = Asked()
+    last = HIDDEN.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+
+    told = await answers_to(listening, app, TAKEN[how] + last)
+
+    assert told.count(b"HTTP/1.1 200") == 2
+    assert app.paths == ["/a", "/hidden"]
