@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -7,12 +8,14 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contracts.people_source import Case, PeopleSourceContract
 from cs.domain.contact import BrandFacts, Sighting
 from cs.outside.http import TrustedClient
-from cs.sources.people.searxng import Searxng
-from cs.sources.people.searxng_api import NO_JSON
+from cs.sources.people.searxng import WORDS, Searxng
+from cs.sources.people.searxng_api import NO_JSON, phrase
 from cs.sources.port import Ended, PeopleAnswer
 from outside.loopback_web import Answer, Asked, Web, reply, serve
 
@@ -245,3 +248,86 @@ async def test_odd_but_harmless_shapes_are_read() -> None:
     answer = await find(results(*PEOPLE, {"infobox": "Acme"}, number_of_results=0, x=None))
 
     assert len(answer.people) == 2
+
+
+# What a brand is called is searched for, never obeyed.
+
+#: SearXNG's own words for what it obeys (docs.searxng.org/user/search-syntax): it parts a
+#: query at white space, quoted or not, and takes words that begin so for commands.
+OBEYED = ("!", ":", "<", "?")
+ORDERS = ["!!g", "!!", "!images", "!wp", "<1", "<850", ":fr", ":en-US", ":auto", "?x", "!!!ddg"]
+
+
+def obeyed(query: str) -> list[str]:
+    """Return the words of *query* that SearXNG could take for commands."""
+    return [word for word in re.split(r"\s+", query) if word.startswith(OBEYED)]
+
+
+async def asked_for(*names: str) -> list[str]:
+    brand = BrandFacts(name=names[0], domain="acme.example", aliases=names[1:])
+    async with asking(results()) as (source, web):
+        await source.find(brand, limit=5)
+    return [question(asked) for asked in web.asked]
+
+
+def written(order: str) -> list[str]:
+    """Return names with *order* at each place and in each kind of quotation marks."""
+    names = [f"{order} Acme Shoes", f"Acme {order} Shoes", f"Acme Shoes {order}", order]
+    names += [f"Acme{blank}{order}{blank}Shoes" for blank in "\t\n\x0b\x1f\x85\xa0\u2003\u3000"]
+    names += [f"Acme {q}{order}{q} Shoes" for q in ('"', "'", "“", '""', "` ", ' "', '" ')]
+    return [*names, f'"{order}" Acme', f'Acme" {order} "Shoes', f"Acme {order}{order} {order}"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_no_word_of_a_name_is_a_command_to_searxng(order: str) -> None:
+    for name in written(order):
+        questions = await asked_for(name)
+
+        assert [obeyed(query) for query in questions] == [[]] * len(questions), name
+        assert len(questions) == (len(WORDS) if re.search(r"\w", name) else 0)
+
+
+async def test_no_word_of_a_parent_is_one_either() -> None:
+    brand = BrandFacts(name="Acme", domain="acme.example", parent_company="Big !images :fr Co")
+    async with asking(results()) as (source, web):
+        await source.find(brand, limit=5)
+
+    questions = [question(asked) for asked in web.asked]
+    assert any('"Big images fr Co"' in query for query in questions)
+    assert [obeyed(query) for query in questions] == [[]] * len(questions)
+
+
+@given(
+    st.text(max_size=60)
+    | st.lists(st.sampled_from([*ORDERS, " ", '"', "a", "\t"])).map("".join)
+)
+def test_whatever_a_name_is_its_letters_are_asked_for_and_nothing_is_obeyed(name: str) -> None:
+    asked = phrase(name)
+
+    assert asked is None or obeyed(f"site:linkedin.com/in {asked} social media") == []
+    kept = [char for char in name if char.isalnum()]
+    assert [char for char in asked or "" if char.isalnum()] == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("Yahoo!", '"Yahoo!"'),
+        ("<3 Brand", '"3 Brand"'),
+        ("Acme: Home", '"Acme: Home"'),
+        ("H & M", '"H & M"'),
+        ("!K7", '"K7"'),
+        ("Guess?", '"Guess?"'),
+        ("C&A", '"C&A"'),
+        ("-acme", '"-acme"'),
+    ],
+)
+async def test_names_with_such_signs_are_still_found(name: str, asked: str) -> None:
+    person = result(f"Jane Doe - Head of Social at {name} | LinkedIn", JANE)
+
+    async def engine(got: Asked, writer: asyncio.StreamWriter) -> None:
+        await results(*[person] if asked in question(got) else [])(got, writer)
+
+    answer = await find(engine, BrandFacts(name=name, domain="acme.example"))
+
+    assert [seen.linkedin_url for seen in answer.people] == [JANE]

@@ -1,6 +1,7 @@
 """What a web search's query asks for, and which texts answer it."""
 
 import re
+from typing import NamedTuple
 
 import msgspec
 
@@ -9,6 +10,41 @@ from cs.sandbox.folding import fold, mentions
 _TERM = re.compile(r'(?P<minus>-)?(?:site:(?P<site>\S+)|"(?P<phrase>[^"]*)"|(?P<word>\S+))')
 _MAX_TERMS = 64
 _STEM = 6
+
+
+#: Words of a query that SearXNG takes for itself, quoted or not: ``!images`` and ``?images``
+#: (engines), ``!!`` and ``!!g`` (away to another site), ``:fr`` (a language), ``<3`` (a
+#: time-out in s).  It knows engines and languages by name, of which these are the forms.
+_COMMAND = re.compile(r"!!\S*|[!?][a-z][\w-]*|:[a-z]{2,3}([-_]\w+)?|<[0-9]+", re.IGNORECASE)
+
+
+class Commands(NamedTuple):
+    """What is left of a query without its commands, and what those say.
+
+    ``away``: the answer is a redirect to another site.  ``elsewhere``: other engines than
+    those of the web are asked.
+    """
+
+    text: str
+    away: bool
+    elsewhere: bool
+
+
+def read_commands(text: str) -> Commands:
+    """Part *text* as SearXNG does before any engine sees it.
+
+    >>> read_commands('"Acme !images" :fr <3 shoes')
+    Commands(text='"Acme !images" shoes', away=False, elsewhere=False)
+    >>> read_commands('"Acme !images shoes"').elsewhere, read_commands("Acme !!g").away
+    (True, True)
+    """
+    words = text.split()
+    taken = [word for word in words if _COMMAND.fullmatch(word)]
+    return Commands(
+        " ".join(word for word in words if word not in taken),
+        away=any(word.startswith("!!") for word in taken),
+        elsewhere=any(word[0] in "!?" for word in taken),
+    )
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):

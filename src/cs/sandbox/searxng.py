@@ -9,7 +9,7 @@ import msgspec
 
 from cs.sandbox.failing import failed, json_reply
 from cs.sandbox.folding import fold, mentions
-from cs.sandbox.search_query import matches, read_query
+from cs.sandbox.search_query import matches, read_commands, read_query
 from cs.sandbox.shapes import Brand, Page, Person, Searxng, Unresponsive, World
 from cs.sandbox.web import Reply, Request
 
@@ -41,9 +41,13 @@ class SearchApi:
         if isinstance(state.failure, Unresponsive):
             nothing = _body(text, [], state.failure.engines)
             return json_reply(nothing, after_s=state.latency_s)
+        asked = read_commands(text)
+        if asked.away:
+            return Reply(status=302, headers={"Location": "https://elsewhere.invalid/"})
         number = request.query.get("pageno", "1")
         page = int(number) if number.isascii() and number.isdigit() else 1
-        found = self._find(text)[(max(page, 1) - 1) * _PER_PAGE :][:_PER_PAGE]
+        known = [] if asked.elsewhere else self._find(asked.text)
+        found = known[(max(page, 1) - 1) * _PER_PAGE :][:_PER_PAGE]
         results = [_result(place, one) for place, one in enumerate(found, start=1)]
         return json_reply(_body(text, results), after_s=state.latency_s)
 

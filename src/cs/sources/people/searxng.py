@@ -16,7 +16,7 @@ from cs.domain.role import classify
 from cs.domain.search_result import Seen, read_title
 from cs.outside.port import Fetcher
 from cs.plugins.declaring import takes
-from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi
+from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi, phrase
 from cs.sources.port import Ended, PeopleAnswer
 from cs.sources.registry import Context
 from cs.sources.social_pages import person_page
@@ -116,9 +116,11 @@ async def _page_or_refusal(api: SearxngApi, text: str) -> Page | Refused:
 
 def _questions(brand: BrandFacts) -> Iterator[str]:
     for name in _names(brand)[: 2 if brand.parent_company else 1]:
-        phrase = " ".join(name.replace('"', " ").split())
+        asked = phrase(name)
+        if asked is None:
+            continue
         for words in WORDS:
-            yield f'site:linkedin.com/in "{phrase}" {words}'
+            yield f"site:linkedin.com/in {asked} {words}"
 
 
 def _names(brand: BrandFacts) -> tuple[str, ...]:

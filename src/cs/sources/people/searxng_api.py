@@ -15,6 +15,26 @@ NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.y
 _ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
 
 
+#: What a word of a query begins with if it is a command to SearXNG, or to an engine behind
+#: it: an engine or category (``!images``), another site (``!!g``), the first result
+#: (``!!``, ``\\``), a language (``:fr``), a time-out (``<3``), and once more engines (``?``).
+#: Quotation marks make no difference to it.  docs.searxng.org, user/search-syntax.
+COMMANDS = "!:<?\\！：＜？＼"
+
+
+def phrase(name: str) -> str | None:
+    """Return *name* as a phrase to search for, none of whose words is a command.
+
+    ``None`` if nothing else is in it.  Engines do not look at the punctuation that goes.
+
+    >>> phrase('Yahoo! "Mail" !images'), phrase("<3 Acme :fr !!g !! ?")
+    ('"Yahoo! Mail images"', '"3 Acme fr g"')
+    """
+    words = (word.lstrip(COMMANDS) for word in name.replace('"', " ").split())
+    kept = " ".join(filter(None, words))
+    return f'"{kept}"' if kept else None
+
+
 class Result(msgspec.Struct, frozen=True):
     url: str = ""
     title: str = ""
