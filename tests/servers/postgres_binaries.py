@@ -54,8 +54,13 @@ def passable(binaries: Binaries, folder: Path) -> Binaries:
     place = binaries.folder.resolve()
     if all(parent.stat().st_mode & 0o001 for parent in (place, *place.parents)):
         return binaries
-    shutil.copytree(binaries.folder.parent, folder, symlinks=True, copy_function=_linked)
-    return Binaries(binaries.version, folder / binaries.folder.name)
+    install = place.parent
+    package = install.parent
+    libraries = package.with_name(f"{package.name}.libs")  # where programs of a wheel find them
+    for tree in (install, *([libraries] if libraries.exists() else [])):
+        copy = folder / tree.relative_to(package.parent)
+        shutil.copytree(tree, copy, symlinks=True, copy_function=_linked)
+    return Binaries(binaries.version, folder / place.relative_to(package.parent))
 
 
 def _linked(source: str, target: str) -> None:
