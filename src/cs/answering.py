@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
+from cs.api.acts_log import log_acts
 from cs.api.admitting import Admitting
 from cs.api.holds import HOLDS, Holds
 from cs.api.key_ring import KeyRing
@@ -94,4 +95,5 @@ async def answering(
         reads=Lines(allowed.calls_per_key, CHECKS_PER_MINUTE),
     )
     views.listen_early(api.keys_read.hear)
+    views.listen_early(log_acts)
     return api

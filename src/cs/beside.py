@@ -4,6 +4,8 @@ On the data folder of a service in one process, or on the databases that the rol
 share, as the settings say.
 """
 
+import os
+import pwd
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -13,6 +15,7 @@ import msgspec
 from cs.calls.postgres import erase_calls
 from cs.clock import Clock
 from cs.data_folder import DataFolder
+from cs.domain.acts import account
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
@@ -30,11 +33,29 @@ class Beside(msgspec.Struct, frozen=True):
     views: Views
     streams: Streams
     clock: Clock
+    by: str | None  # who acts
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None
 
     def view_runner(self) -> ViewRunner:
         """Return what brings the views up to date, beside others that do."""
         return ViewRunner(self.log, self.views, self.keys)
+
+
+def acting(settings: Settings) -> str | None:
+    """Return who acts, for the trail: the setting ``operator``, or else the account.
+
+    Whoever became root by sudo is told by name.  It is what an honest operator says of
+    themselves: whoever may write the data may write anything there.
+    """
+    if settings.operator is not None:
+        return account(settings.operator)
+    uid = os.getuid()
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:  # as in many containers
+        name = f"uid {uid}"
+    before = os.environ.get("SUDO_USER") if uid == 0 else None
+    return account(f"{before} as {name}" if before else name)
 
 
 @asynccontextmanager
@@ -53,7 +74,9 @@ async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Besi
             streams = Streams(data.log, data.snapshots)
             clock = await clock_beside(streams, settings.data_dir)
             forget = partial(erase_paid_calls, settings.data_dir)
-            yield Beside(data.log, data.keys, data.views, streams, clock, forget)
+            yield Beside(
+                data.log, data.keys, data.views, streams, clock, acting(settings), forget
+            )
         return
     async with AsyncExitStack() as stack:
         shared = await stack.enter_async_context(shared_data(settings, "command"))
@@ -64,4 +87,12 @@ async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Besi
             pool = await stack.enter_async_context(stages_pool(settings, "command"))
         clock = (await times(shared.time, world, pool)).clock
         shared_calls = partial(erase_calls, pool) if pool is not None else None
-        yield Beside(shared.log, shared.keys, shared.views, streams, clock, shared_calls)
+        yield Beside(
+            shared.log,
+            shared.keys,
+            shared.views,
+            streams,
+            clock,
+            acting(settings),
+            shared_calls,
+        )

@@ -56,6 +56,7 @@ class Erasure:
 
     Args:
         reflected: Returns when the views reflect all that is in the log.
+        by: Account or label of who asks for it, which the events will tell.
     """
 
     def __init__(
@@ -66,12 +67,14 @@ class Erasure:
         reflected: Callable[[], Awaitable[None]],
         *,
         forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
+        by: str | None = None,
     ) -> None:
         self._streams = streams
         self._keys = keys
         self._clock = clock
         self._reflected = reflected
         self._forget_calls = forget_calls
+        self._by = by
 
     async def erase_mailbox(self, address: str) -> Erased:
         """Erase whoever has the e-mail *address*, and keep them from being found again."""
@@ -114,7 +117,7 @@ class Erasure:
         before: person.Person = (await self._streams.load(stream)).state
         told = {given, *prints, *before.prints}
         all_prints = await self._known_by(given, told, frozenset(names))
-        said = await self._say(stream, SuppressPerson(prints=all_prints, at=self._clock.now()))
+        said = await self._say(stream, self._suppress(all_prints))
         await self._keys.suppress(all_prints)
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
         await self._keys.destroy(found)
@@ -130,9 +133,12 @@ class Erasure:
                 await self._forget_calls(lookups)
             except CallsUnavailable as error:
                 raise LogUnavailable(f"answers of paid calls: {error}") from error
-        erase = ErasePerson(found_in=tuple(sorted(found)), at=self._clock.now())
+        erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
         done = await self._say(stream, erase)
         return Erased(len(lookups), len(found), bool(said or done))
+
+    def _suppress(self, prints: tuple[str, ...]) -> SuppressPerson:
+        return SuppressPerson(prints=prints, by=self._by, at=self._clock.now())
 
     async def _say(self, stream: str, command: PersonCommand) -> bool:
         events, _ = await self._streams.change(stream, lambda s: person.decide(command, s))

@@ -32,9 +32,16 @@ class NewSecret(msgspec.Struct, frozen=True):
 
 
 class Operator:
-    def __init__(self, streams: Streams, clock: Clock) -> None:
+    """Appends what is asked of it.
+
+    Args:
+        by: Account or label of who asks, which the events will tell.
+    """
+
+    def __init__(self, streams: Streams, clock: Clock, by: str | None = None) -> None:
         self._streams = streams
         self._clock = clock
+        self._by = by
 
     async def create_key(self, label: str, quota: int) -> NewSecret:
         """Issue a key with *quota* searches.
@@ -48,6 +55,7 @@ class Operator:
             quota=quota,
             secret_hash=hash_key(new.key),
             last4=new.key[-4:],
+            by=self._by,
             at=self._clock.now(),
         )
         await self._key(new.id, issue)
@@ -61,7 +69,10 @@ class Operator:
         """
         new = NewSecret(key_id, _secret())
         rotate = RotateKey(
-            secret_hash=hash_key(new.key), last4=new.key[-4:], at=self._clock.now()
+            secret_hash=hash_key(new.key),
+            last4=new.key[-4:],
+            by=self._by,
+            at=self._clock.now(),
         )
         await self._key(key_id, rotate)
         return new
@@ -72,7 +83,7 @@ class Operator:
         Raises:
             Refusal: ``key-missing``.
         """
-        return bool(await self._key(key_id, RevokeKey(at=self._clock.now())))
+        return bool(await self._key(key_id, RevokeKey(by=self._by, at=self._clock.now())))
 
     async def grant_quota(self, key_id: str, units: int) -> Key:
         """Add *units* to the key's quota, or take some away; return the key after it.
@@ -80,17 +91,17 @@ class Operator:
         Raises:
             Refusal: ``key-missing``, ``quota-invalid``.
         """
-        await self._key(key_id, GrantQuota(units=units, at=self._clock.now()))
+        await self._key(key_id, GrantQuota(units=units, by=self._by, at=self._clock.now()))
         state: Key = (await self._streams.key(key_id)).state
         return state
 
     async def pause(self) -> bool:
         """Pause the API; return whether it ran before."""
-        return bool(await self._service(Pause(at=self._clock.now())))
+        return bool(await self._service(Pause(by=self._by, at=self._clock.now())))
 
     async def resume(self) -> bool:
         """Resume the API; return whether it was paused before."""
-        return bool(await self._service(Resume(at=self._clock.now())))
+        return bool(await self._service(Resume(by=self._by, at=self._clock.now())))
 
     async def choose_world(self, world: World) -> None:
         """Tie the log to *world*.
@@ -102,7 +113,7 @@ class Operator:
 
     async def forget_brand(self, query: Query) -> bool:
         """Make the next search for *query* a live one; return whether it was not already."""
-        command = ForgetBrand(at=self._clock.now())
+        command = ForgetBrand(by=self._by, at=self._clock.now())
         return bool(await self._change(brand_stream(query), lambda s: brand.decide(command, s)))
 
     async def _key(self, key_id: str, command: KeyCommand) -> Sequence[AnyEvent]:

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Meta
 
 from cs.bus.kafka_settings import SaslMechanism
+from cs.domain.acts import ACCOUNT
 from cs.plugins.checking import GROUPS, BadPluginSetting, Checking
 from cs.plugins.given import GivenAll
 from cs.setting_kind import from_text, said
@@ -42,6 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     admin_port: Port = 8081
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+    operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail
 
     # What the roles of one service share, when it runs as several processes
     # (docs/operations.md, "Many machines"); a service in one process needs none of it.

@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 from cs.beside import beside
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop, styled
+from cs.domain.acts import Act
 from cs.operator import DEFAULT_QUOTA, NewSecret, Operator
 from cs.projections.reading import Reading
 from cs.projections.searches import instant
@@ -44,7 +45,7 @@ async def desk(chosen: Settings, *, new: bool = False) -> AsyncIterator[Desk]:
         runner = data.view_runner()
         await runner.catch_up()
         reading = Reading(data.log, data.views, runner, data.keys)
-        yield Desk(Operator(data.streams, data.clock), reading)
+        yield Desk(Operator(data.streams, data.clock, data.by), reading)
 
 
 @app.command
@@ -103,7 +104,7 @@ def list_keys(*, json: Json = False, data_dir: DataDir = None, config: Config = 
 def show(
     key_id: KeyId, /, *, json: Json = False, data_dir: DataDir = None, config: Config = None
 ) -> None:
-    """Show one key: quota, used, searches running.
+    """Show one key: quota, used, searches running, and who changed it last.
 
     Example: `cs keys show key_ma7677g7zxmrnqf8`
     """
@@ -118,8 +119,12 @@ def show(
     if json:
         print_json(_shown(key_id, row))
     else:
-        for name, value in _shown(key_id, row).items():
+        shown = _shown(key_id, row)
+        acts = shown.pop("history")
+        for name, value in shown.items():
             console.print(f"{name:<10}{value}")
+        for act in acts:
+            console.print(f"{instant(act.at)}  {said(act)}  by {act.by or '?'}")
 
 
 @app.command
@@ -192,6 +197,12 @@ def grant(
         console.print(f"{key_id} may now make {quota} searches, {used} are used")
 
 
+def said(act: Act) -> str:
+    """Return what was done, in words: ``quota granted: 50``."""
+    words = act.what.replace("_", " ")
+    return words if act.units is None else f"{words}: {act.units}"
+
+
 def _show_secret(new: NewSecret) -> None:
     console.print(styled("[bold]{}[/]\n[dim]Keep it now: it is not shown again.[/]", new.key))
 
@@ -208,6 +219,7 @@ def _shown(key_id: str, row: UsageRow) -> dict[str, Any]:
         "searches": row.searches,
         "issued_at": instant(row.issued_at),
         "revoked": row.revoked,
+        "history": row.acts,
     }
 
 

@@ -2,18 +2,22 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 from cyclopts import App, Parameter
 
 from cs.beside import beside
+from cs.cli.keys import said
 from cs.cli.options import Config, DataDir, Json, settings
-from cs.cli.output import console, errors, print_json, styled
+from cs.cli.output import console, errors, print_json, print_table, stop, styled
+from cs.domain.acts import Act, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.port import EventLog, NewerEvent, Recorded
 from cs.keystore.lost import LostValue, Why
+from cs.projections.searches import instant
 from cs.settings import Settings
 
 app = App(
@@ -22,6 +26,8 @@ app = App(
     "Works on the data folder, beside a running service or without one.",
 )
 
+#: Acts of operators shown at most.
+MOST_ACTS = 100_000
 #: How often progress is told, seconds.
 TELL_EVERY_S = 1.0
 
@@ -33,6 +39,44 @@ class Verified(msgspec.Struct, frozen=True):
     unfinished: int
     views_at: int
     violations: int
+
+
+@app.command
+def trail(
+    *,
+    last: Annotated[int, Parameter(help="The newest so many.")] = 100,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Show what operators did, and who: keys, quota, pauses, brands forgotten, people erased.
+
+    Who is the account that ran the command, or what the setting `operator` said. Reads the
+    whole log. A person is a hash that says nothing about who it is.
+
+    Example: `cs log trail --last 20`
+    """
+    if not 1 <= last <= MOST_ACTS:
+        stop(f"--last: a whole number from 1 to {MOST_ACTS}, not {last}", 2)
+    acts = asyncio.run(_acts(settings(config, data_dir=data_dir), last))
+    if json:
+        for act in acts:
+            print_json(act)
+        return
+    rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in acts]
+    print_table(("At", "By", "What", "Of"), rows, folds=["Of"])
+
+
+async def _acts(chosen: Settings, last: int) -> Sequence[Act]:
+    """Return the newest *last* acts of operators, oldest first."""
+    acts: deque[Act] = deque(maxlen=last)
+    async with beside(chosen) as data:
+        head = await data.log.head()
+        async for recorded in _told(_events(data.log, head), head):
+            act = act_of(recorded.stream, recorded.event)
+            if act is not None:
+                acts.append(act)
+    return acts
 
 
 @app.command

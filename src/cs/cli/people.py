@@ -96,6 +96,7 @@ async def _erasure(chosen: Settings) -> AsyncIterator[Erasure]:
             data.clock,
             views.catch_up,
             forget_calls=data.forget_calls,
+            by=data.by,
         )
 
 

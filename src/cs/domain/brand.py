@@ -127,8 +127,8 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
                 at=at,
             )
             return begin(started)
-        case ForgetBrand():
-            return (BrandForgotten(at=at),) if state.reusable else ()
+        case ForgetBrand(by=by):
+            return (BrandForgotten(by=by, at=at),) if state.reusable else ()
         case EraseContacts():
             return _erased(command, state, at)
         case _ if state.live is None or state.live.id != command.lookup:

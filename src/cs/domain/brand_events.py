@@ -122,6 +122,8 @@ class ContactsErased(LookupEvent, frozen=True, kw_only=True):
 class BrandForgotten(Event, frozen=True, kw_only=True):
     """The operator wants the next search to be live."""
 
+    by: str | None = None  # account or label of who had it done
+
 
 BrandEvent = (
     LookupStarted
@@ -208,7 +210,7 @@ class EraseContacts(Command, frozen=True, kw_only=True):
 
 
 class ForgetBrand(Command, frozen=True, kw_only=True):
-    pass
+    by: str | None = None
 
 
 #: Commands about one live run.

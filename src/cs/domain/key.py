@@ -48,6 +48,7 @@ class KeyIssued(Event, frozen=True, kw_only=True):
     quota: int
     secret_hash: str  # SHA-256 of the whole key, hex
     last4: str  # for people
+    by: str | None = None  # account or label of who had it done
 
 
 class KeyRotated(Event, frozen=True, kw_only=True):
@@ -55,14 +56,16 @@ class KeyRotated(Event, frozen=True, kw_only=True):
 
     secret_hash: str
     last4: str
+    by: str | None = None
 
 
 class KeyRevoked(Event, frozen=True, kw_only=True):
-    pass
+    by: str | None = None
 
 
 class QuotaGranted(Event, frozen=True, kw_only=True):
     units: int  # negative takes away
+    by: str | None = None
 
 
 class SearchAdmitted(Event, frozen=True, kw_only=True):
@@ -115,19 +118,22 @@ class IssueKey(Command, frozen=True, kw_only=True):
     quota: int
     secret_hash: str
     last4: str
+    by: str | None = None
 
 
 class RotateKey(Command, frozen=True, kw_only=True):
     secret_hash: str
     last4: str
+    by: str | None = None
 
 
 class RevokeKey(Command, frozen=True, kw_only=True):
-    pass
+    by: str | None = None
 
 
 class GrantQuota(Command, frozen=True, kw_only=True):
     units: int
+    by: str | None = None
 
 
 class SettleSearch(Command, frozen=True, kw_only=True):
@@ -216,7 +222,7 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
     """
     at = max(command.at, state.last_at)
     match command:
-        case IssueKey(label=label, quota=quota, secret_hash=secret_hash, last4=last4):
+        case IssueKey(label=label, quota=quota, secret_hash=secret_hash, last4=last4, by=by):
             if state.secret_hash == secret_hash:
                 return ()
             if state.secret_hash is not None:
@@ -225,22 +231,27 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
                 raise Refusal("quota-invalid", f"a quota is 0 or more, not {quota}")
             return (
                 KeyIssued(
-                    label=label, quota=quota, secret_hash=secret_hash, last4=last4, at=at
+                    label=label,
+                    quota=quota,
+                    secret_hash=secret_hash,
+                    last4=last4,
+                    by=by,
+                    at=at,
                 ),
             )
         case _ if state.secret_hash is None:
             raise Refusal("key-missing", "no key with this id; `cs keys list` shows them all")
-        case RotateKey(secret_hash=secret_hash, last4=last4):
+        case RotateKey(secret_hash=secret_hash, last4=last4, by=by):
             if state.revoked:
                 raise Refusal(
                     "key-revoked", "the key is revoked for good; create a new one instead"
                 )
             if state.secret_hash == secret_hash:
                 return ()
-            return (KeyRotated(secret_hash=secret_hash, last4=last4, at=at),)
-        case RevokeKey():
-            return () if state.revoked else (KeyRevoked(at=at),)
-        case GrantQuota(units=units):
+            return (KeyRotated(secret_hash=secret_hash, last4=last4, by=by, at=at),)
+        case RevokeKey(by=by):
+            return () if state.revoked else (KeyRevoked(by=by, at=at),)
+        case GrantQuota(units=units, by=by):
             least = state.used + state.reserved
             if state.quota + units < least:
                 raise Refusal(
@@ -248,7 +259,7 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
                     f"the quota cannot go below the {least} units that are used or reserved; "
                     f"it is {state.quota}",
                 )
-            return (QuotaGranted(units=units, at=at),) if units else ()
+            return (QuotaGranted(units=units, by=by, at=at),) if units else ()
         case SettleSearch(search=search, lookup=lookup, outcome=outcome, verified=verified):
             if all(running.search != search for running in state.running):
                 return ()  # settled before

@@ -22,6 +22,7 @@ class PersonErased(Event, frozen=True, kw_only=True):
     """The data keys of this person in these lookups are destroyed."""
 
     found_in: tuple[str, ...]  # "<lookup>#<person>"
+    by: str | None = None  # account or label of who had it done
 
 
 class PersonSuppressed(Event, frozen=True, kw_only=True):
@@ -32,6 +33,7 @@ class PersonSuppressed(Event, frozen=True, kw_only=True):
     """
 
     prints: tuple[str, ...] = ()
+    by: str | None = None
 
 
 PersonEvent = PersonErased | PersonSuppressed
@@ -43,10 +45,12 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 class SuppressPerson(Command, frozen=True, kw_only=True):
     prints: tuple[str, ...] = ()
+    by: str | None = None
 
 
 class ErasePerson(Command, frozen=True, kw_only=True):
     found_in: tuple[str, ...]
+    by: str | None = None
 
 
 PersonCommand = SuppressPerson | ErasePerson
@@ -66,15 +70,15 @@ def decide(command: PersonCommand, state: Person) -> tuple[PersonEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say."""
     at = max(command.at, state.last_at)
     match command:
-        case SuppressPerson(prints=prints):
+        case SuppressPerson(prints=prints, by=by):
             unsaid = tuple(sorted(set(prints) - state.prints))
             if state.suppressed and not unsaid:
                 return ()
-            return (PersonSuppressed(prints=unsaid, at=at),)
-        case ErasePerson(found_in=found_in):
+            return (PersonSuppressed(prints=unsaid, by=by, at=at),)
+        case ErasePerson(found_in=found_in, by=by):
             new = tuple(sorted(set(found_in) - state.erased_from))
-            erased = (PersonErased(found_in=new, at=at),) if new else ()
-            suppressed = () if state.suppressed else (PersonSuppressed(at=at),)
+            erased = (PersonErased(found_in=new, by=by, at=at),) if new else ()
+            suppressed = () if state.suppressed else (PersonSuppressed(by=by, at=at),)
             return (*erased, *suppressed)
         case _:
             assert_never(command)

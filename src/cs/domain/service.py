@@ -27,11 +27,11 @@ class WorldChosen(Event, frozen=True, kw_only=True):
 
 
 class Paused(Event, frozen=True, kw_only=True):
-    pass
+    by: str | None = None  # account or label of who had it done
 
 
 class Resumed(Event, frozen=True, kw_only=True):
-    pass
+    by: str | None = None
 
 
 ServiceEvent = WorldChosen | Paused | Resumed
@@ -46,11 +46,11 @@ class ChooseWorld(Command, frozen=True, kw_only=True):
 
 
 class Pause(Command, frozen=True, kw_only=True):
-    pass
+    by: str | None = None
 
 
 class Resume(Command, frozen=True, kw_only=True):
-    pass
+    by: str | None = None
 
 
 ServiceCommand = ChooseWorld | Pause | Resume
@@ -88,10 +88,10 @@ def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
             raise Refusal(
                 "no-service", "no service has run on this data yet; there is nothing to pause"
             )
-        case Pause():
-            return () if state.paused else (Paused(at=at),)
-        case Resume():
-            return (Resumed(at=at),) if state.paused else ()
+        case Pause(by=by):
+            return () if state.paused else (Paused(by=by, at=at),)
+        case Resume(by=by):
+            return (Resumed(by=by, at=at),) if state.paused else ()
         case _:
             assert_never(command)
 

@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
+from cs.domain.acts import Act, act_of
 from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
@@ -17,6 +18,9 @@ from cs.eventlog.port import Recorded
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
 
+#: What operators did to a key that its row tells; the log has all of it.
+ACTS = 10
+
 
 class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     label: str
@@ -28,6 +32,7 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     reserved: int = 0
     searches: int = 0
     revoked: bool = False
+    acts: tuple[Act, ...] = ()  # of operators, the newest ACTS, oldest first
 
 
 def _secret(row: UsageRow) -> str | None:
@@ -40,7 +45,7 @@ USAGE = Table("usage", UsageRow, _secret)
 
 class Usage:
     name = "usage"
-    version = 2  # 2: tagged by the hash of the secret
+    version = 3  # 2: tagged by the hash of the secret; 3: what operators did
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         del seal
@@ -54,7 +59,7 @@ class Usage:
                 issued_at=event.at,
                 quota=event.quota,
             )
-            rows.put(USAGE, key_id, row)
+            rows.put(USAGE, key_id, _noted(row, recorded))
             return
         if not recorded.stream.startswith("key-"):
             return
@@ -76,4 +81,9 @@ class Usage:
                 row = replace(before, reserved=before.reserved - 1, used=before.used + charged)
             case _:
                 return
-        rows.put(USAGE, key_id, row)
+        rows.put(USAGE, key_id, _noted(row, recorded))
+
+
+def _noted(row: UsageRow, recorded: Recorded) -> UsageRow:
+    act = act_of(recorded.stream, recorded.event)
+    return row if act is None else replace(row, acts=(*row.acts, act)[-ACTS:])

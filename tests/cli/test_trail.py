@@ -1,0 +1,67 @@
+"""Who did what to the service is in its log, and told by `cs keys show` and `cs log trail`."""
+
+import os
+import pwd
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+from cs.beside import acting
+from cs.settings import Settings
+
+
+def test_the_account_that_ran_a_command_is_told(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    me = pwd.getpwuid(os.getuid()).pw_name
+    folder = f"--data-dir={tmp_path}"
+    key = here("keys", "create", "--json", folder).rows[0]["id"]
+    monkeypatch.setenv("CS_OPERATOR", "ci\u202e deploy\x07")
+    here("keys", "grant", key, "5", folder)
+    here("keys", "revoke", key, folder)
+
+    (shown,) = here("keys", "show", key, "--json", folder).rows
+    trail = here("log", "trail", "--json", folder).rows
+    newest = here("log", "trail", "--json", "--last=1", folder).rows
+    for_people = here("keys", "show", key, folder).out
+    table = here("log", "trail", folder).out
+
+    told = [(act["what"], act["by"]) for act in trail]
+    assert told == [
+        ("key_issued", me),
+        ("quota_granted", "ci deploy"),
+        ("key_revoked", "ci deploy"),
+    ]
+    assert {act["of"] for act in trail} == {f"key-{key}"}
+    assert shown["history"] == trail
+    assert newest == trail[-1:]
+    assert "quota granted: 5  by ci deploy" in for_people
+    assert "key revoked" in table
+    assert "ci deploy" in table
+
+
+def test_who_became_root_by_sudo_is_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    monkeypatch.setenv("SUDO_USER", "ada")
+
+    assert acting(Settings()) == "ada as root"
+    assert acting(Settings(operator="night shift")) == "night shift"
+
+
+def test_an_account_without_a_name_is_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 3_999_999_999)
+
+    assert acting(Settings()) == "uid 3999999999"
+
+
+def test_pause_forget_and_erase_are_in_the_trail(folder: Path, here: Here) -> None:
+    at = f"--data-dir={folder}"
+    here("people", "erase", "--email=jane@acme.example", at)
+
+    acts = here("log", "trail", "--json", at).rows
+
+    assert acts[-1]["what"] == "person_suppressed"
+    assert acts[-1]["by"] == acting(Settings())
+    assert "jane" not in str(acts)
