@@ -27,16 +27,18 @@ from cs.bus.topics import (
 )
 from cs.clock import HandClock
 from cs.domain.brand_events import StageIssued
-from cs.domain.contact import Query
+from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.stage_work import (
     Alive,
     AnyFinding,
     Failed,
     Outcome,
     PeopleSeen,
+    RankingInput,
     ResolutionInput,
     Resolved,
     StageName,
+    VerificationInput,
     Work,
 )
 from cs.eventlog.memory import MemoryEventLog
@@ -271,10 +273,13 @@ async def test_one_mail_domain_is_asked_for_one_lookup_at_a_time() -> None:
         going.remove(work.lookup)
         return NO_MATCH
 
-    side = Side()
-    async with side.running(Scripted(counts)):
-        works = [replace(work(f"brand-{n}.1"), item="acme.example") for n in range(4)]
-        await side.give(*works)
+    topic, domain = STAGE_TOPICS["verification"], "acme.example"
+    side = Side(MemoryBus([(topic, "verification"), (OUTCOMES, "test")]))
+    async with side.running(Scripted(counts, name="verification")):
+        asked = VerificationInput(domain, ())
+        for n in range(4):
+            one = replace(work(f"brand-{n}.1"), stage="verification", item=domain, input=asked)
+            await side.bus.publish(topic, key=work_key(one), value=encode(one))
         await side.outcomes(4)
 
     assert most == [1, 1, 1, 1]
@@ -424,3 +429,45 @@ async def _turns(count: int) -> None:
     """Let everything that can go on go on, *count* times."""
     for _ in range(count):
         await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+
+
+async def test_what_a_plug_in_found_is_sent_within_the_limits() -> None:
+    bad = Sighting(full_name="\ud800", source="x")
+    ada = Sighting(full_name="Ada\0 Kern", addresses=("ada@exämple..de",), source="x" * 999)
+
+    async def finds(_: Work, report: Report) -> AnyFinding:
+        await report(PeopleSeen((bad, ada)))
+        return NO_MATCH
+
+    side = Side()
+    async with side.running(Scripted(finds)):
+        await side.give(work())
+        progress, _ = await side.outcomes(2)
+
+    assert progress.finding == PeopleSeen((Sighting(full_name="Ada Kern", source="x" * 100),))
+
+
+async def test_a_result_that_nobody_could_read_is_a_bug_of_its_stage() -> None:
+    async def finds(_: Work, __: Report) -> AnyFinding:
+        return Failed(why=7, retryable=True)  # type: ignore[arg-type]
+
+    side = Side()
+    with capture_logs() as lines:
+        async with side.running(Scripted(finds)):
+            await side.give(work())
+            (outcome,) = await side.outcomes(1)
+
+    assert outcome.finding == Failed(why="bug", retryable=False)
+    (line,) = [line for line in lines if line["event"] == "finding_unfit"]
+    assert line["where"] == "why"
+
+
+async def test_work_of_another_stage_is_a_dead_letter() -> None:
+    side, stage = Side(), Scripted()
+    other = replace(work(), stage="ranking", input=RankingInput(BrandFacts(name="Acme"), ()))
+    async with side.running(stage):
+        await side.give(other, work())
+        await side.outcomes(1)
+        (letter,) = await side.records(1, DEAD_LETTERS)
+
+    assert (decode_work(letter.value), len(stage.given)) == (other, 1)

@@ -53,3 +53,12 @@ async def test_a_database_that_is_away_loses_signs_and_nothing_else(pool: Pool) 
     await signs.heard("brand-a.1", "ranking", "", 1)
 
     assert await signs.silent_for("brand-a.1", "ranking", "", 1) is None
+
+
+async def test_a_sign_that_no_row_can_hold_is_lost_and_nothing_else(pool: Pool) -> None:
+    signs = PostgresSigns(pool)
+
+    await signs.heard("brand-a.1", "ranking", "", 3_000_000_000)
+    await signs.heard("brand-a.1", "verification", "a\0b", 1)
+
+    assert await signs.silent_for("brand-a.1", "ranking", "", 3_000_000_000) is None

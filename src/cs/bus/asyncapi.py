@@ -22,7 +22,7 @@ from cs.bus.topics import (
 from cs.domain.codec import TOPICS as EVENT_TYPES
 
 #: Of the topics as a whole: raised when a message gets something new.
-VERSION = "1.0.0"
+VERSION = "1.1.0"
 BINDING = "0.5.0"
 
 #: Message -> what it may look like.

@@ -22,6 +22,7 @@ _LIMITS = (
     "maxLength",
     "minItems",
     "maxItems",
+    "maxProperties",
     "additionalProperties",
 )
 _SCALARS = ("string", "integer", "number", "boolean", "null")

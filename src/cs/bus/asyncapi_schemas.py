@@ -8,6 +8,7 @@ import msgspec
 from cs.bus import headers as names
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
 from cs.domain.codec import TOPICS as EVENT_TYPES
+from cs.domain.message_limits import LIMITS, Limit, Many, Named, Number, Text
 from cs.domain.personal import Personal
 from cs.domain.stage_work import Outcome, StageInput, StageName, Work
 
@@ -37,7 +38,31 @@ def message_schemas() -> dict[str, Schema]:
     _, found = msgspec.json.schema_components(
         [Work, Outcome, PublicEvent], ref_template=ref("{name}")["$ref"]
     )
-    return {name: _plain(schema) for name, schema in found.items()}
+    plain = {name: _plain(schema) for name, schema in found.items()}
+    for shape, limits in LIMITS.items():
+        fields = plain[shape.__name__]["properties"]
+        for name, limit in limits.items():
+            _limit(fields[name], limit)
+    return plain
+
+
+def _limit(schema: Schema, limit: Limit | None) -> None:
+    """Say in *schema* what `cs.domain.message_limits` refuses; ``null`` stays allowed."""
+    for one in schema.get("anyOf", [schema]):
+        match limit, one.get("type"):
+            case Text(most=most, pattern=pattern), "string":
+                one.update({"maxLength": most, "pattern": pattern})
+            case Number(least, most), "integer" | "number":
+                one.update({"minimum": least, "maximum": most})
+            case Many(most, each), "array":
+                one["maxItems"] = most
+                _limit(one["items"], each)
+            case Named(most, name, value), "object":
+                one["maxProperties"] = most
+                _limit(one["additionalProperties"], value)
+                one["propertyNames"] = {"maxLength": name.most, "pattern": name.pattern}
+            case _:
+                pass  # a moment, or null
 
 
 def event_schemas() -> dict[str, Schema]:

@@ -1,22 +1,32 @@
-"""Records nobody can read: kept as they were, with where they stood and why."""
+"""Records nobody can read or handle: kept as they were, with where they stood and why."""
+
+from traceback import extract_tb
 
 from structlog import get_logger
 
 from cs.bus.port import Bus, BusUnavailable, Record
-from cs.bus.topics import DEAD_LETTERS
+from cs.bus.topics import DEAD_LETTERS, UNREADABLE
+from cs.domain.message_limits import BeyondLimits
 
 log = get_logger()
 
 
 async def dead_letter(bus: Bus, record: Record, error: Exception) -> None:
-    """Publish *record* to the dead letters; what cannot be kept now is only logged."""
-    log.warning(
-        "record_unreadable",
-        topic=record.topic,
-        partition=record.partition,
-        offset=record.offset,
-        error=type(error).__name__,
-    )
+    """Publish *record* to the dead letters; what cannot be kept now is only logged.
+
+    An *error* that is none of `UNREADABLE` came from handling it: a bug, or damage that
+    lies elsewhere.  Its words are not logged, since they may name a person.
+    """
+    what = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+    if isinstance(error, BeyondLimits):
+        log.warning("record_unreadable", **what, error=type(error).__name__, where=error.where)
+    elif isinstance(error, UNREADABLE):
+        log.warning("record_unreadable", **what, error=type(error).__name__)
+    else:
+        cause = _first(error)
+        log.error(
+            "record_not_handled", **what, error=type(cause).__name__, at=_raised_at(cause)
+        )
     headers = {
         "topic": record.topic,
         "partition": str(record.partition),
@@ -27,3 +37,16 @@ async def dead_letter(bus: Bus, record: Record, error: Exception) -> None:
         await bus.publish(DEAD_LETTERS, key=record.key, value=record.value, headers=headers)
     except BusUnavailable as away:
         log.warning("dead_letter_lost", topic=record.topic, why=str(away))
+
+
+def _first(error: Exception) -> Exception:
+    """Return *error*, or the first one inside it if it is a group."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _raised_at(error: Exception) -> str:
+    """Return where *error* was raised: the innermost functions, outermost first."""
+    frames = extract_tb(error.__traceback__)[-3:]
+    return " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
+from cs.domain.message_limits import BeyondLimits, check_outcome, check_work
 from cs.domain.stage_work import Outcome, StageName, Work
 
 OUTCOMES = "cs.outcomes.v1"
@@ -73,8 +74,8 @@ class PublicEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: What reading a message raises for bytes that are none: not JSON or another shape, not
-#: UTF-8, nested too deeply.
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+#: UTF-8, nested too deeply, or with values that no message may hold.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, BeyondLimits)
 
 _encoder = msgspec.json.Encoder()
 _work = msgspec.json.Decoder(Work)
@@ -92,7 +93,9 @@ def decode_work(value: bytes) -> Work:
     Raises:
         `UNREADABLE`: Not a message of a stage topic.
     """
-    return _work.decode(value)
+    work = _work.decode(value)
+    check_work(work)
+    return work
 
 
 def decode_outcome(value: bytes) -> Outcome:
@@ -101,7 +104,9 @@ def decode_outcome(value: bytes) -> Outcome:
     Raises:
         `UNREADABLE`: Not a message of ``cs.outcomes``.
     """
-    return _outcome.decode(value)
+    outcome = _outcome.decode(value)
+    check_outcome(outcome)
+    return outcome
 
 
 def decode_event(value: bytes) -> PublicEvent:

@@ -97,16 +97,6 @@ def stream_of(lookup: str) -> str:
     return lookup.rpartition(".")[0]
 
 
-def check_lookup(lookup: str) -> None:
-    """Pass if *lookup* can be the id of a run.
-
-    Raises:
-        ValueError: It is not; whoever made it up speaks of nothing that runs here.
-    """
-    if not stream_of(lookup).startswith("brand-"):
-        raise ValueError(f"{lookup!r} is not the id of a lookup")
-
-
 def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say.
 

@@ -2,12 +2,15 @@
 
 E-mail addresses and profile addresses say who somebody is.  Name and company do so only
 of a person without a profile address: two people of one name have two profiles.
+
+Whatever a source, a stage or an old event says of somebody has a fingerprint: what is no
+mailbox or no Unicode text is hashed as it stands, and nothing here raises for it.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-import idna
+from cs.domain.mailbox_syntax import ascii_mailbox
 
 
 class Hashing(Protocol):
@@ -19,18 +22,20 @@ def email_print(keys: Hashing, address: str) -> str:
 
     RFC 5321 lets a host tell cases of the local part apart; none that matters does.
     """
-    local, at, domain = address.strip().casefold().rpartition("@")
-    if not domain.isascii():
-        domain = idna.encode(domain, uts46=True).decode("ascii")
-    return keys.fingerprint("email", f"{local}{at}{domain}")
+    return _print(keys, "email", ascii_mailbox(address.strip().casefold()))
 
 
 def profile_print(keys: Hashing, url: str) -> str:
-    return keys.fingerprint("profile", url.strip().casefold())
+    return _print(keys, "profile", url.strip().casefold())
 
 
 def name_print(keys: Hashing, full_name: str, company: str) -> str:
-    return keys.fingerprint("name", f"{full_name.casefold()}|{company.casefold()}")
+    return _print(keys, "name", f"{full_name.casefold()}|{company.casefold()}")
+
+
+def _print(keys: Hashing, kind: str, value: str) -> str:
+    # A lone surrogate has no bytes; JSON cannot bring one, a plug-in can.
+    return keys.fingerprint(kind, value.encode(errors="replace").decode())
 
 
 def fingerprints(keys: Hashing, value: Mapping[str, Any]) -> Iterator[str]:

@@ -13,19 +13,20 @@ from structlog.contextvars import bound_contextvars
 from cs import failpoints
 from cs.bus.dead_letters import dead_letter
 from cs.bus.headers import trace_id
-from cs.bus.port import Bus, Record, Subscription
-from cs.bus.topics import OUTCOMES, UNREADABLE, decode_outcome
+from cs.bus.port import Bus, BusUnavailable, Record, Subscription
+from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.clock import Clock
-from cs.domain import brand
 from cs.domain.brand_events import RecordFinding
 from cs.domain.mailbox import DomainFacts
 from cs.domain.stage_work import Alive, MailboxChecked, Outcome, PeopleSeen, RankingDone
 from cs.eventlog.hold import Hold
-from cs.eventlog.port import NewerEvent
+from cs.eventlog.port import LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
+from cs.keystore.port import KeysUnavailable
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.signs import Signs
 from cs.pipeline.suppressing import Suppressing
+from cs.postgres.errors import DatabaseAway
 
 GROUP = "process-manager"
 #: Outcomes being recorded at once; those of one lookup queue behind each other.
@@ -34,6 +35,8 @@ AT_ONCE = 64
 DRAIN_S = 5.0
 #: What a stage says while it works on.  A result needs no note: it ends the work.
 SIGNS_OF_LIFE = (Alive, PeopleSeen, MailboxChecked)
+#: What says nothing about the record at hand.
+AWAY = (LogUnavailable, KeysUnavailable, DatabaseAway, BusUnavailable)
 
 
 class OutcomeRecorder:
@@ -80,12 +83,12 @@ class OutcomeRecorder:
     async def _record(self, record: Record, outcomes: Subscription) -> None:
         try:
             outcome = decode_outcome(record.value)
-            brand.check_lookup(outcome.lookup)
-        except (*UNREADABLE, ValueError) as error:
-            await dead_letter(self._bus, record, error)
-        else:
             with bound_contextvars(trace_id=trace_id(record.headers, outcome.lookup)):
                 await self._recorded(outcome)
+        except AWAY:
+            raise  # it comes again, here or to another member
+        except Exception as error:  # noqa: BLE001  or one record ends every member in turn
+            await dead_letter(self._bus, record, error)
         await outcomes.commit(record)
         failpoints.reach("outcome.after-commit")
 

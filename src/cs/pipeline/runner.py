@@ -10,10 +10,19 @@ from cs import failpoints
 from cs.bus.dead_letters import dead_letter
 from cs.bus.headers import outcome_headers, trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
-from cs.bus.topics import OUTCOMES, STAGE_TOPICS, UNREADABLE, decode_work, encode
+from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, decode_work, encode
 from cs.calls.lookup_in_hand import working_for
 from cs.clock import Clock, until
-from cs.domain.stage_work import Alive, AnyFinding, Failed, Outcome, Work
+from cs.domain.message_limits import BeyondLimits, fitted
+from cs.domain.stage_work import (
+    Alive,
+    AnyFinding,
+    Failed,
+    MailboxChecked,
+    Outcome,
+    PeopleSeen,
+    Work,
+)
 from cs.pipeline.stage import Stage
 from cs.turns import Turns
 
@@ -25,6 +34,9 @@ IN_HAND = 64
 ALIVE_EVERY_S = 5.0
 #: How long work in hand may take to be finished once the runner is told to stop.
 DRAIN_S = 5.0
+
+#: Said on the way: without it the result is the same.
+PROGRESS = (Alive, PeopleSeen, MailboxChecked)
 
 Hand = tuple[str, str]
 
@@ -64,23 +76,35 @@ class Runner:
 
     async def _do(self, record: Record, records: Subscription) -> None:
         try:
-            work = decode_work(record.value)
-        except UNREADABLE as error:
+            await self._take(self._work_in(record), record.headers)
+        except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
-        else:
-            hand = (work.lookup, work.item)
-            if hand in self._in_hand:
-                # A duplicate of what is in hand is dropped; its answer serves both.
-                self._in_hand[hand] = max(self._in_hand[hand], work.attempt)
-            else:
-                self._in_hand[hand] = work.attempt
-                try:
-                    with bound_contextvars(trace_id=trace_id(record.headers, work.lookup)):
-                        await self._work(work, record.headers)
-                finally:
-                    del self._in_hand[hand]
         await records.commit(record)
         failpoints.reach("stage.after-commit")
+
+    def _work_in(self, record: Record) -> Work:
+        """Return the work in *record*.
+
+        Raises:
+            UNREADABLE: It is none, or another stage's.
+        """
+        work = decode_work(record.value)
+        if work.stage != self._stage.name:
+            raise BeyondLimits("stage")
+        return work
+
+    async def _take(self, work: Work, given: Mapping[str, str]) -> None:
+        hand = (work.lookup, work.item)
+        if hand in self._in_hand:
+            # A duplicate of what is in hand is dropped; its answer serves both.
+            self._in_hand[hand] = max(self._in_hand[hand], work.attempt)
+            return
+        self._in_hand[hand] = work.attempt
+        try:
+            with bound_contextvars(trace_id=trace_id(given, work.lookup)):
+                await self._work(work, given)
+        finally:
+            del self._in_hand[hand]
 
     async def _work(self, work: Work, given: Mapping[str, str]) -> None:
         failpoints.reach("stage.before-work")
@@ -113,21 +137,40 @@ class Runner:
             log.exception("stage_bug", stage=self._stage.name, lookup=work.lookup)
             return Failed(why="bug", retryable=work.attempt < 2)
 
+    def _message(self, work: Work, finding: AnyFinding) -> tuple[Outcome, bytes]:
+        """Return *finding* as a message, without what nobody would take.
+
+        Raises:
+            Exception: What is left of it is no message.
+        """
+        outcome = Outcome(
+            lookup=work.lookup,
+            stage=work.stage,
+            item=work.item,
+            attempt=self._in_hand.get((work.lookup, work.item), work.attempt),
+            finding=fitted(finding),
+        )
+        value = encode(outcome)
+        decode_outcome(value)
+        return outcome, value
+
     async def _say_alive(self, work: Work, given: Mapping[str, str]) -> None:
         while True:
             await asyncio.sleep(ALIVE_EVERY_S)
             await self._report(work, given, Alive())
 
     async def _report(self, work: Work, given: Mapping[str, str], finding: AnyFinding) -> None:
-        outcome = Outcome(
-            lookup=work.lookup,
-            stage=work.stage,
-            item=work.item,
-            attempt=self._in_hand.get((work.lookup, work.item), work.attempt),
-            finding=finding,
-        )
+        try:
+            outcome, value = self._message(work, finding)
+        except Exception as error:  # noqa: BLE001  a plug-in is somebody else's code
+            where = error.where if isinstance(error, BeyondLimits) else type(error).__name__
+            # Without its words, which may name a person.
+            log.error("finding_unfit", lookup=work.lookup, stage=work.stage, where=where)  # noqa: TRY400
+            if isinstance(finding, PROGRESS):
+                return
+            outcome, value = self._message(work, Failed(why="bug", retryable=False))
         headers = outcome_headers(outcome, work, given, at=self._clock.now())
-        key, value = work.lookup.encode(), encode(outcome)
+        key = work.lookup.encode()
         try:
             await self._bus.publish(OUTCOMES, key=key, value=value, headers=headers)
         except BusUnavailable as error:

@@ -2,6 +2,7 @@
 
 import time
 
+import asyncpg
 from structlog import get_logger
 
 from cs.domain.stage_work import StageName
@@ -13,6 +14,8 @@ log = get_logger()
 #: Signs older than this are thrown away: no lookup lasts so long.
 KEPT_S = 600
 SWEEP_EVERY_S = 60.0
+#: The database is away, or does not take what is to be noted: the sign is as good as lost.
+NO_SIGN = (DatabaseAway, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 class PostgresSigns:
@@ -29,7 +32,7 @@ class PostgresSigns:
                 if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
                     self._swept_at = time.monotonic()
                     await self._pool.execute(_SWEEP, KEPT_S)
-        except DatabaseAway as error:
+        except NO_SIGN as error:
             log.warning("sign_of_life_lost", lookup=lookup, stage=stage, why=str(error))
 
     async def silent_for(
@@ -40,7 +43,7 @@ class PostgresSigns:
                 seconds: float | None = await self._pool.fetchval(
                     _SILENT, lookup, stage, item, attempt
                 )
-        except DatabaseAway as error:
+        except NO_SIGN as error:
             log.warning("sign_of_life_not_read", lookup=lookup, stage=stage, why=str(error))
             return None
         return seconds

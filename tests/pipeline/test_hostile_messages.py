@@ -1,0 +1,232 @@
+"""Nothing that is written to a topic ends the role that reads it, or stops what comes after.
+
+Every role runs that reads a topic: the recorder of outcomes with who is suppressed, the
+driver, and the four stages, on every kind of log, keys, signs and bus.
+"""
+
+import asyncio
+import secrets
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from bus.kafka_cases import settings_for
+from cs.bus.kafka import KafkaBus
+from cs.bus.kafka_topics import apply
+from cs.bus.memory import MemoryBus
+from cs.bus.port import Bus, Subscription
+from cs.bus.topics import OUTCOMES, STAGE_TOPICS, TOPICS, decode_outcome, encode, work_key
+from cs.clock import HandClock
+from cs.data_folder import DataFolder
+from cs.domain.brand_events import BrandEvent, LookupFinished, StageIssued
+from cs.domain.stage_work import Outcome, Resolved, StageName, Work
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append, EventLog
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.keystore.port import KeyStore
+from cs.opening import opened
+from cs.pipeline.outcomes import GROUP, OutcomeRecorder
+from cs.pipeline.runner import Runner
+from cs.pipeline.signs import MemorySigns, Signs
+from cs.pipeline.suppressing import Met, Suppressing
+from cs.postgres.signs import PostgresSigns
+from domain.acme_run import AT, AcmeRun
+from pipeline.hostile_messages import STREAM, Sent, outcomes, works
+from pipeline.one_stage import STAGES
+from postgres.migrated import migrated
+from servers.fixtures import new_database
+
+#: A search of its own for each example: they share a database where that is dear.
+NUMBERS = count(1)
+WITHIN_S = 30
+
+
+class Form(NamedTuple):
+    """What the roles of one service share."""
+
+    log: EventLog
+    keys: KeyStore
+    signs: Signs
+    bus: Bus
+
+
+GROUPS = [
+    (OUTCOMES, GROUP),
+    (OUTCOMES, "test"),
+    *((topic, stage) for stage, topic in STAGE_TOPICS.items()),
+]
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncIterator[Form]:
+    keys = MemoryKeyStore()
+    signs = MemorySigns(HandClock(AT).monotonic)
+    yield Form(MemoryEventLog(keys), keys, signs, MemoryBus(GROUPS))
+
+
+@asynccontextmanager
+async def on_sqlite() -> AsyncIterator[Form]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with opened(DataFolder(Path(folder))) as data:
+            signs = MemorySigns(HandClock(AT).monotonic)
+            yield Form(data.log, data.keys, signs, MemoryBus(GROUPS))
+
+
+def at_each_stage(stream: str) -> dict[str, Sequence[BrandEvent]]:
+    """Return streams of which each has a lookup whose work another stage has."""
+    begun = [AcmeRun(stream=f"{stream}{n}") for n in range(4)]
+    begun[1].resolved()
+    begun[2].resolved().discovered()
+    begun[3].verifying()
+    return {run.stream: run.events for run in begun}
+
+
+def good_works(stream: str) -> list[Work]:
+    """Return work for each stage that it can do."""
+    run = AcmeRun(stream=f"{stream}9").verifying()
+    return [
+        Work(
+            lookup=event.lookup,
+            stage=event.stage,
+            item=event.item,
+            attempt=event.attempt,
+            deadline_at=event.deadline_at,
+            input=event.input,
+        )
+        for event in run.events
+        if isinstance(event, StageIssued)
+    ]
+
+
+async def withstands(form: Form, sent: Sequence[Sent]) -> None:
+    """Send *sent* to every role of a fresh search, then what is good, which must be handled."""
+    stream = f"brand-0{next(NUMBERS):05x}"[: len(STREAM)].ljust(len(STREAM), "z")
+    clock = HandClock(AT)
+    for name, events in at_each_stage(stream).items():
+        await form.log.append([Append(name, NO_STREAM, events)])
+
+    async def erase(_: Met) -> None:
+        raise AssertionError("nobody is suppressed")
+
+    recorder = OutcomeRecorder(
+        Streams(form.log),
+        form.bus,
+        clock,
+        form.signs,
+        suppressing=Suppressing(form.keys, erase),
+        drain_s=0,
+    )
+    runs = [
+        recorder.run(),
+        *(Runner(stage, form.bus, clock, drain_s=0).run() for stage in STAGES.values()),
+    ]
+    async with (
+        asyncio.timeout(WITHIN_S),
+        form.bus.subscribe(OUTCOMES, group="test") as answers,
+        # In a group, so that a role that ends ends the test.
+        asyncio.TaskGroup() as tasks,
+    ):
+        roles = [tasks.create_task(run) for run in runs]
+        for each in sent:
+            topic, key, value = each.about(stream)
+            await form.bus.publish(topic, key=key, value=value)
+        await good_outcomes_are_recorded(form, stream)
+        await good_work_is_answered(form, stream, answers)
+        assert [role for role in roles if role.done()] == []
+        for role in roles:
+            role.cancel()
+
+
+async def good_work_is_answered(form: Form, stream: str, answers: Subscription) -> None:
+    waited: set[StageName] = set()
+    for work in good_works(stream):
+        waited.add(work.stage)
+        topic = STAGE_TOPICS[work.stage]
+        await form.bus.publish(topic, key=work_key(work), value=encode(work))
+    async for record in answers:
+        await answers.commit(record)
+        if record.value.startswith(f'{{"lookup":"{stream}9.1"'.encode()):
+            waited.discard(decode_outcome(record.value).stage)
+        if not waited:
+            break
+
+
+async def good_outcomes_are_recorded(form: Form, stream: str) -> None:
+    later = AcmeRun(stream=f"{stream}8")
+    await form.log.append([Append(later.stream, NO_STREAM, later.events)])
+    said = Outcome(
+        lookup=later.live.id,
+        stage="brand-resolution",
+        attempt=1,
+        finding=Resolved(status="no_match"),
+    )
+    await form.bus.publish(OUTCOMES, key=said.lookup.encode(), value=encode(said))
+    while True:
+        events = await form.log.read(later.stream)
+        if isinstance(events[-1].event, LookupFinished):
+            return
+        await asyncio.sleep(0.001)
+
+
+SENT = st.lists(outcomes() | works(), min_size=1, max_size=40)
+CHECKS = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+
+#: Not shrunk: where a good record is waited for in vain, each try takes its time.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+
+
+@settings(max_examples=60, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
+@given(SENT)
+def test_in_memory_no_role_ends(sent: list[Sent]) -> None:
+    async def run() -> None:
+        async with in_memory() as form:
+            await withstands(form, sent)
+
+    asyncio.run(run())
+
+
+@settings(max_examples=15, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
+@given(SENT)
+def test_on_sqlite_no_role_ends(sent: list[Sent]) -> None:
+    async def run() -> None:
+        async with on_sqlite() as form:
+            await withstands(form, sent)
+
+    asyncio.run(run())
+
+
+@asynccontextmanager
+async def over_several_processes(dsn: str, bootstrap: str, prefix: str) -> AsyncIterator[Form]:
+    kafka = settings_for(bootstrap, prefix)
+    await apply(kafka, TOPICS, partitions=1, replication=1)
+    keys = MemoryKeyStore()
+    async with (
+        migrated(dsn) as pool,
+        PostgresEventLog(pool, keys) as log,
+        KafkaBus(kafka) as bus,
+    ):
+        yield Form(log, keys, PostgresSigns(pool), bus)
+
+
+@settings(max_examples=1, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
+@given(st.lists(outcomes() | works(), min_size=100, max_size=200))
+def test_on_postgresql_and_kafka_no_role_ends(
+    postgres: str, kafka: str, sent: list[Sent]
+) -> None:
+    async def run() -> None:
+        prefix = f"t{secrets.token_hex(6)}."
+        async with (
+            new_database(postgres) as dsn,
+            over_several_processes(dsn, kafka, prefix) as form,
+        ):
+            await withstands(form, sent)
+
+    asyncio.run(run())
