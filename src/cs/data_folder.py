@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from cs.private_files import make_private
+
 
 class DataFolderError(Exception):
     """The folder cannot be used; the message says why and what to do."""
@@ -82,7 +84,9 @@ class DataFolder:
 
     def _lock_file(self) -> TextIO:
         try:
-            return (self.path / "lock").open("a+")
+            file = self.path / "lock"
+            make_private(file)
+            return file.open("a+")
         except OSError as error:
             raise self._unusable("cannot be written", error) from error
 

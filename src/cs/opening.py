@@ -25,7 +25,7 @@ from cs.eventlog.port import LogUnavailable
 from cs.eventlog.sqlite import LOCK_TIMEOUT_S, SqliteEventLog
 from cs.eventlog.sqlite_snapshots import SqliteSnapshots
 from cs.keystore.port import KeyStore, WrongMasterKey
-from cs.keystore.sqlite import SqliteKeyStore, master_key
+from cs.keystore.sqlite import OpenToOthers, SqliteKeyStore, master_key
 from cs.projections.brands import Brands
 from cs.projections.projection import Projection
 from cs.projections.searches import Searches
@@ -177,6 +177,8 @@ def _data_keys(folder: DataFolder, lock_timeout_s: int) -> SqliteKeyStore:
         return SqliteKeyStore(
             folder.data_keys, master_key(folder.master_key), lock_timeout_s=lock_timeout_s
         )
+    except OpenToOthers as error:
+        raise DataFolderError(str(error)) from error
     except OSError as error:
         raise DataFolderError(
             f"{error.filename or folder.path} cannot be used: {error.strerror or error}; "

@@ -18,6 +18,7 @@ from cs.opening import projections
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.pool import Pool, check_address, connected, open_pool
 from cs.postgres.schema import Store, check
+from cs.private_files import exposed
 from cs.projections.postgres_views import PostgresViews
 from cs.settings import BadSettings, Settings
 from cs.watched_keys import WatchedKeys
@@ -131,10 +132,15 @@ def key_of(file: Path | None, setting: str) -> bytes:
     Raises:
         BadSettings: There is none, or it cannot be read.
     """
-    how = f"make one with: head -c 32 /dev/urandom > FILE; then set CS_{setting.upper()}=FILE"
+    how = (
+        "make one with: (umask 077; head -c 32 /dev/urandom > FILE); "
+        f"then set CS_{setting.upper()}=FILE"
+    )
     if file is None:
         raise BadSettings(f"{setting}: this role needs it; {how}")
     try:
+        if exposure := exposed(file):
+            raise BadSettings(f"{setting}: {exposure}")
         key = file.read_bytes()
     except OSError as error:
         raise BadSettings(f"{setting}: {file} cannot be read: {error.strerror}") from error

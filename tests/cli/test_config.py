@@ -126,6 +126,7 @@ def many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Settings of a service over several processes, in the environment; the master key."""
     master = tmp_path / "master.key"
     master.write_bytes(bytes(32))
+    master.chmod(0o600)
     monkeypatch.setenv("PGSSLROOTCERT", str(Authority(tmp_path).ca_file))
     for name, value in MANY.items():
         monkeypatch.setenv(name, value)

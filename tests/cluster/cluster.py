@@ -188,10 +188,12 @@ def _prepared(
     master = folder / "master.key"
     master.write_bytes(os.urandom(32))
     master.chmod(0o600)
+    master.chmod(0o600)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
     session = {"CS_KAFKA": kafka.bootstrap, "CS_KAFKA_SESSION_TIMEOUT_S": "6"}
     sealing = folder / "stages.key"
     sealing.write_bytes(os.urandom(32))
+    sealing.chmod(0o600)
     session["CS_STAGES_KEY_FILE"] = str(sealing)
     stages = {**clean, **session, "CS_STAGES_POSTGRES": postgres.dsn_of("stages")}
     whole = {

@@ -290,6 +290,7 @@ def test_a_master_key_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
 
 def test_a_file_that_holds_no_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / "master.key").write_bytes(b"short")
+    (tmp_path / "master.key").chmod(0o600)
 
     with pytest.raises(WrongMasterKey, match="5 bytes"):
         master_key(tmp_path / "master.key")

@@ -80,6 +80,7 @@ class OnDatabases(Form):
     def __init__(self, service: str, keys: str, folder: Path) -> None:
         master = folder / "master.key"
         master.write_bytes(b"m" * 32)
+        master.chmod(0o600)
         self.settings = Settings(
             data_dir=folder, postgres=service, keys_postgres=keys, master_key_file=master
         )

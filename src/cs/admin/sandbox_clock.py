@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from cs.clock import Clock, SystemClock
+from cs.private_files import open_private
 
 #: How far ahead of the machine's time it may be moved, all together.
 MOST = timedelta(days=3660)
@@ -142,7 +143,7 @@ def kept(file: Path) -> timedelta:
 
 def _keep(file: Path, ahead: timedelta) -> None:
     new = file.with_name(file.name + ".new")
-    with new.open("w") as writing:
+    with open_private(new, "w") as writing:
         writing.write(f"{ahead.total_seconds():.6f}\n")
         writing.flush()
         os.fsync(writing.fileno())

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from cs.data_folder import DataFolderError
+from cs.private_files import open_private
 
 MANIFEST = "manifest.json"
 #: Raised when an older version could not read what this one writes.
@@ -69,7 +70,7 @@ def _described(path: Path) -> File:
 def write(folder: Path, manifest: Manifest) -> None:
     """Put *manifest* in *folder* at one stroke, durably."""
     unfinished = folder / f"{MANIFEST}.new"
-    with unfinished.open("wb") as file:
+    with open_private(unfinished, "wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
         file.flush()
         os.fsync(file.fileno())

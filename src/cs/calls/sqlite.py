@@ -23,6 +23,7 @@ from cs.calls.port import (
 )
 from cs.calls.sealing import CallSeal
 from cs.ids import random_id
+from cs.private_files import make_private
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -116,8 +117,7 @@ class SqliteCalls:
         return self._connection
 
     def _opened(self) -> sqlite3.Connection:
-        self._path.touch(mode=0o600, exist_ok=True)
-        self._path.chmod(0o600)  # also one that came back from a backup readable for others
+        make_private(self._path)
         connection = sqlite3.connect(
             self._path,
             check_same_thread=False,

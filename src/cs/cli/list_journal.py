@@ -17,6 +17,7 @@ import msgspec
 
 from cs.cli.list_rows import Row
 from cs.client import Done, Failed, Other
+from cs.private_files import open_private
 
 #: A server knows an idempotency key for 24 hours (CONTRACT.md L14); one hour to spare.
 KNOWN_FOR = timedelta(hours=23)
@@ -141,7 +142,7 @@ class Journal:
         self.lost: Counter[str] = Counter()
         self.search = ""
         self._times: dict[str, int] = {}
-        self._file = path.open("a+b")
+        self._file = open_private(path, "a+b")
         try:
             self._take(path, Begun(identity, place))
         except BaseException:

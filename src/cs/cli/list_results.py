@@ -9,6 +9,7 @@ from typing import Self
 from cs.cli.contact_rows import COLUMNS, as_csv, rows
 from cs.cli.foreign_text import json_line
 from cs.cli.list_journal import Ended
+from cs.private_files import open_private
 
 _ASKED = ("row", "asked_brand", "asked_domain", "error")
 
@@ -29,7 +30,7 @@ class Results:
     def __init__(self, path: Path, ended: Iterable[Ended]) -> None:
         self._json = is_json(path)
         beside = path.with_name(f"{path.name}.new")
-        with beside.open("wb") as new:
+        with open_private(beside, "wb") as new:
             new.write(b"" if self._json else as_csv([(*_ASKED, *COLUMNS)]))
             new.writelines(self._lines(each) for each in ended)
             new.flush()

@@ -6,6 +6,7 @@ from pathlib import Path
 from eventsourcing.persistence import PersistenceError
 
 from cs.eventlog.port import LogUnavailable
+from cs.private_files import make_private
 
 #: What reading and writing raise when the file or its disk is the reason.
 FAILED = (PersistenceError, sqlite3.Error)
@@ -45,6 +46,14 @@ class LogFile:
                 f"{self._path} holds {size} bytes, fewer than any log; bring it back from a "
                 "backup, or delete it if there never was anything in it"
             )
+
+    def make_private(self) -> None:
+        """Make the file if it is missing; only its owner may read it, and so what SQLite adds.
+
+        Raises:
+            OSError: It cannot be made, or is another user's.
+        """
+        make_private(self._path)
 
     def opened(self) -> None:
         """Remember the files as they are now; the log keeps them open from here on."""

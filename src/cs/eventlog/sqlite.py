@@ -80,6 +80,7 @@ class SqliteEventLog(TableLog):
     async def _open(self) -> None:
         try:
             self._file.check_not_emptied()
+            self._file.make_private()
             await asyncio.to_thread(self._recorder.create_table)
             self._recent = Recent(await self._last_position())
             self._file.opened()

@@ -13,6 +13,7 @@ from cs.keystore.lost import LostValues
 from cs.keystore.open_keys import OpenKeys, ensured
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_name
+from cs.private_files import exposed, make_private
 from cs.sqlite_errors import told
 
 P = ParamSpec("P")
@@ -24,15 +25,22 @@ LOCK_TIMEOUT_S = 10
 WIPES = 3
 
 
+class OpenToOthers(Exception):
+    """Others may read the master key; the message says how to mend it."""
+
+
 def master_key(path: Path) -> bytes:
     """Return the 32-byte master key in the file at *path*, making it (0600) if missing.
 
     Raises:
         WrongMasterKey: The file does not hold a key.
+        OpenToOthers: Others may read it.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
+        if exposure := exposed(path):
+            raise OpenToOthers(f"the master key {exposure}") from None
         key = path.read_bytes()
         if len(key) != 32:
             raise WrongMasterKey(f"{path} holds {len(key)} bytes, not a 32-byte key") from None
@@ -58,8 +66,7 @@ class SqliteKeyStore:
     def __init__(
         self, path: Path, master: bytes, *, lock_timeout_s: int = LOCK_TIMEOUT_S
     ) -> None:
-        path.touch(mode=0o600, exist_ok=True)
-        path.chmod(0o600)  # also one that came back from a backup readable for others
+        make_private(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keystore")
         self._wrapping = Wrapping(master)
         self._open = OpenKeys()

@@ -15,6 +15,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.eventlog.port import LogUnavailable, Recorded
+from cs.private_files import make_private
 from cs.projections.port import (
     TABLES,
     Changed,
@@ -56,6 +57,11 @@ class ViewStore:
         self._make()
 
     def _connect(self) -> sqlite3.Connection:
+        try:
+            if self._path is not None:
+                make_private(self._path)
+        except OSError as error:
+            raise LogUnavailable(f"the views cannot be used: {error.strerror}") from error
         database = sqlite3.connect(
             self._path or ":memory:", check_same_thread=False, isolation_level=None, timeout=10
         )
