@@ -19,7 +19,7 @@ USER = "postgresql://cs:secret@"
         f"{USER}127.20.0.1:6000/cs?sslmode=disable",
         f"{USER}[::1]:5432/cs",
         f"{USER}localhost/cs",
-        f"{USER}127.0.0.1,[::1]:5433,localhost/cs",
+        f"{USER}127.0.0.1,localhost:5433/cs",
     ],
 )
 def test_this_machine_need_not_prove_who_it_is(address: str) -> None:
