@@ -22,7 +22,7 @@ DAY = timedelta(days=1)
 #: What can be lost of the table: all of it, its rows, the newest, the oldest, some between.
 LOST = [
     "DROP TABLE lookup_starts",
-    "DROP TABLE lookup_starts; DROP INDEX lookup_started",
+    "DROP TABLE lookup_starts; DROP INDEX lookup_started_any",
     "DELETE FROM lookup_starts",
     "DELETE FROM lookup_starts WHERE number > 2",
     "DELETE FROM lookup_starts WHERE number < 3",
@@ -44,6 +44,38 @@ async def started(path: Path, *hours: float) -> None:
         for n, hour in enumerate(hours):
             await log.append([Append(f"key-{n}", NO_STREAM, units(n))])
             await start(log, n, AT + hour * HOUR, None)
+
+
+async def test_starts_of_later_versions_count_also_where_they_cannot_be_read(
+    path: Path,
+) -> None:
+    await started(path, 0, 1, 2)
+    before = _starts(path)
+    _sql(
+        path,
+        "UPDATE stored_events SET topic = 'brand.lookup-started.v2' WHERE rowid = 4;"
+        "DELETE FROM lookup_starts",
+    )
+
+    assert await _rebuilt(path) == [3]
+
+    assert _starts(path) == before
+
+
+async def test_a_log_with_the_index_of_the_first_version_gets_the_other(path: Path) -> None:
+    await started(path, 0)
+    _sql(
+        path,
+        "DROP INDEX lookup_started_any; CREATE INDEX lookup_started ON stored_events (topic) "
+        "WHERE topic = 'brand.lookup-started.v1'",
+    )
+
+    assert await _rebuilt(path) == []
+
+    with closing(sqlite3.connect(path)) as log:
+        indexes = {row[1] for row in log.execute("PRAGMA index_list(stored_events)")}
+    assert "lookup_started_any" in indexes
+    assert "lookup_started" not in indexes
 
 
 def _sql(path: Path, statements: str) -> None:
@@ -149,5 +181,5 @@ async def test_finding_the_starts_reads_no_other_event(path: Path) -> None:
         plan = log.execute(f"EXPLAIN QUERY PLAN {counted}").fetchall()
 
     assert [row[-1] for row in plan] == [
-        "SEARCH stored_events USING COVERING INDEX lookup_started (topic=?)"
+        "SEARCH stored_events USING COVERING INDEX lookup_started_any (topic>? AND topic<?)"
     ]

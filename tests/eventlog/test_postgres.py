@@ -6,7 +6,8 @@ import pytest
 from contracts.event_log import AT, EventLogContract, said, units
 from contracts.event_log_ceiling import CeilingContract, start
 from contracts.event_log_people import NoRoom, PeopleContract
-from cs.domain.brand_events import MailboxNotVerified
+from cs.domain.brand_events import LookupStarted, MailboxNotVerified
+from cs.domain.codec import every_version
 from cs.domain.person import PersonErased
 from cs.eventlog.port import (
     NO_STREAM,
@@ -134,6 +135,34 @@ async def test_lookup_starts_that_were_lost_are_made_anew_from_the_log(
     await start(log, 1, started.at, 2)
 
     assert await pool.fetchval("SELECT max(number) FROM lookup_starts") == 2
+
+
+async def test_starts_of_later_versions_count_also_where_they_cannot_be_read(
+    log: PostgresEventLog, pool: Pool
+) -> None:
+    started = golden_event("brand.lookup-started.v1")
+    await log.append([Append("brand-a", NO_STREAM, [started])])
+    await pool.execute("UPDATE stored_events SET topic = 'brand.lookup-started.v2'")
+
+    with pytest.raises(CeilingReached):
+        await start(log, 1, started.at, 1)
+
+
+async def test_the_schema_looks_for_every_version_of_a_start_by_its_own_index(
+    log: PostgresEventLog, pool: Pool
+) -> None:
+    every = f"topic LIKE '{every_version(LookupStarted)}%'"
+    await log.append([Append("brand-a", NO_STREAM, golden_events("brand"))])
+
+    function = await pool.fetchval("SELECT pg_get_functiondef('newest_lookup_start'::regproc)")
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("SET LOCAL enable_seqscan = off")
+        plan = await connection.fetch(
+            f"EXPLAIN SELECT notification_id, state FROM stored_events WHERE {every}"
+        )
+
+    assert f"FROM stored_events WHERE {every}" in function
+    assert "lookup_started_any" in "".join(row[0] for row in plan)
 
 
 # Personal values in the database.

@@ -9,7 +9,14 @@ from datetime import timedelta
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from cs.bus.asyncapi_schemas import event_schemas, headers, message_schemas, narrowed, ref
+from cs.bus.asyncapi_schemas import (
+    EVENT_TYPES,
+    event_schemas,
+    headers,
+    message_schemas,
+    narrowed,
+    ref,
+)
 from cs.bus.topics import (
     DEAD_LETTERS,
     EVENTS,
@@ -19,7 +26,6 @@ from cs.bus.topics import (
     TOPICS,
     TopicPlan,
 )
-from cs.domain.codec import TOPICS as EVENT_TYPES
 
 #: Of the topics as a whole: raised when a message gets something new.
 VERSION = "1.1.0"

@@ -7,7 +7,7 @@ import msgspec
 
 from cs.bus import headers as names
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
-from cs.domain.codec import TOPICS as EVENT_TYPES
+from cs.domain.codec import shapes
 from cs.domain.message_limits import LIMITS, Limit, Many, Named, Number, Text
 from cs.domain.personal import Personal
 from cs.domain.stage_work import Outcome, StageInput, StageName, Work
@@ -26,6 +26,8 @@ _KEY_IDS: Schema = {
     "additionalProperties": {"type": "string"},
 }
 
+#: What is stored under each topic of an event.
+EVENT_TYPES = shapes()
 _INPUTS = dict(zip(get_args(StageName), get_args(StageInput), strict=True))
 
 

@@ -1,13 +1,13 @@
 """Every shape ever stored stays readable: which topic is which event, and upcasts.
 
 A topic is ``<category>.<event>.v<n>``.  A changed shape gets a new version; the old one
-stays here, private, and is upcast on reading.  Golden files of every shape are in
-``tests/domain/golden``.
+stays here, private, and is upcast on reading: a line in `ALSO_READ`.  Golden files of every
+shape are in ``tests/domain/golden``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,7 @@ AnyEvent: TypeAlias = (
     | person.PersonEvent
 )
 
+#: What is written, and read as it is.
 TOPICS: Mapping[str, type[AnyEvent]] = {
     "key.issued.v1": key.KeyIssued,
     "key.rotated.v1": key.KeyRotated,
@@ -50,6 +51,25 @@ TOPICS: Mapping[str, type[AnyEvent]] = {
     "person.suppressed.v1": person.PersonSuppressed,
 }
 _TOPIC_OF = {cls: topic for topic, cls in TOPICS.items()}
+
+
+class OtherVersion(NamedTuple):
+    """A version of an event that is read and not written.
+
+    Attributes:
+        shape: What it is stored as: a struct with ``at``, and ``lookup`` if it holds people.
+        event: What it is today.
+        upcast: Makes the *event* of a decoded *shape*.  Pure, and never raises: what
+            happened, happened.
+    """
+
+    shape: type[msgspec.Struct]
+    event: type[AnyEvent]
+    upcast: Callable[[Any], AnyEvent]
+
+
+#: Versions that are not written: any more, or, for one release, yet (docs/upgrades.md).
+ALSO_READ: Mapping[str, OtherVersion] = {}
 
 #: What a sealed value reads as when its key is destroyed, by the kind of the value.
 ERASED: Mapping[str, Mapping[str, Any]] = {
@@ -91,6 +111,28 @@ def topic_of(event: AnyEvent) -> str:
     return _TOPIC_OF[type(event)]
 
 
+def event_of(topic: str) -> type[AnyEvent] | None:
+    """Return what is read of *topic*; ``None``: a newer version wrote it."""
+    other = ALSO_READ.get(topic)
+    return TOPICS.get(topic) if other is None else other.event
+
+
+def shapes() -> dict[str, type[msgspec.Struct]]:
+    """Return what is stored under each topic that is read."""
+    return {**TOPICS, **{topic: other.shape for topic, other in ALSO_READ.items()}}
+
+
+def every_version(event: type[AnyEvent]) -> str:
+    """Return what the topics of all versions of *event* begin with, also of those to come.
+
+    For whoever looks for stored events without decoding them.
+
+    >>> every_version(key.KeyIssued)
+    'key.issued.v'
+    """
+    return _TOPIC_OF[event].rpartition(".v")[0] + ".v"
+
+
 def encode(event: AnyEvent) -> bytes:
     """Return *event* in JSON: what `to_plain` gives, without the values in between."""
     return _ENCODER.encode(event)
@@ -103,7 +145,7 @@ def decode(topic: str, state: bytes) -> AnyEvent:
         UnknownEvent: No version of ours wrote this topic.
         msgspec.MsgspecError: It is no JSON, or its values do not fit the topic's shape.
     """
-    return _decoder(_shape(topic)).decode(state)
+    return _upcast(topic, _decoder(_shape(topic)).decode(state))
 
 
 def to_plain(event: AnyEvent) -> dict[str, Any]:
@@ -120,21 +162,28 @@ def from_plain(topic: str, plain: Mapping[str, Any]) -> AnyEvent:
         UnknownEvent: No version of ours wrote this topic.
         msgspec.ValidationError: The values do not fit the topic's shape.
     """
-    return msgspec.convert(plain, _shape(topic))
+    return _upcast(topic, msgspec.convert(plain, _shape(topic)))
 
 
 _ENCODER = msgspec.json.Encoder()
 
 
 @cache
-def _decoder(shape: type[AnyEvent]) -> msgspec.json.Decoder[AnyEvent]:
+def _decoder(shape: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(shape)
 
 
-def _shape(topic: str) -> type[AnyEvent]:
-    shape = TOPICS.get(topic)
+def _shape(topic: str) -> type[msgspec.Struct]:
+    other = ALSO_READ.get(topic)
+    shape = TOPICS.get(topic) if other is None else other.shape
     if shape is None:
         raise UnknownEvent(
             f"event topic {topic!r} is not known to this version; it needs a newer one"
         )
     return shape
+
+
+def _upcast(topic: str, stored: Any) -> AnyEvent:
+    other = ALSO_READ.get(topic)
+    event: AnyEvent = stored if other is None else other.upcast(stored)
+    return event

@@ -13,14 +13,17 @@ from datetime import UTC, datetime
 import msgspec
 from eventsourcing.sqlite import SQLiteCursor
 
+from cs.domain.brand_events import LookupStarted
+from cs.domain.codec import every_version
 from cs.domain.key import DAY
 from cs.eventlog.port import Ceiling
 
-_STARTED = "brand.lookup-started.v1"
+#: Of every version: one that this process cannot read has started a lookup, too.
+_STARTED = f"topic GLOB '{every_version(LookupStarted)}[0-9]*'"
 
 
 class _Start(msgspec.Struct):
-    """What is read of a stored `LookupStarted`."""
+    """What is read of a stored `LookupStarted`, whichever its version."""
 
     at: datetime
 
@@ -38,7 +41,7 @@ class LookupStarts:
 
     def __init__(self, events: str) -> None:
         self._events = events
-        self._logged = f"FROM {events} WHERE topic = '{_STARTED}'"
+        self._logged = f"FROM {events} WHERE {_STARTED}"
 
     def statements(self) -> list[str]:
         """Return what makes the table and the index, unless they are there."""
@@ -48,9 +51,10 @@ class LookupStarts:
                 "(number INTEGER PRIMARY KEY, started_at REAL NOT NULL)"
             ),
             (
-                f"CREATE INDEX IF NOT EXISTS lookup_started ON {self._events} (topic) "
-                f"WHERE topic = '{_STARTED}'"
+                f"CREATE INDEX IF NOT EXISTS lookup_started_any ON {self._events} (topic) "
+                f"WHERE {_STARTED}"
             ),
+            "DROP INDEX IF EXISTS lookup_started",  # of the first version alone
         ]
 
     def add(self, cursor: SQLiteCursor, at: datetime) -> None:

@@ -8,14 +8,15 @@ from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from msgspec.structs import replace
 
 from cs.domain.codec import (
-    TOPICS,
     AnyEvent,
     decode,
     encode,
+    event_of,
     from_plain,
     to_plain,
     topic_of,
 )
+from cs.domain.person import PersonErased
 from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.held_keys import held_keys
 from cs.eventlog.port import Append, NewerEvent, Recorded
@@ -50,7 +51,6 @@ class DataKeys(Protocol):
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
 _SEALED = b'"sealed"'
-_ERASED = "person.erased.v1"
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -155,7 +155,7 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
 def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
     """Return *rows* up to the first of a newer version, if it is not the very first."""
     for n, row in enumerate(rows):
-        if row[3] not in TOPICS:
+        if event_of(row[3]) is None:
             return rows[:n] or rows
     return rows
 
@@ -171,12 +171,12 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
     """
     wanted: set[Need] = set()
     for position, stream, _, topic, state in rows:
-        if topic not in TOPICS:
+        if event_of(topic) is None:
             keys.forget()
             raise NewerEvent(position, stream, topic)
         if _SEALED in state:
             wanted.update(needs(msgspec.json.decode(state)))
-    if any(topic == _ERASED for _, _, _, topic, _ in rows):
+    if any(event_of(topic) is PersonErased for _, _, _, topic, _ in rows):
         keys.forget()
     return _opened(await held_keys(keys, wanted), rows, keys.lost)
 

@@ -98,10 +98,12 @@ def generation(projections: Sequence[Projection]) -> str:
 def named(recorded: Recorded) -> str:
     """Return what tells *recorded* from an event of another history at its position.
 
-    Nothing in it is personal, so that it stays the same when somebody is erased.
+    Nothing in it is personal, so that it stays the same when somebody is erased; nor does
+    it tell the version of the event, which is another one to who upcasts it.
     """
     event = recorded.event
-    return f"{recorded.stream} {recorded.version} {topic_of(event)} {event.at.isoformat()}"
+    kind = topic_of(event).rpartition(".")[0]
+    return f"{recorded.stream} {recorded.version} {kind} {event.at.isoformat()}"
 
 
 def check_since(position: int, since: int) -> None:
