@@ -29,8 +29,9 @@ from cs.domain.brand_events import (
 from cs.domain.codec import to_plain
 from cs.domain.contact import Contact
 from cs.domain.person import ErasePerson, PersonCommand, PersonEvent, SuppressPerson
+from cs.eventlog.damage import read_past
 from cs.eventlog.fingerprints import email_print, name_print, profile_print
-from cs.eventlog.port import Append, LogUnavailable, Recorded
+from cs.eventlog.port import Append, DamagedEvent, LogUnavailable, Recorded
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
@@ -92,7 +93,7 @@ class Erasure:
         """
         streams: dict[str, None] = {}
         position = 0
-        while page := await self._streams.log.tail(position):
+        while page := await read_past(self._streams.log, position):
             position = page[-1].position
             people = (each.stream for each in page if isinstance(each.event, PersonEvent))
             streams.update(dict.fromkeys(people))
@@ -112,6 +113,8 @@ class Erasure:
 
         Raises:
             LogUnavailable: Do it again; it goes on from where it was.
+            DamagedEvent: The same, once a stream with something of them is mended.  From
+                all others they are gone.
         """
         stream = f"person-{given}"
         before: person.Person = (await self._streams.load(stream)).state
@@ -121,9 +124,14 @@ class Erasure:
         await self._keys.suppress(all_prints)
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
         await self._keys.destroy(found)
-        old = [
-            key for group in _by_stream(found).items() for key in await self._leave_out(*group)
-        ]
+        old: list[str] = []
+        unread: DamagedEvent | None = None
+        for group in _by_stream(found).items():
+            try:
+                old += await self._leave_out(*group)
+            except DamagedEvent as damaged:
+                self._streams.set_aside.note(damaged)
+                unread = damaged
         if old:
             await self._reflected()
             await self._keys.destroy(old)
@@ -133,6 +141,8 @@ class Erasure:
                 await self._forget_calls(lookups)
             except CallsUnavailable as error:
                 raise LogUnavailable(f"answers of paid calls: {error}") from error
+        if unread is not None:
+            raise unread
         erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
         done = await self._say(stream, erase)
         return Erased(len(lookups), len(found), bool(said or done))
@@ -171,7 +181,12 @@ class Erasure:
         """Return the personal values sealed under each of *names*, opened."""
         values: dict[str, list[Mapping[str, Any]]] = {name: [] for name in names}
         for stream in _by_stream(values):
-            for recorded in await self._streams.log.read(stream):
+            try:
+                events = await self._streams.log.read(stream)
+            except DamagedEvent as damaged:  # nothing is learned from it
+                self._streams.set_aside.note(damaged)
+                continue
+            for recorded in events:
                 plain = to_plain(recorded.event)
                 for value in personal_values(plain):
                     name = f"{plain.get('lookup')}#{value['person']}"

@@ -32,6 +32,7 @@ from cs.domain.brand_events import ContactsErased
 from cs.domain.service import World
 from cs.domain.stage_work import StageName
 from cs.erasure import Erasure
+from cs.eventlog.follow import patiently
 from cs.eventlog.port import Recorded
 from cs.eventlog.streams import Streams
 from cs.opening import projections
@@ -155,7 +156,7 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
     """Answer calls."""
     async with _shared(settings, world, "api") as shared:
         data, clock = shared.data, shared.clock
-        views = ViewFollower(data.log, data.views)
+        views = ViewFollower(data.log, data.views, shared.streams.set_aside)
         views.listen_early(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
         answers = await answering(
@@ -166,11 +167,12 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
             allowed=terms(settings),
             checks=_checks(data.pool, clock),
         )
-        ready = Readiness(data.log, data.keys, time=data.time, views=views)
+        aside = shared.streams.set_aside
+        ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=aside)
         advancing = None
         if isinstance(clock, SandboxClock):
             advancing = SharedAdvancing(clock, data.log, views, reading)
-        async with _working(shared.times, views.run()):
+        async with _working(shared.times, views.run(), shared.streams.set_aside.watch()):
             yield Role(ready, build(answers), answers.draining, advancing)
 
 
@@ -208,6 +210,7 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
                 after=await checkpoint.load(),
                 patient_by=shared.clock,
                 keep=checkpoint.keep,
+                set_aside=shared.streams.set_aside,
             )
 
         async def publish_feed(epoch: int) -> None:
@@ -215,10 +218,13 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
             await feed(data.log, bus, after=await checkpoint.load(), keep=checkpoint.keep)
 
         leader = Leader(data.pool, "relay", holder(), publish)
-        work = [bus.reached(), leader.run()]
+        aside = shared.streams.set_aside
+        work = [bus.reached(), leader.run(), aside.watch()]
         if settings.events_feed:
             work.append(Leader(data.pool, "feed", holder(), publish_feed).run())
-        ready = Readiness(data.log, data.keys, time=data.time, leader=leader, bus=bus)
+        ready = Readiness(
+            data.log, data.keys, time=data.time, leader=leader, bus=bus, set_aside=aside
+        )
         async with _working(shared.times, *work):
             yield Role(ready)
 
@@ -232,7 +238,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
     ):
         data, streams, clock = shared.data, shared.streams, shared.clock
         signs = PostgresSigns(data.pool)
-        views = ViewFollower(data.log, data.views)
+        views = ViewFollower(data.log, data.views, shared.streams.set_aside)
         views.listen_early(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
         erasure = Erasure(
@@ -253,10 +259,17 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
 
         leader = Leader(data.pool, "driver", holder(), drive)
         ready = Readiness(
-            data.log, data.keys, time=data.time, views=views, leader=leader, bus=bus
+            data.log,
+            data.keys,
+            time=data.time,
+            views=views,
+            leader=leader,
+            bus=bus,
+            set_aside=streams.set_aside,
         )
         await views.catch_up()
-        async with _working(shared.times, views.run(), recorder.run(), leader.run()):
+        work = [views.run(), recorder.run(), leader.run(), streams.set_aside.watch()]
+        async with _working(shared.times, *work):
             yield Role(ready)
 
 
@@ -264,17 +277,17 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
 async def projecting(settings: Settings, world: World) -> AsyncIterator[Role]:
     """Keep the views up to date, if this process leads for its version of them."""
     async with _shared(settings, world, "project") as shared:
-        data = shared.data
+        data, aside = shared.data, shared.streams.set_aside
 
         async def project(epoch: int) -> None:
-            runner = ViewRunner(data.log, data.views, data.keys, epoch=epoch)
-            await runner.catch_up()
+            runner = ViewRunner(data.log, data.views, data.keys, epoch=epoch, set_aside=aside)
+            await patiently(runner.catch_up)
             await runner.run()
 
         name = f"views {generation(projections())}"
         leader = Leader(data.pool, name, holder(), project)
-        ready = Readiness(data.log, data.keys, time=data.time, leader=leader)
-        async with _working(shared.times, leader.run()):
+        ready = Readiness(data.log, data.keys, time=data.time, leader=leader, set_aside=aside)
+        async with _working(shared.times, leader.run(), aside.watch()):
             yield Role(ready)
 
 

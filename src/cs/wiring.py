@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,7 @@ from cs.data_folder import DataFolder, DataFolderError
 from cs.domain.service import World
 from cs.erasure import Erasure
 from cs.eventlog.follow import patiently
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.in_sandbox import plugins_in_sandbox
@@ -76,7 +76,8 @@ def stages(tools: Tools) -> Sequence[Stage]:
 
 def suppressing(erasure: Erasure, keys: KeyStore) -> Suppressing:
     async def erase(met: Met) -> None:
-        await patiently(lambda: erasure.erase(met.print_, met.prints, [met.name]))
+        with suppress(DamagedEvent):  # it is set aside; the others are without them
+            await patiently(lambda: erasure.erase(met.print_, met.prints, [met.name]))
 
     return Suppressing(keys, erase)
 
@@ -108,7 +109,7 @@ async def running(
     The silence of stages is measured by *real*, the machine's clock unless given.
     """
     streams = Streams(log, snapshots)
-    runner = ViewRunner(log, views, keys)
+    runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
     reading = Reading(log, views, runner, keys)
     api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
     manager = ProcessManager(
@@ -125,7 +126,11 @@ async def running(
         roles = [
             tasks.create_task(runner.run(), name="views"),
             # From the end: what was issued before is issued again by the process manager.
-            tasks.create_task(relay(log, bus, after=await log.head()), name="relay"),
+            tasks.create_task(
+                relay(log, bus, after=await log.head(), set_aside=streams.set_aside),
+                name="relay",
+            ),
+            tasks.create_task(streams.set_aside.watch(), name="set-aside"),
             # Nothing is waited for on leaving: the bus forgets it, the log does not.
             *(
                 tasks.create_task(Runner(each, bus, clock, drain_s=0).run(), name=each.name)

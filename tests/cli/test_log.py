@@ -104,9 +104,24 @@ def test_events_that_are_gone_are_told(folder: Path, here: Here) -> None:
         log.execute("DELETE FROM stored_events WHERE rowid = 3")
     log.close()
 
-    told = verify(here, folder).told()
+    ran = verify(here, folder)
 
-    assert "the log is damaged" in told
+    assert ran.code == 1
+    assert [row.get("kind") for row in ran.rows] == ["damaged", None]
+    assert "the log is damaged" in ran.rows[0]["what"]
+
+
+def test_a_damaged_event_is_named_and_the_rest_is_checked(folder: Path, here: Here) -> None:
+    planted(folder, [ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
+    with sqlite3.connect(folder / "log.db") as database:
+        database.execute("UPDATE stored_events SET state = 'x' WHERE rowid = 2")
+
+    ran = verify(here, folder)
+
+    assert ran.code == 1
+    assert [row.get("kind") for row in ran.rows] == ["damaged", "settled-twice", None]
+    assert ran.rows[0]["stream"] == "brand-acme"
+    assert ran.rows[-1]["events"] == 6
 
 
 def test_nothing_is_made_where_there_is_no_log(tmp_path: Path, here: Here) -> None:

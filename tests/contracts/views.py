@@ -11,6 +11,7 @@ from cs.eventlog.port import LogUnavailable, Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.opening import projections
+from cs.projections.aside import ASIDE
 from cs.projections.brands import BRANDS
 from cs.projections.port import Views, named
 from cs.projections.rows import Rows, Table
@@ -19,7 +20,7 @@ from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.usage import USAGE
 from projections.history import LIVE, write
 
-EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
+EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS, ASIDE)
 
 
 class History:

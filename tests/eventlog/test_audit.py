@@ -12,6 +12,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.eventlog.audit import Audit, Kind
+from cs.eventlog.damage import unreadable
 from cs.eventlog.port import Recorded
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -161,6 +162,7 @@ def planted() -> dict[Kind, Log]:
         "lookup-twice": log_of(started(), started(2)),
         "finished-twice": log_of(started(), finished(), finished()),
         "verified": log_of(started(), ("brand-acme", replace(finished()[1], verified=0))),
+        "damaged": [unreadable(1, "key-a", 0, "is damaged"), *sound()[1:]],
         "unsettled": log_of(issued(), started(), admitted("s1"), finished()),
     }
 
@@ -168,6 +170,14 @@ def planted() -> dict[Kind, Log]:
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_a_planted_violation_is_found(kind: Kind) -> None:
     assert kind in found(planted()[kind])
+
+
+def test_of_a_damaged_stream_nothing_but_its_damage_is_told() -> None:
+    for number, recorded in enumerate(sound()):
+        gap = unreadable(recorded.position, recorded.stream, recorded.version, "is damaged")
+        log = [gap if n == number else each for n, each in enumerate(sound())]
+
+        assert found(log) == {"damaged"}
 
 
 def test_an_answer_from_reuse_takes_no_place_in_flight() -> None:

@@ -32,10 +32,13 @@ class Refusing(MemoryBus):
         self._left: dict[bytes, int] = {}
         self._refusals = refusals
         self.refused = 0
+        self.never: bytes | None = None
 
     async def publish(
         self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
     ) -> None:
+        if key == self.never:
+            raise BusUnavailable("its partition has no leader")
         left = self._left.setdefault(key, self._refusals)
         if left:
             self._left[key] = left - 1
@@ -227,7 +230,47 @@ async def test_a_long_log_goes_out_page_by_page(monkeypatch: pytest.MonkeyPatch)
         await others.records(1)
 
     assert [version for _, version in places(records)] == list(range(8))
-    assert others.kept[:3] == [3, 6, 8]
+    assert others.kept == sorted(set(others.kept))
+    assert 8 in others.kept
+
+
+async def test_a_damaged_event_holds_up_its_own_stream_and_goes_out_when_it_is_mended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feeding, "MENDED_S", 0.001)
+    others = Feeding()
+    await others.append("key-a", units(1), units(2))
+    await others.append("key-b", units(3))
+    whole = others.log.spoil(1, b"\xff{")
+    async with others.running():
+        (first,) = await others.records(1)
+        assert places([first]) == [("key-b", 0)]
+        assert others.kept == []
+
+        others.log.spoil(1, whole)
+        assert places(await others.records(2)) == [("key-a", 0), ("key-a", 1)]
+        await others.append("key-c", units(4))
+        await others.records(1)
+    assert others.kept[-1] >= 3
+
+
+async def test_a_stream_that_the_bus_does_not_take_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(feeding, "RETRY_S", 0.001)
+    monkeypatch.setattr(feeding, "PAGE", 1)
+    bus = Refusing()
+    bus.never = b"key-a"
+    others = Feeding(bus)
+    await others.append("key-a", units(1))
+    await others.append("key-b", units(2))
+    await others.append("key-c", units(3))
+    async with others.running():
+        assert places(await others.records(2)) == [("key-b", 0), ("key-c", 0)]
+        assert others.kept == []
+
+        bus.never = None
+        assert places(await others.records(1)) == [("key-a", 0)]
 
 
 async def test_the_service_itself_could_still_open_what_went_out() -> None:

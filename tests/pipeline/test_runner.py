@@ -352,16 +352,41 @@ class Full(MemoryBus):
         await super().publish(topic, key=key, value=value, headers=headers)
 
 
-async def test_an_outcome_the_bus_cannot_take_harms_no_other_work() -> None:
-    """Silence issues the lost one again."""
+async def test_a_result_that_the_bus_does_not_take_is_offered_until_it_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And harms no other work meanwhile."""
+    monkeypatch.setattr(runner, "RETRY_S", 0.001)
     bus = Full()
     side = Side(bus)
     async with side.running(Scripted()):
-        bus.refusals = 1
-        await side.give(work("brand-lost.1"), work("brand-kept.1"))
-        (kept,) = await side.outcomes(1)
+        bus.refusals = 5
+        await side.give(work("brand-late.1"), work("brand-soon.1"))
+        told = await side.outcomes(2)
 
-    assert kept.lookup == "brand-kept.1"
+    assert {outcome.lookup for outcome in told} == {"brand-late.1", "brand-soon.1"}
+    assert bus.refusals == 0
+
+
+async def test_a_result_is_given_up_when_nobody_waits_for_it_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "RETRY_S", 0.001)
+    bus = Full()
+    side = Side(bus)
+    async with side.running(Scripted()):
+        bus.refusals = 1_000_000
+        await side.give(work("brand-lost.1", left_s=60))
+        await _until(lambda: bus.refusals < 999_990)
+        assert side.bus is bus
+        with capture_logs() as logs:
+            side.clock.set(AT + timedelta(seconds=60))
+            await _until(lambda: any(each["event"] == "result_given_up" for each in logs))
+        bus.refusals = 0
+        await side.give(work("brand-next.1", left_s=120))
+        (told,) = await side.outcomes(1)
+
+    assert told.lookup == "brand-next.1"
 
 
 # The relay.
@@ -415,6 +440,85 @@ async def test_the_relay_outlives_a_bus_that_is_away() -> None:
     await log.append([Append("brand-5f0c", NO_STREAM, [issued, issued])])
 
     assert len(await Side(bus).records(1, TOPIC)) == 1
+    relaying.cancel()
+    await asyncio.gather(relaying, return_exceptions=True)
+
+
+class OnePartitionDead(MemoryBus):
+    """Takes nothing of the keys in *dead*."""
+
+    def __init__(self, *groups: tuple[str, str], dead: frozenset[bytes]) -> None:
+        super().__init__(groups)
+        self.dead = dead
+
+    async def publish(self, topic: str, *, key: bytes, **record: Any) -> None:
+        if key in self.dead:
+            raise BusUnavailable("the partition has no leader")
+        await super().publish(topic, key=key, **record)
+
+
+async def test_one_dead_partition_holds_up_no_other_work_and_the_checkpoint_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cs.pipeline.relay.RETRY_S", 0.001)
+    bus = OnePartitionDead((TOPIC, "test"), dead=frozenset({b"brand-dead.1"}))
+    log = MemoryEventLog(MemoryKeyStore())
+    issued = golden_event("brand.stage-issued.v1")
+    assert isinstance(issued, StageIssued)
+
+    def of(lookup: str, attempt: int = 1) -> StageIssued:
+        late = AT + timedelta(seconds=120)
+        return replace(issued, lookup=lookup, attempt=attempt, deadline_at=late)
+
+    kept: list[int] = []
+
+    async def keep(position: int) -> None:
+        kept.append(position)
+
+    clock = HandClock(AT)
+    await log.append([Append("brand-x", NO_STREAM, [of("brand-a.1"), of("brand-dead.1")])])
+    relaying = asyncio.create_task(relay(log, bus, after=0, patient_by=clock, keep=keep))
+    version = 1
+    for n in range(3):  # pages that come after the dead one
+        more = [of("brand-dead.1", 2 + n), of(f"brand-b{n}.1")]
+        await log.append([Append("brand-x", version, more)])
+        version += 2
+        await Side(bus).records(1, TOPIC)
+    await Side(bus).records(1, TOPIC)
+    assert kept == [1]
+
+    bus.dead = frozenset()
+    again = await Side(bus).records(4, TOPIC)
+
+    assert [decode_work(record.value).attempt for record in again] == [1, 2, 3, 4]
+    await _until(lambda: kept[-1] == 8)
+    relaying.cancel()
+    await asyncio.gather(relaying, return_exceptions=True)
+
+
+async def test_work_that_a_dead_partition_kept_past_its_deadline_is_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cs.pipeline.relay.RETRY_S", 0.001)
+    bus = OnePartitionDead((TOPIC, "test"), dead=frozenset({b"brand-dead.1"}))
+    log = MemoryEventLog(MemoryKeyStore())
+    issued = golden_event("brand.stage-issued.v1")
+    assert isinstance(issued, StageIssued)
+    dead = replace(issued, lookup="brand-dead.1", deadline_at=AT + timedelta(seconds=40))
+    kept: list[int] = []
+
+    async def keep(position: int) -> None:
+        kept.append(position)
+
+    clock = HandClock(AT)
+    await log.append([Append("brand-x", NO_STREAM, [dead])])
+    relaying = asyncio.create_task(relay(log, bus, after=0, patient_by=clock, keep=keep))
+    await _turns(5)
+    assert kept == []
+
+    clock.set(AT + timedelta(seconds=40))
+
+    await _until(lambda: kept == [1])
     relaying.cancel()
     await asyncio.gather(relaying, return_exceptions=True)
 

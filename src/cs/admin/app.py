@@ -53,6 +53,8 @@ class Health:
             told["keys_lost"] = lost
         if held is not None:
             told["held"] = held
+        if (damaged := self.views.set_aside.why) is not None:
+            told["set_aside"] = damaged  # everything else can be answered: it stays ready
         if wrong.told:
             told["misconfigured"] = wrong.told
         return ready, told

@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from cs.eventlog.damage import SetAside
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.pipeline.misconfiguration import Misconfiguration
@@ -41,7 +42,9 @@ class Readiness:
         leader: Leader | None = None,
         bus: Measured | None = None,
         misconfiguration: Misconfiguration | None = None,
+        set_aside: SetAside | None = None,
     ) -> None:
+        self._set_aside = set_aside
         self._events = events
         self._keys = keys
         self._time = time
@@ -62,6 +65,8 @@ class Readiness:
             told["leads"] = self._leader.epoch is not None
             if self._leader.held is not None:
                 told["ready"], told["held"] = False, self._leader.held
+        if self._set_aside is not None and (damaged := self._set_aside.why) is not None:
+            told["set_aside"] = damaged  # everything else can be done: it stays ready
         if self._bus is not None:
             measures = msgspec.to_builtins(await self._bus.measured())
             told["bus"] = measures

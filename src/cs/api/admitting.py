@@ -20,7 +20,7 @@ from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
 from cs.domain.refusal import Refusal
-from cs.eventlog.port import Append, Ceiling, CeilingReached, LogUnavailable
+from cs.eventlog.port import Append, Ceiling, CeilingReached, DamagedEvent, LogUnavailable
 from cs.eventlog.streams import CATEGORIES, Folded, Streams
 from cs.ids import random_id
 from cs.postgres.errors import DatabaseAway
@@ -178,7 +178,10 @@ class Admitting:
         """Return the brand asked without its domain, if both were given (CONTRACT.md C1)."""
         if query.brand is None or query.domain is None:
             return None
-        folded = await self._streams.brand(brand_stream(Query(query.brand)))
+        try:
+            folded = await self._streams.brand(brand_stream(Query(query.brand)))
+        except DamagedEvent:
+            return None  # it is set aside; not to know of that search only costs another
         return folded.state
 
     async def _looked_up(

@@ -10,6 +10,7 @@ from structlog import get_logger
 
 from cs.api.admitting import InDoubt
 from cs.api.errors import ApiError
+from cs.eventlog.port import DamagedEvent
 
 log = get_logger()
 
@@ -18,6 +19,10 @@ _WITH_KEY = f"{_UNKNOWN}; send it again with the same Idempotency-Key"
 _WITHOUT_KEY = (
     f"{_UNKNOWN}; read GET /usage: if `used` has grown it was charged, and sent again it is "
     "charged again; if not, send it again at once: while it runs that is the same search"
+)
+_DAMAGED = (
+    "some of what is stored for this key or brand is damaged; nothing was charged, and trying "
+    "again does not help before the operator of the service has mended it"
 )
 _AGAIN = {"Retry-After": "5"}
 
@@ -33,6 +38,8 @@ async def unavailable(request: Request, error: Exception) -> Response:
     message = "what the service knows cannot be read or written now; try again"
     if isinstance(error, InDoubt):
         message = _in_doubt(request)
+    elif isinstance(error, DamagedEvent):
+        return ApiError("server_error", _DAMAGED).response()
     return ApiError("server_error", message, headers=_AGAIN).response()
 
 

@@ -15,6 +15,7 @@ from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json, print_table, stop, styled
 from cs.domain.acts import Act, act_of
 from cs.eventlog.audit import Audit, Violation
+from cs.eventlog.damage import read_past
 from cs.eventlog.port import EventLog, NewerEvent, Recorded
 from cs.keystore.lost import LostValue, Why
 from cs.projections.searches import instant
@@ -178,7 +179,7 @@ async def _events(log: EventLog, head: int) -> AsyncIterator[Recorded]:
     """Yield the events up to position *head*."""
     position = 0
     while position < head:
-        page = await log.tail(position)
+        page = await read_past(log, position)
         if not page:
             return
         for recorded in page:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from cs.domain.brand import stream_of
 from cs.domain.brand_events import LookupFinished, LookupStarted
 from cs.domain.key import (
     KeyIssued,
@@ -21,6 +22,7 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
 )
+from cs.eventlog.damage import Unreadable
 from cs.eventlog.port import NO_STREAM, Recorded
 
 Kind = Literal[
@@ -40,6 +42,7 @@ Kind = Literal[
     "lookup-twice",  # two live lookups of one brand at once
     "finished-twice",  # a lookup that ended again, or never started
     "verified",  # an outcome done without a verified e-mail, or the other way round
+    "damaged",  # it cannot be read; of its stream nothing more is checked
     "unsettled",  # a search whose lookup ended waits still (only in a log at rest)
 ]
 
@@ -85,6 +88,7 @@ class Audit:
         self._ended: dict[str, str] = {}  # lookup -> outcome
         self._searches: set[str] = set()
         self._settled: set[str] = set()
+        self._damaged: set[str] = set()  # streams
 
     def check(self, recorded: Recorded) -> Iterator[Violation]:
         """Yield what *recorded* breaks."""
@@ -93,6 +97,13 @@ class Audit:
             return Violation(kind, recorded.position, recorded.stream, what)
 
         self.events += 1
+        if isinstance(recorded, Unreadable):
+            yield broken("damaged", recorded.why)
+            self._damaged.add(recorded.stream)
+            self._position = recorded.position
+            if recorded.stream:
+                self._versions[recorded.stream] = recorded.version
+            return
         if recorded.position != self._position + 1:
             yield broken("position", f"follows position {self._position}")
         self._position = recorded.position
@@ -104,6 +115,8 @@ class Audit:
         if before is not None and recorded.event.at < before:
             yield broken("time", f"{recorded.event.at.isoformat()} after {before.isoformat()}")
         self._times[recorded.stream] = recorded.event.at
+        if recorded.stream in self._damaged:
+            return  # what it follows is not known
         match recorded.event:
             case KeyIssued(quota=quota):
                 self._keys[recorded.stream] = _Key(quota)
@@ -124,7 +137,7 @@ class Audit:
         """Yield what is wrong with a log at rest: nothing runs and nobody appends."""
         for stream, key in self._keys.items():
             for search, lookup in key.live.items():
-                if lookup in self._ended:
+                if lookup in self._ended and stream not in self._damaged:
                     yield Violation("unsettled", 0, stream, f"{search} of {lookup}")
 
     @property
@@ -163,7 +176,8 @@ class Audit:
         if event.charged != (event.outcome == "done"):
             yield "charge", f"{event.search}: {event.outcome}, charged: {event.charged}"
         ended = self._ended.get(event.lookup)
-        if ended != event.outcome:
+        unread = "" in self._damaged or stream_of(event.lookup) in self._damaged
+        if ended != event.outcome and not unread:
             yield "outcome", f"{event.search}: {event.outcome}, its lookup: {ended or 'runs'}"
         key.used += event.charged
         if key.used > key.quota:

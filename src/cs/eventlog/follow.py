@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from structlog import get_logger
 
+from cs.eventlog.damage import SetAside, read_past
 from cs.eventlog.hold import Hold
-from cs.eventlog.port import EventLog, LogUnavailable, NewerEvent, Recorded
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, NewerEvent, Recorded
 
 log = get_logger()
 
@@ -19,18 +20,26 @@ RETRY_S = 0.5
 
 
 async def follow(
-    events: EventLog, after: int, *, page: int = 500, hold: Hold | None = None
+    events: EventLog,
+    after: int,
+    *,
+    page: int = 500,
+    hold: Hold | None = None,
+    set_aside: SetAside | None = None,
 ) -> AsyncIterator[Sequence[Recorded]]:
     """Yield pages of events after position *after*, for ever, in order of position.
 
     At an event of a newer version *hold* stands still.  Without one whoever follows leads,
     and is to give up, so that a process of that version may lead.
 
+    In the place of a damaged event is an `Unreadable`, noted in *set_aside*, which tells
+    when it is mended.
+
     Raises:
         NewerEvent: Such an event is next, and there is no *hold*.
     """
     while True:
-        attempt = partial(patiently, partial(events.tail, after, page))
+        attempt = partial(patiently, partial(read_past, events, after, page, set_aside))
         found = await (attempt() if hold is None else hold.until_read(attempt))
         if found:
             after = found[-1].position
@@ -46,12 +55,12 @@ async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
     stop the service.
 
     Raises:
-        NewerEvent: Waiting does not help.
+        NewerEvent, DamagedEvent: Waiting does not help.
     """
     while True:
         try:
             return await attempt()
-        except NewerEvent:
+        except (NewerEvent, DamagedEvent):
             raise
         except LogUnavailable as error:
             log.warning("log_away", why=str(error), retry_in_s=RETRY_S)

@@ -1,6 +1,7 @@
 """The event log in memory, for tests.  Bytes and all: what is stored is decoded on reading."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from eventsourcing.persistence import StoredEvent
@@ -58,6 +59,12 @@ class MemoryEventLog:
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
         return _stored(enumerate(self._events[after : after + limit], after + 1))
+
+    def spoil(self, position: int, state: bytes) -> bytes:
+        """Put *state* in the place of the stored bytes of an event; return those."""
+        event = self._events[position - 1]
+        self._events[position - 1] = replace(event, state=state)
+        return event.state
 
     async def head(self) -> int:
         return len(self._events)

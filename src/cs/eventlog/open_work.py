@@ -5,6 +5,8 @@ from typing import Protocol
 
 import msgspec
 
+from cs.eventlog.port import DamagedEvent
+
 
 class WaitingSearch(msgspec.Struct, frozen=True):
     search: str
@@ -13,14 +15,24 @@ class WaitingSearch(msgspec.Struct, frozen=True):
 
 
 class Unfinished(msgspec.Struct, frozen=True):
-    """Everything unfinished as of log position ``position``."""
+    """Everything unfinished as of log position ``position``.
+
+    Attributes:
+        set_aside: Of which streams this may not tell all.
+    """
 
     position: int
     lookups: Sequence[str]
     searches: Sequence[WaitingSearch]
+    set_aside: Sequence[DamagedEvent] = ()
 
 
 class OpenWork(Protocol):
     """A persisted view, so that a start need not read the whole log."""
 
-    async def unfinished(self) -> Unfinished: ...
+    async def unfinished(self) -> Unfinished:
+        """Return what is unfinished.
+
+        Raises:
+            LogUnavailable: The views cannot be read now.
+        """

@@ -104,6 +104,22 @@ class NewerEvent(UnknownEvent, LogUnavailable):
         self.topic = topic
 
 
+class DamagedEvent(LogUnavailable):
+    """A stored event cannot be read, and waiting does not mend it: its stream is set aside.
+
+    Attributes:
+        position: Of that event; 0 if a stream lacks it.
+        stream: That it belongs to; empty if the log lacks it.
+        version: In its stream; -1 if the log lacks it.
+    """
+
+    def __init__(self, position: int, stream: str, version: int, why: str) -> None:
+        super().__init__(why)
+        self.position = position
+        self.stream = stream
+        self.version = version
+
+
 class EventLog(Protocol):
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
         """Store all events of all *appends*, or none; return the last position.
@@ -122,7 +138,8 @@ class EventLog(Protocol):
         At most *limit* of them, the first ones; ``None``: all, however long it is.
 
         Raises:
-            LogUnavailable: The log cannot be read now, or what it holds is damaged.
+            LogUnavailable: The log cannot be read now.
+            DamagedEvent: One of them is damaged, or missing.
             NewerEvent: One of them is of a newer version.
         """
 
@@ -133,6 +150,7 @@ class EventLog(Protocol):
 
         Raises:
             LogUnavailable: As `read`.
+            DamagedEvent: As `read`; it names the first such event.
             NewerEvent: The first of them is of a newer version.
         """
 
@@ -140,7 +158,8 @@ class EventLog(Protocol):
         """Return what `tail` returns, as it is stored: no data key is asked for.
 
         Raises:
-            LogUnavailable: The log cannot be read now, or lacks an event.
+            LogUnavailable: The log cannot be read now.
+            DamagedEvent: It lacks an event.
         """
 
     async def head(self) -> int:

@@ -23,9 +23,11 @@ import msgspec
 from cs import failpoints
 from cs.domain import brand, key, mail_domain, person, service
 from cs.domain.codec import AnyEvent
+from cs.eventlog.damage import SetAside
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
+    DamagedEvent,
     EventLog,
     LogUnavailable,
     Recorded,
@@ -105,6 +107,7 @@ class Folded(msgspec.Struct, Generic[S], frozen=True):
 class Streams:
     def __init__(self, log: EventLog, snapshots: Snapshots | None = None) -> None:
         self.log = log
+        self.set_aside = SetAside(log)
         self._snapshots = snapshots or NoSnapshots()
         self._kept: dict[str, OrderedDict[str, Folded[Any]]] = {
             name: OrderedDict() for name in CATEGORIES
@@ -117,8 +120,16 @@ class Streams:
 
         Raises:
             NewerEvent: A newer version wrote some of it: nothing can be decided on it here.
+            DamagedEvent: Some of it cannot be read, or makes no sense; it is set aside.
             LogUnavailable: It cannot be read now.
         """
+        try:
+            return await self._loaded(stream)
+        except DamagedEvent as damaged:
+            self.set_aside.note(damaged)
+            raise
+
+    async def _loaded(self, stream: str) -> Folded[Any]:
         states = self._kept[category_name(stream)]
         kept = states.get(stream)
         if kept is None:
@@ -154,6 +165,7 @@ class Streams:
         Raises:
             Refusal: From *decide*.  Nothing was stored.
             NewerEvent: A newer version wrote some of the stream.  Nothing was stored.
+            DamagedEvent: Some of the stream cannot be read.  Nothing was stored.
             LogUnavailable: The append may or may not have been stored.
         """
 
@@ -247,5 +259,12 @@ def _folded_on(folded: Folded[Any], new: Sequence[Recorded], category: Category)
         return folded
     state = folded.state
     for recorded in new:
-        state = category.evolve(state, recorded.event)
+        try:
+            state = category.evolve(state, recorded.event)
+        except Exception as error:  # it can be read, but nobody can have written it
+            name = type(error).__name__
+            why = f"event {recorded.position}, {recorded.stream} version {recorded.version}"
+            raise DamagedEvent(
+                recorded.position, recorded.stream, recorded.version, f"{why}: {name}"
+            ) from error
     return msgspec.structs.replace(folded, state=state, version=new[-1].version)

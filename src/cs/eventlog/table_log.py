@@ -21,7 +21,15 @@ from cs.eventlog.mapper import (
     readable,
     store_form,
 )
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, Recorded, Stored
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    Ceiling,
+    DamagedEvent,
+    LogUnavailable,
+    Recorded,
+    Stored,
+)
 from cs.eventlog.recent import Recent
 from cs.keystore.port import KeysUnavailable
 
@@ -93,7 +101,9 @@ class TableLog(ABC):
     ) -> Sequence[Recorded]:
         rows = await self._select_stream(stream, after, limit)
         if rows and rows[-1][2] != after + len(rows):
-            raise LogUnavailable(f"the log is damaged: an event of {stream} is missing")
+            version = next(n for n, row in enumerate(rows, after + 1) if row[2] != n)
+            why = f"the log is damaged: an event of {stream} is missing"
+            raise DamagedEvent(0, stream, version, why)
         return await self._recorded(rows)
 
     async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
@@ -111,7 +121,11 @@ class TableLog(ABC):
 
     async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
         rows = await self._select_page(after, limit)
-        if rows[-1][0] != after + len(rows) if rows else limit and after < self._recent.head:
+        if rows and rows[-1][0] != after + len(rows):
+            position = next(n for n, row in enumerate(rows, after + 1) if row[0] != n)
+            why = f"the log is damaged: an event after {after} is missing"
+            raise DamagedEvent(position, "", NO_STREAM, why)
+        if not rows and limit and after < self._recent.head:
             raise LogUnavailable(f"the log is damaged: an event after {after} is missing")
         return rows
 
@@ -132,6 +146,5 @@ class TableLog(ABC):
                 for row in rows:  # which one is it?
                     await self._recorded([row])
             position, stream, version, _, _ = rows[0]
-            raise LogUnavailable(
-                f"event {position}, {stream} version {version}, is damaged: {error!r}"
-            ) from error
+            why = f"event {position}, {stream} version {version}, is damaged: {error!r}"
+            raise DamagedEvent(position, stream, version, why) from error

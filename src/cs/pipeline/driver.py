@@ -5,10 +5,13 @@ is recorded elsewhere (`cs.pipeline.outcomes`) and reaches it through the log.  
 truth: what it remembers is made anew at its start.  One is meant to lead at a time, to
 spare work, but several do no harm: the expected version of a stream is the referee, and the
 domain's answer to anything said twice is silence.
+
+A stream that cannot be read is set aside, and taken up again once it is mended; nobody else
+waits for it.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from datetime import datetime
 
 from structlog import get_logger
@@ -16,6 +19,7 @@ from structlog import get_logger
 from cs import failpoints
 from cs.clock import Clock
 from cs.domain import mail_domain
+from cs.domain.brand import stream_of
 from cs.domain.brand_events import (
     AttemptFailed,
     BrandResolved,
@@ -32,9 +36,10 @@ from cs.domain.brand_events import (
 )
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.mailbox import DomainFacts
-from cs.eventlog.follow import follow
+from cs.eventlog.damage import events_since
+from cs.eventlog.follow import follow, patiently
 from cs.eventlog.open_work import OpenWork
-from cs.eventlog.port import LogUnavailable, NewerEvent, Recorded
+from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
 from cs.pipeline.hands import Hands, Held
 from cs.pipeline.lookups import Lookups
@@ -45,6 +50,10 @@ from cs.pipeline.timers import Timers
 from cs.whole import as_whole
 
 log = get_logger()
+
+
+#: What the driver remembers of a stream beside what its fold tells.
+_TAKEN_UP = (LookupStarted, LookupFinished, ContactsErased, SearchAdmitted, SearchSettled)
 
 
 class Driver:
@@ -72,6 +81,7 @@ class Driver:
     ) -> None:
         real = real or clock
         self._streams = streams
+        self._set_aside = streams.set_aside
         self._open_work = open_work
         self._clock = clock
         self._restart_work = restart_work
@@ -85,6 +95,7 @@ class Driver:
             signs,
             clock,
             real,
+            set_aside=streams.set_aside,
             after_s=silence_s,
             check_s=silence_check_s,
         )
@@ -108,11 +119,12 @@ class Driver:
             raise newer
 
     async def _run(self) -> None:
-        position = await self._sweep()
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow_log(position), name="driver-log")
-            tasks.create_task(self._follow_timers(), name="driver-timers")
-            tasks.create_task(self._silence.watch(), name="driver-silence")
+        with self._set_aside.telling(self._take_up_mended):
+            position = await self._sweep()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow_log(position), name="driver-log")
+                tasks.create_task(self._follow_timers(), name="driver-timers")
+                tasks.create_task(self._silence.watch(), name="driver-silence")
 
     def in_hand(self) -> frozenset[Held]:
         """Return the work that stages have in hand."""
@@ -132,19 +144,47 @@ class Driver:
 
     async def _sweep(self) -> int:
         """Take up what was unfinished when the last driver ended."""
-        unfinished = await self._open_work.unfinished()
+        unfinished = await patiently(self._open_work.unfinished)
+        for damaged in unfinished.set_aside:
+            self._set_aside.note(damaged)
         for search in unfinished.searches:
             self._settling.waits(search.search, search.key_id, search.lookup)
         self._open.update(unfinished.lookups)
         for lookup in list(self._open):
-            await self._take_up(lookup)
+            await self._or_set_aside(self._take_up(lookup, restart=self._restart_work))
         for lookup in self._settling.waited_for():
             if lookup not in self._open:
                 failpoints.reach("sweep.before-settlement")
-                await self._settling.settle_all(lookup)
+                await self._or_set_aside(self._settling.settle_all(lookup))
         return unfinished.position
 
-    async def _take_up(self, lookup: str) -> None:
+    async def _or_set_aside(self, work: Awaitable[None]) -> None:
+        """Do *work*; a stream that cannot be read for it is left for when it is mended."""
+        try:
+            await work
+        except DamagedEvent as damaged:
+            self._set_aside.note(damaged)
+
+    async def _take_up_mended(self, damaged: DamagedEvent) -> None:
+        """Make good what was passed over while the stream of *damaged* could not be read.
+
+        Raises:
+            DamagedEvent, LogUnavailable: It still cannot be.
+        """
+        stream = damaged.stream
+        async for page in events_since(self._streams.log, damaged):
+            for recorded in page:
+                stream = recorded.stream
+                if isinstance(recorded.event, _TAKEN_UP):
+                    await self._note(recorded)
+        for lookup in [each for each in self._open if stream_of(each) == stream]:
+            await self._take_up(lookup, restart=True)
+        waited_for = {each for each in self._settling.waited_for() if stream_of(each) == stream}
+        waited_for.update(self._settling.waited_for_by(stream.removeprefix("key-")))
+        for lookup in waited_for:
+            await self._settling.settle_all(lookup)
+
+    async def _take_up(self, lookup: str, *, restart: bool) -> None:
         live = (await self._lookups.brand(lookup)).live
         if live is None or live.id != lookup:
             return  # finished since; its event comes with the tail
@@ -154,9 +194,9 @@ class Driver:
                 self._timers.set(work.retry_at, lookup)
             else:
                 # Where leaders come and go faster than silence is noticed, it counts on.
-                ago_s = 0.0 if self._restart_work else self._since(work.issued_at)
+                ago_s = 0.0 if restart else self._since(work.issued_at)
                 self._hands.took(lookup, work.stage, work.item, work.attempt, ago_s)
-        if self._restart_work:
+        if restart:
             known = await self._lookups.known(lookup)
             at = self._clock.now()
             failpoints.reach("sweep.before-restart")
@@ -170,9 +210,9 @@ class Driver:
 
     async def _follow_log(self, position: int) -> None:
         self._position = position
-        async for page in follow(self._streams.log, position):
+        async for page in follow(self._streams.log, position, set_aside=self._set_aside):
             for recorded in page:
-                await self._note(recorded)
+                await self._or_set_aside(self._note(recorded))
             await self._settle_late(page)
             self._position = page[-1].position
 
@@ -216,7 +256,7 @@ class Driver:
             if isinstance(recorded.event, SearchAdmitted):
                 lookup = recorded.event.lookup
                 if lookup not in self._open:
-                    await self._settling.settle_all(lookup)
+                    await self._or_set_aside(self._settling.settle_all(lookup))
 
     async def _learn(self, domain: str, learned: DomainFacts) -> None:
         command = mail_domain.LearnDomain(facts=learned, at=self._clock.now())
@@ -236,7 +276,7 @@ class Driver:
             when, lookup = await self._timers.next()
             if lookup in self._open:
                 self._firing = True
-                await self._fire(when, lookup)
+                await self._or_set_aside(self._fire(when, lookup))
                 self._firing = False
 
     async def _fire(self, when: datetime, lookup: str) -> None:

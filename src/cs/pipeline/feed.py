@@ -6,6 +6,7 @@ once, and those of one stream in order.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -15,7 +16,8 @@ from cs.bus.headers import event_headers
 from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import EVENTS, PublicEvent, encode
 from cs.eventlog.follow import patiently
-from cs.eventlog.port import EventLog, Stored
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Stored
+from cs.pipeline.lanes import Lanes, kept_while
 
 log = get_logger()
 
@@ -23,6 +25,10 @@ log = get_logger()
 RETRY_S = 0.5
 #: Events read at once; their streams are published side by side.
 PAGE = 500
+#: Events read and not published yet; with more of them the log is read no further.
+WAITING = 5_000
+#: Wait before a damaged event is looked at again.
+MENDED_S = 5.0
 
 
 async def feed(
@@ -31,34 +37,71 @@ async def feed(
     """Publish every event after position *after*, for ever.
 
     What the bus does not take is offered until it does: a reader of the feed has no other
-    way to hear of it.  *keep* is called with each position up to which all is published.
+    way to hear of it.  An event that is damaged, or that no partition takes, holds up its own
+    stream and no other.  *keep* is called with positions up to which all is published: from
+    there on some may be published twice.
 
     Raises:
         Exception: What *keep* raises.
     """
+
+    async def publish(row: Stored | int) -> None:
+        whole = await _whole(events, row) if isinstance(row, int) else row
+        await _publish(whole, bus)
+
+    async with Lanes(publish, after=after, room=WAITING) as lanes:
+
+        async def read() -> None:
+            last = after
+            while True:
+                page = await patiently(partial(_page, events, last))
+                for row in page:
+                    if isinstance(row, int):
+                        await lanes.put(row, row, row)
+                    else:
+                        whole = _is_json(row.state)
+                        await lanes.put(
+                            row.stream, row.position, row if whole else row.position
+                        )
+                if not page:
+                    await events.grown(last)
+                    continue
+                end = page[-1]
+                last = end if isinstance(end, int) else end.position
+                lanes.read_to(last)
+
+        await kept_while(read(), lanes, after, keep)
+
+
+async def _page(events: EventLog, after: int) -> Sequence[Stored | int]:
+    """Return what comes after *after*; the position alone of an event that is missing."""
+    limit = PAGE
     while True:
-        page = await patiently(partial(events.stored, after, PAGE))
-        if not page:
-            await events.grown(after)
-            continue
-        await _publish_all(page, bus)
-        after = page[-1].position
-        await keep(after)
+        try:
+            return await events.stored(after, limit)
+        except DamagedEvent as damaged:
+            if damaged.position == after + 1:
+                return [damaged.position]
+            limit = damaged.position - after - 1
 
 
-async def _publish_all(page: Sequence[Stored], bus: Bus) -> None:
-    """Publish *page*, what belongs to one stream in its order."""
-    by_stream: dict[str, list[Stored]] = {}
-    for each in page:
-        by_stream.setdefault(each.stream, []).append(each)
+async def _whole(events: EventLog, position: int) -> Stored:
+    """Return the event at *position*, which was damaged, as soon as it is mended."""
+    log.error("feed_waits_for_damaged_event", position=position)
+    while True:
+        with suppress(LogUnavailable):
+            page = await events.stored(position - 1, 1)
+            if page and page[0].position == position and _is_json(page[0].state):
+                return page[0]
+        await asyncio.sleep(MENDED_S)
 
-    async def in_order(rows: Sequence[Stored]) -> None:
-        for row in rows:
-            await _publish(row, bus)
 
-    async with asyncio.TaskGroup() as tasks:
-        for rows in by_stream.values():
-            tasks.create_task(in_order(rows))
+def _is_json(state: bytes) -> bool:
+    try:
+        msgspec.json.decode(state)
+    except (msgspec.DecodeError, TypeError, RecursionError):
+        return False
+    return True
 
 
 async def _publish(row: Stored, bus: Bus) -> None:

@@ -1,17 +1,58 @@
 """The lookups of the log: their brands read and changed, however long the log is away."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
+
+from structlog import get_logger
 
 from cs.clock import Clock
 from cs.domain import brand
 from cs.domain.brand import Brand, stream_of
 from cs.domain.brand_events import LookupCommand
+from cs.domain.codec import AnyEvent
 from cs.domain.mailbox import DomainFacts
+from cs.domain.refusal import Refusal
 from cs.eventlog.follow import patiently
+from cs.eventlog.port import DamagedEvent
 from cs.eventlog.streams import Streams
+
+log = get_logger()
+
+Decide = Callable[[Any], Sequence[AnyEvent]]
+
+
+def on_sound_state(stream: str, decide: Decide) -> Decide:
+    """Return *decide* for the state of *stream*, whatever was folded into that.
+
+    What can be read may still be nothing that anybody wrote.
+
+    Raises:
+        DamagedEvent: From what is returned: *decide* cannot be followed through.
+        Refusal: From *decide*.
+    """
+
+    def decided(state: Any) -> Sequence[AnyEvent]:
+        try:
+            return decide(state)
+        except Refusal:
+            raise
+        except Exception as error:
+            log.exception("stream_makes_no_sense")
+            why = f"{stream} makes no sense: {type(error).__name__}"
+            raise DamagedEvent(0, stream, 0, why) from error
+
+    return decided
 
 
 class Lookups:
+    """Reads and changes.
+
+    Raises:
+        DamagedEvent: From every method: the lookup's stream cannot be read, and is set aside.
+        NewerEvent: From every method: a newer version wrote some of it.
+    """
+
     def __init__(self, streams: Streams, clock: Clock) -> None:
         self._streams = streams
         self._clock = clock
@@ -27,13 +68,15 @@ class Lookups:
             return {}
         known = {}
         for domain in live.brand.mail_domains:
-            folded = await patiently(partial(self._streams.mail_domain, domain))
+            try:
+                folded = await patiently(partial(self._streams.mail_domain, domain))
+            except DamagedEvent:
+                continue  # it is set aside; not to know only costs a probe
             known[domain] = folded.state.known(self._clock.now())
         return known
 
     async def change(self, command: LookupCommand) -> None:
         """Record *command* on its lookup's brand; what was said before is quiet."""
         stream = stream_of(command.lookup)
-        await patiently(
-            lambda: self._streams.change(stream, lambda state: brand.decide(command, state))
-        )
+        decide = on_sound_state(stream, lambda state: brand.decide(command, state))
+        await patiently(lambda: self._streams.change(stream, decide))

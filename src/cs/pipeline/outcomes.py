@@ -20,7 +20,7 @@ from cs.domain.brand_events import RecordFinding
 from cs.domain.mailbox import DomainFacts
 from cs.domain.stage_work import Alive, MailboxChecked, Outcome, PeopleSeen, RankingDone
 from cs.eventlog.hold import Hold
-from cs.eventlog.port import LogUnavailable, NewerEvent
+from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeysUnavailable
 from cs.pipeline.lookups import Lookups
@@ -85,6 +85,10 @@ class OutcomeRecorder:
             outcome = decode_outcome(record.value)
             with bound_contextvars(trace_id=trace_id(record.headers, outcome.lookup)):
                 await self._recorded(outcome)
+        except DamagedEvent as error:
+            # Its lookup is set aside.  Kept, it would hold up its partition; when that is
+            # mended, the driver issues its open work again.
+            await dead_letter(self._bus, record, error)
         except AWAY:
             raise  # it comes again, here or to another member
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn

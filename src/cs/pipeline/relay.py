@@ -5,7 +5,7 @@ stored; a record that was published and lost is issued again by the driver.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from structlog import get_logger
 
@@ -16,14 +16,19 @@ from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.clock import Clock
 from cs.domain.brand_events import StageIssued
 from cs.domain.stage_work import Work
+from cs.eventlog.damage import SetAside
 from cs.eventlog.follow import follow
 from cs.eventlog.hold import Hold
 from cs.eventlog.port import EventLog
+from cs.pipeline.lanes import Lanes, kept_while
 
 log = get_logger()
 
 #: Wait before a bus that did not take a record is given it again.
 RETRY_S = 0.5
+#: Records read and not published yet; with more of them the log is read no further.  What
+#: one dead partition of twelve gathers until the deadlines of some 40 lookups a second.
+WAITING = 5_000
 
 
 async def relay(
@@ -33,12 +38,18 @@ async def relay(
     after: int,
     patient_by: Clock | None = None,
     keep: Callable[[int], Awaitable[None]] | None = None,
+    set_aside: SetAside | None = None,
 ) -> None:
     """Publish every `StageIssued` after position *after*, for ever.
 
     Work that the bus does not take is offered again until its deadline has passed by
     *patient_by*; without that clock it is offered once, since a bus in this process has
-    room or it has not.  *keep* is called with each position that has been relayed.
+    room or it has not.  Work of one key on a topic goes out in order, and what the bus does
+    not take of it holds up no other.  *keep* is called with positions up to which all has
+    been relayed.
+
+    Work that cannot be read is passed over and noted in *set_aside*; once it is mended the
+    driver issues what is open of its lookup again.
 
     At an event of a newer version it stands still, also if that may be no work: to say so
     would be a guess.  With *keep* there may be other processes, and it gives up instead.
@@ -48,33 +59,28 @@ async def relay(
         Exception: What *keep* raises.
     """
     hold = Hold("relay") if keep is None else None
-    async for page in follow(events, after, hold=hold):
-        issued = [each.event for each in page if isinstance(each.event, StageIssued)]
-        await _publish_all(issued, bus, patient_by)
-        if keep is not None:
-            await keep(page[-1].position)
+    pages = follow(events, after, hold=hold, set_aside=set_aside)
+
+    async def publish(event: StageIssued) -> None:
+        failpoints.reach("relay.before-publish")
+        await _publish(event, bus, patient_by)
+        failpoints.reach("relay.after-publish")
+
+    async with Lanes(publish, after=after, room=WAITING) as lanes:
+
+        async def read() -> None:
+            async for page in pages:
+                for each in page:
+                    if isinstance(each.event, StageIssued):
+                        await lanes.put(_lane(each.event), each.position, each.event)
+                lanes.read_to(page[-1].position)
+
+        await kept_while(read(), lanes, after, keep)
 
 
-async def _publish_all(
-    issued: Sequence[StageIssued], bus: Bus, patient_by: Clock | None
-) -> None:
-    """Publish *issued* side by side, what belongs to one lookup in its order."""
-    by_lookup: dict[str, list[StageIssued]] = {}
-    for event in issued:
-        by_lookup.setdefault(event.lookup, []).append(event)
-
-    async def in_order(events: Sequence[StageIssued]) -> None:
-        for event in events:
-            failpoints.reach("relay.before-publish")
-            await _publish(event, bus, patient_by)
-            failpoints.reach("relay.after-publish")
-
-    if len(by_lookup) == 1:
-        await in_order(issued)
-        return
-    async with asyncio.TaskGroup() as tasks:
-        for events in by_lookup.values():
-            tasks.create_task(in_order(events))
+def _lane(event: StageIssued) -> tuple[str, str]:
+    """Return what *event* keeps its order with: what has its key on its topic."""
+    return event.stage, event.item or event.lookup
 
 
 async def _publish(event: StageIssued, bus: Bus, patient_by: Clock | None) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 
 from structlog import get_logger
 from structlog.contextvars import bound_contextvars
@@ -32,6 +33,11 @@ log = get_logger()
 IN_HAND = 64
 #: How often the process manager hears that work is in hand.
 ALIVE_EVERY_S = 5.0
+#: Wait before a bus that did not take a result is given it again.
+RETRY_S = 0.5
+#: A result is offered until its work's deadline, but at least this long: work that is
+#: silent for so long is issued again.
+RESULT_S = 20.0
 #: How long work in hand may take to be finished once the runner is told to stop.
 DRAIN_S = 5.0
 
@@ -113,7 +119,7 @@ class Runner:
             finding = await self._handled(work, given)
             alive.cancel()
         failpoints.reach("stage.before-result")
-        await self._report(work, given, finding)
+        await self._report_result(work, given, finding)
         failpoints.reach("stage.after-result")
 
     async def _handled(self, work: Work, given: Mapping[str, str]) -> AnyFinding:
@@ -159,7 +165,20 @@ class Runner:
             await asyncio.sleep(ALIVE_EVERY_S)
             await self._report(work, given, Alive())
 
-    async def _report(self, work: Work, given: Mapping[str, str], finding: AnyFinding) -> None:
+    async def _report_result(
+        self, work: Work, given: Mapping[str, str], finding: AnyFinding
+    ) -> None:
+        """Publish *finding*, which ends the work, as long as somebody may wait for it."""
+        least = self._clock.now() + timedelta(seconds=RESULT_S)
+        until_ = max(work.deadline_at, least)
+        while not await self._report(work, given, finding):
+            if self._clock.now() >= until_:
+                log.error("result_given_up", lookup=work.lookup, stage=work.stage)
+                return
+            await asyncio.sleep(RETRY_S)
+
+    async def _report(self, work: Work, given: Mapping[str, str], finding: AnyFinding) -> bool:
+        """Publish *finding*; return whether the bus took it."""
         try:
             outcome, value = self._message(work, finding)
         except Exception as error:  # noqa: BLE001  a plug-in is somebody else's code
@@ -167,14 +186,16 @@ class Runner:
             # Without its words, which may name a person.
             log.error("finding_unfit", lookup=work.lookup, stage=work.stage, where=where)  # noqa: TRY400
             if isinstance(finding, PROGRESS):
-                return
+                return True
             outcome, value = self._message(work, Failed(why="bug", retryable=False))
         headers = outcome_headers(outcome, work, given, at=self._clock.now())
         key = work.lookup.encode()
         try:
             await self._bus.publish(OUTCOMES, key=key, value=value, headers=headers)
         except BusUnavailable as error:
-            # Must not take the other work with it: silence issues this work again.
+            # Must not take the other work with it.
             log.warning(
                 "outcome_not_published", lookup=work.lookup, stage=work.stage, why=str(error)
             )
+            return False
+        return True

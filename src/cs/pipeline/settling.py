@@ -15,9 +15,9 @@ from cs.domain.brand import Finish, stream_of
 from cs.domain.brand_events import LookupFinished
 from cs.domain.key import Key, SettleSearch
 from cs.eventlog.follow import patiently
-from cs.eventlog.port import NO_STREAM
+from cs.eventlog.port import NO_STREAM, DamagedEvent
 from cs.eventlog.streams import Streams
-from cs.pipeline.lookups import Lookups
+from cs.pipeline.lookups import Lookups, on_sound_state
 
 #: Events of a brand read at once when its finish is no longer remembered.
 PAGE = 500
@@ -46,8 +46,18 @@ class Settling:
         """Return the lookups that somebody waits for."""
         return list(self._waiting)
 
+    def waited_for_by(self, key_id: str) -> Sequence[str]:
+        """Return the lookups that searches of the key *key_id* wait for."""
+        return [lookup for lookup, keys in self._waiting.items() if key_id in keys.values()]
+
     async def settle_all(self, lookup: str) -> None:
-        """Settle who waits for *lookup*, unless it still runs."""
+        """Settle who waits for *lookup*, unless it still runs.
+
+        Whose key cannot be read waits on; its stream is set aside.
+
+        Raises:
+            DamagedEvent: How the lookup ended cannot be read.
+        """
         waiting = self._waiting.get(lookup)
         if not waiting:
             return
@@ -69,8 +79,14 @@ class Settling:
             )
             return key.decide(command, state)
 
+        stream = f"key-{key_id}"
+        sound = on_sound_state(stream, decide)
         failpoints.reach("settlement.before-append")
-        await patiently(lambda: self._streams.change(f"key-{key_id}", decide))
+        try:
+            await patiently(lambda: self._streams.change(stream, sound))
+        except DamagedEvent as damaged:
+            self._streams.set_aside.note(damaged)
+            return
         failpoints.reach("settlement.after-append")
         self.waits_no_longer(search, finish.lookup)
 

@@ -6,6 +6,8 @@ from structlog import get_logger
 
 from cs.clock import Clock
 from cs.domain.brand_events import ReissueSilent
+from cs.eventlog.damage import SetAside
+from cs.eventlog.port import DamagedEvent
 from cs.pipeline.hands import Hand, Hands
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.signs import SILENCE_S, Signs
@@ -19,6 +21,7 @@ class Silence:
     """Watches *hands* for ever; cancel `watch` to stop.
 
     Args:
+        set_aside: Is told of lookups that cannot be read.
         real: Measures silence: real time, also where the service's clock may be moved,
             since no work gets done by that.
         after_s: Issue work again that was not heard of for so long.
@@ -33,6 +36,7 @@ class Silence:
         clock: Clock,
         real: Clock,
         *,
+        set_aside: SetAside,
         after_s: float = SILENCE_S,
         check_s: float = SILENCE_CHECK_S,
     ) -> None:
@@ -41,6 +45,7 @@ class Silence:
         self._signs = signs
         self._clock = clock
         self._real = real
+        self._set_aside = set_aside
         self._after_s = after_s
         self._check = timedelta(seconds=check_s)
 
@@ -48,7 +53,10 @@ class Silence:
         while True:
             await self._real.sleep_until(self._real.now() + self._check)
             for hand in self._hands.silent(self._after_s):
-                await self._ask_after(hand)
+                try:
+                    await self._ask_after(hand)
+                except DamagedEvent as damaged:
+                    self._set_aside.note(damaged)
 
     async def _ask_after(self, hand: Hand) -> None:
         """Issue *hand*'s work again unless somebody heard of it who is not we."""

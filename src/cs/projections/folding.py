@@ -7,18 +7,22 @@ that lacked nothing is the answer: it is what one by one would have given.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from cs.eventlog.port import Recorded
+from cs.projections.aside import Fold, TakeUp
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows
+
+T = TypeVar("T")
 
 #: Gives the rows of a table by id, those that there are.
 Fetch = Callable[[str, Collection[str]], Awaitable[Mapping[str, bytes]]]
 
 
-class _Lacking(Exception):
+class _Lacking(LookupError):
     """A row is asked for that was not fetched yet."""
 
 
@@ -36,6 +40,10 @@ class _Fetched:
             raise _Lacking
         return self._rows[place]
 
+    def excuses(self, error: Exception) -> bool:
+        """Return whether *error* may come of rows that are not here yet."""
+        return isinstance(error, _Lacking) or bool(self.lacking)
+
     async def fill(self, fetch: Fetch) -> None:
         lacking, self.lacking = self.lacking, {}
         for table, ids in lacking.items():
@@ -45,26 +53,47 @@ class _Fetched:
 
 
 async def folded(
-    projections: Sequence[Projection], page: Sequence[Recorded], seal: SealBody, fetch: Fetch
-) -> Rows:
-    """Return the rows after *page*, read by way of *fetch*; the work is done in a thread."""
-    fetched = _Fetched()
-    while True:
-        rows = await asyncio.to_thread(_round, projections, page, seal, fetched)
-        if not fetched.lacking:
-            return rows
-        await fetched.fill(fetch)
-
-
-def _round(
     projections: Sequence[Projection],
     page: Sequence[Recorded],
     seal: SealBody,
-    fetched: _Fetched,
+    fetch: Fetch,
+    set_aside: Iterable[str] = (),
 ) -> Rows:
-    rows = Rows(fetched)
-    for recorded in page:
-        for projection in projections:
-            with suppress(_Lacking):
-                projection.apply(rows, recorded, seal)
-    return rows
+    """Return the rows after *page*, read by way of *fetch*; the work is done in a thread.
+
+    Streams are passed over whose rows in *set_aside* have these ids.
+    """
+    fetched = _Fetched()
+    fold = Fold(projections, seal, set_aside, excused=fetched.excuses)
+
+    def page_applied() -> Rows:
+        return fold.rows(lambda: Rows(fetched), page)
+
+    return await _in_rounds(page_applied, fetched, fetch)
+
+
+async def folded_late(
+    projections: Sequence[Projection], late: TakeUp, seal: SealBody, fetch: Fetch
+) -> Rows | None:
+    """Return the rows after *late*, as `folded`; ``None`` if its stream is not set aside.
+
+    Raises:
+        DamagedEvent: Its events make no sense.
+    """
+    fetched = _Fetched()
+
+    def late_applied() -> Rows | None:
+        rows = Rows(fetched)
+        with suppress(_Lacking):
+            return rows if late.apply(projections, rows, seal, fetched.excuses) else None
+        return None
+
+    return await _in_rounds(late_applied, fetched, fetch)
+
+
+async def _in_rounds(apply: Callable[[], T], fetched: _Fetched, fetch: Fetch) -> T:
+    while True:
+        applied = await asyncio.to_thread(apply)
+        if not fetched.lacking:
+            return applied
+        await fetched.fill(fetch)

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from cs.eventlog.damage import SetAside
 from cs.eventlog.hold import Hold
 from cs.eventlog.port import Recorded
 
-#: Hears of every page once its rows are committed.
+#: Hears of every page once its rows are committed; of a stream that was set aside when it
+#: is taken up.
 Listener = Callable[[Sequence[Recorded]], None]
 
 
@@ -18,6 +20,10 @@ class Followed(Protocol):
     @property
     def hold(self) -> Hold:
         """Where it stands still, if it does: at an event of a newer version."""
+
+    @property
+    def set_aside(self) -> SetAside:
+        """The streams that it passes over, since they cannot be read."""
 
     def listen(self, listener: Listener) -> None:
         """Hand *listener* every page from now on."""

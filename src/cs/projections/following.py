@@ -11,9 +11,11 @@ from functools import partial
 
 from structlog import get_logger
 
+from cs.eventlog.damage import SetAside, events_since, read_past
 from cs.eventlog.follow import follow, patiently
 from cs.eventlog.hold import Hold
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
+from cs.projections.aside import ASIDE, SET_ASIDE, damage_of, row_id
 from cs.projections.followed import Listener
 from cs.projections.port import Views
 
@@ -23,7 +25,10 @@ log = get_logger()
 class ViewFollower:
     """Reads only; `cs.projections.followed.Followed`."""
 
-    def __init__(self, events: EventLog, views: Views) -> None:
+    def __init__(
+        self, events: EventLog, views: Views, set_aside: SetAside | None = None
+    ) -> None:
+        self.set_aside = set_aside or SetAside(events)
         self._events = events
         self._views = views
         self._listeners: list[Listener] = []
@@ -56,14 +61,17 @@ class ViewFollower:
             log.info("views_waited_for", views=self._checkpoint, log=head)
         while self._checkpoint < head:
             await self.hold.until_read(partial(self._look_on, self._checkpoint))
+        for _, row in await self._views.tagged(ASIDE, SET_ASIDE):
+            self.set_aside.note(damage_of(row))
         self._told = max(self._told, head)
         self._heard = max(self._heard, head)
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._watch())
-            tasks.create_task(self._tell())
-            tasks.create_task(self._tell_early())
+        with self.set_aside.telling(self._tell_late):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._watch())
+                tasks.create_task(self._tell())
+                tasks.create_task(self._tell_early())
 
     async def reached(self, position: int) -> None:
         while self.position < position:
@@ -86,10 +94,11 @@ class ViewFollower:
         """
         await self._look()
         if self._checkpoint == checkpoint:
-            await patiently(partial(self._events.tail, checkpoint, 1))
+            await patiently(partial(read_past, self._events, checkpoint, 1))
 
     async def _tell(self) -> None:
-        async for page in follow(self._events, self._told, hold=self.hold):
+        pages = follow(self._events, self._told, hold=self.hold, set_aside=self.set_aside)
+        async for page in pages:
             end = page[-1].position
             await self._until(partial(self._holds, end))
             for listener in self._listeners:
@@ -102,6 +111,20 @@ class ViewFollower:
             for listener in self._early:
                 listener(page)
             self._heard = page[-1].position
+
+    async def _tell_late(self, damaged: DamagedEvent) -> None:
+        """Tell of what was passed over, once the rows of the views reflect it.
+
+        Raises:
+            LogUnavailable: They do not yet, or it cannot be read after all.
+        """
+        aside = dict(await self._views.tagged(ASIDE, SET_ASIDE))
+        if row_id(damaged.position, damaged.stream) in aside:
+            raise LogUnavailable("the views have not taken up what was mended")
+        async for page in events_since(self._events, damaged):
+            for listener in (*self._early, *self._listeners):
+                listener(page)
+        self._stir()
 
     def _holds(self, position: int) -> bool:
         return self._checkpoint >= position

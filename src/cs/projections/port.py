@@ -9,14 +9,16 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from cs.domain.codec import topic_of
+from cs.eventlog.damage import Unreadable
 from cs.eventlog.port import LogUnavailable, Recorded
+from cs.projections.aside import ASIDE, TakeUp
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Table
 
 R = TypeVar("R", bound=msgspec.Struct)
 
 #: The tables of all projections; names are ours, never a caller's.
-TABLES = ("searches", "results", "usage", "brands")
+TABLES = ("searches", "results", "usage", "brands", ASIDE.name)
 
 #: Rows as they will be, encoded, by (table, id).
 Changed = Mapping[tuple[str, str], bytes]
@@ -50,14 +52,27 @@ class Views(Protocol):
         A page that does not go on where the views are is left alone: somebody else moved
         or rebuilt them, and the checkpoint says from where to read.
 
+        What is damaged in *page* sets its stream aside (`cs.projections.aside`): that event
+        and all that follow it in its stream are passed over.
+
         Args:
-            page: Events in order of position, without gaps.
+            page: Events in order of position, without gaps; damaged ones `Unreadable`.
             seal: Has the keys of all bodies in *page*.
             epoch: Of the caller's lease, if it has one.
 
         Raises:
             cs.postgres.lease.Fenced: Somebody with a later lease was here.  Only where
                 several processes may write.
+        """
+
+    async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
+        """Apply events of a stream that was set aside; return whether that was done.
+
+        Not if the views have moved on from where *late* was made, the stream is not set
+        aside in them, or somebody with a later lease was here.
+
+        Raises:
+            DamagedEvent: The events make no sense.
         """
 
     async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
@@ -92,7 +107,11 @@ class Views(Protocol):
 
 def generation(projections: Sequence[Projection]) -> str:
     """Return what names a set of versions; another one is another set of tables."""
-    return "_".join(f"{p.name}{p.version}" for p in projections)
+    return "_".join([*(f"{p.name}{p.version}" for p in projections), "aside1"])
+
+
+#: What stands for a damaged event, which nothing tells from another.
+UNREADABLE = "unreadable"
 
 
 def named(recorded: Recorded) -> str:
@@ -101,6 +120,8 @@ def named(recorded: Recorded) -> str:
     Nothing in it is personal, so that it stays the same when somebody is erased; nor does
     it tell the version of the event, which is another one to who upcasts it.
     """
+    if isinstance(recorded, Unreadable):
+        return UNREADABLE
     event = recorded.event
     kind = topic_of(event).rpartition(".")[0]
     return f"{recorded.stream} {recorded.version} {kind} {event.at.isoformat()}"

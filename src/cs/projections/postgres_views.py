@@ -23,7 +23,8 @@ from cs.postgres.pool import (
     away_is_told,
     transaction,
 )
-from cs.projections.folding import folded
+from cs.projections.aside import ASIDE, SET_ASIDE, TakeUp
+from cs.projections.folding import folded, folded_late
 from cs.projections.port import Changed, check_since, following_on, generation, named
 from cs.projections.postgres_watch import Watch
 from cs.projections.projection import Projection, SealBody
@@ -115,7 +116,7 @@ class PostgresViews:
             raise Fenced(f"the views were written under lease {held['epoch']}, not {epoch}")
         new = following_on(page, checkpoint)
         if new:
-            rows = await folded(self._projections, new, seal, self._fetch(connection))
+            rows = await self._folded(connection, new, seal)
             await self._write(connection, rows)
             checkpoint = new[-1].position
         elif epoch is None or epoch == held["epoch"]:
@@ -127,6 +128,28 @@ class PostgresViews:
         await connection.execute(_NOTIFY, CHANNEL, str(checkpoint))
         return checkpoint
 
+    async def _folded(
+        self, connection: PooledConnection, new: Sequence[Recorded], seal: SealBody
+    ) -> Rows:
+        tagged = _SET_ASIDE.format(table=self._set.table(ASIDE.name))
+        set_aside = [row["id"] for row in await connection.fetch(tagged, SET_ASIDE)]
+        fetch = self._fetch(connection)
+        return await folded(self._projections, new, seal, fetch, set_aside)
+
+    async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
+        async with self._changing() as connection:
+            held = await connection.fetchrow(_HOLD, self._set.generation)
+            if held is None or held["position"] != late.checkpoint:
+                return False
+            if epoch is not None and epoch < held["epoch"]:
+                return False
+            fetch = self._fetch(connection)
+            rows = await folded_late(self._projections, late, seal, fetch)
+            if rows is None:
+                return False
+            await self._write(connection, rows)
+            return True
+
     async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
         async with self._changing() as connection:
             await connection.execute(_ONE_SNAPSHOT)
@@ -135,7 +158,7 @@ class PostgresViews:
             checkpoint = await self._position(connection)
             check_since(checkpoint, newer[0].position - 1)
             new = following_on(newer, checkpoint)
-            rows = await folded(self._projections, new, seal, self._fetch(connection))
+            rows = await self._folded(connection, new, seal)
             return {(table, row_id): data for table, row_id, _, data in rows.changes()}
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
@@ -291,6 +314,7 @@ _NOTIFY = "SELECT pg_notify($1, $2)"
 _ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _LOCK = "LOCK TABLE {tables} IN ACCESS SHARE MODE"
 _ROWS = "SELECT id, row FROM {table} WHERE id = ANY($1::text[])"
+_SET_ASIDE = "SELECT id FROM {table} WHERE tag = $1"
 _WRITE = """
 INSERT INTO {table} (id, tag, row)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[])

@@ -15,15 +15,18 @@ from typing import TypeVar
 import msgspec
 from cryptography.exceptions import InvalidTag
 
+from cs.domain.brand import stream_of
 from cs.domain.key import Key, KeyEvent, SearchSettled
+from cs.eventlog.damage import read_past
 from cs.eventlog.follow import patiently
 from cs.eventlog.held_keys import held_keys
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
-from cs.eventlog.port import EventLog, LogUnavailable, Recorded
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Recorded
 from cs.eventlog.sealing import need_of, open_bytes, why_lost
 from cs.keystore.lost import LostValue
 from cs.keystore.port import KeysUnavailable
+from cs.projections.aside import ASIDE, SET_ASIDE, damage_of
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.ended import EndedSearches
 from cs.projections.followed import Followed
@@ -106,6 +109,7 @@ class Reading:
         basis = await self._basis()
         row = await self._get(SEARCHES, search, basis)
         if row is None or row.key_id != key_id:
+            self._check_readable(f"key-{key_id}")
             return None
         usage = await self._usage(search, row, key, basis)
         if row.status == "running":
@@ -135,11 +139,23 @@ class Reading:
     ) -> UsageRow | Key:
         if key is not None and (row.status == "running" or not _runs(search, key)):
             return key
+        self._check_readable(f"key-{row.key_id}")
         usage = await self._get(USAGE, row.key_id, basis)
         assert usage is not None, "a key with a search was issued"
         return usage
 
+    def _check_readable(self, stream: str) -> None:
+        """Pass if the views tell all of *stream*.
+
+        Raises:
+            DamagedEvent: They pass over some of it.
+        """
+        if stream in self._followed.set_aside:
+            why = "some of what is asked for is damaged, and set aside"
+            raise DamagedEvent(0, stream, 0, why)
+
     async def usage(self, key_id: str) -> UsageRow | None:
+        self._check_readable(f"key-{key_id}")
         return await self._get(USAGE, key_id, await self._basis())
 
     async def keys(self) -> list[tuple[str, UsageRow]]:
@@ -206,7 +222,13 @@ class Reading:
             WaitingSearch(search, row.key_id, row.lookup)
             for search, row in await self._views.tagged(SEARCHES, "running", position)
         ]
-        return Unfinished(position, [row.live for _, row in brands if row.live], searches)
+        aside = await self._views.tagged(ASIDE, SET_ASIDE, position)
+        return Unfinished(
+            position,
+            [row.live for _, row in brands if row.live],
+            searches,
+            [damage_of(row) for _, row in aside],
+        )
 
     async def _basis(self) -> _Basis:
         """Wait for the views; make ready the rows that they still lack."""
@@ -227,11 +249,14 @@ class Reading:
 
     async def _ahead(self, head: int) -> _Basis:
         since = self._followed.position
-        newer = await self._events.tail(since, AHEAD)
+        newer = await read_past(self._events, since, AHEAD)
         if not newer:  # reached meanwhile
             return _Basis(head, {})
-        if newer[-1].position < head:  # raises, if that is for what comes next
-            newer = [*newer, *await self._events.tail(newer[-1].position, AHEAD)]
+        while newer[-1].position < head:  # raises, if that is for what comes next
+            more = await read_past(self._events, newer[-1].position, AHEAD)
+            if not more:
+                break
+            newer = [*newer, *more]
         seal = await sealer(self._keys, newer)
         return _Basis(since, await self._views.ahead(newer, seal))
 
@@ -250,7 +275,9 @@ class Reading:
 
     async def _body(self, lookup: str, basis: _Basis) -> bytes:
         result = await self._get(RESULTS, lookup, basis)
-        assert result is not None, "a settled search's lookup has finished"
+        if result is None:  # a settled search's lookup has finished
+            why = "what this search found is damaged, and set aside"
+            raise DamagedEvent(0, stream_of(lookup), 0, why)
         contacts = await self._contacts(result)
         if contacts is None:  # perhaps sealed anew between the two reads
             basis = await self._basis()

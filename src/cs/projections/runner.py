@@ -8,14 +8,22 @@ from functools import partial
 from structlog import get_logger
 
 from cs import failpoints
+from cs.eventlog.damage import PAGE, SetAside, read_past
 from cs.eventlog.follow import follow, patiently
 from cs.eventlog.hold import Hold
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import EventLog, LogUnavailable, NewerEvent, Recorded
+from cs.eventlog.port import (
+    DamagedEvent,
+    EventLog,
+    LogUnavailable,
+    NewerEvent,
+    Recorded,
+)
 from cs.eventlog.sealing import seal_bytes
 from cs.keystore.port import KeysUnavailable
+from cs.projections.aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
 from cs.projections.followed import Listener
-from cs.projections.port import Views, named
+from cs.projections.port import UNREADABLE, Views, named
 from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
 
@@ -30,6 +38,8 @@ class ViewRunner:
 
     Args:
         epoch: Of the lease under which this runs, if it does.
+        set_aside: Is told of streams that cannot be read: nothing of them is applied from
+            there on, until they are mended.
 
     At an event of a newer version the views stand still; with a lease it gives up, so that
     a process that knows it may lead.
@@ -43,7 +53,9 @@ class ViewRunner:
         *,
         epoch: int | None = None,
         watch_s: float = WATCH_S,
+        set_aside: SetAside | None = None,
     ) -> None:
+        self.set_aside = set_aside or SetAside(events)
         self._turn = asyncio.Lock()
         self._watch_s = watch_s
         self._events = events
@@ -83,18 +95,23 @@ class ViewRunner:
             await self._views.reset()
             self.position = 0
         while self.position < head:
-            await self._apply(await self._events.tail(self.position))
+            await self._apply(await self._page())
+        await self._note_set_aside()
         self._heard = max(self._heard, self.position)
 
     async def _same_history(self) -> bool:
         """Return whether the event at the checkpoint is the one that was applied."""
         if not self.position:
             return True
-        found = await self._events.tail(self.position - 1, 1)
+        found = await read_past(self._events, self.position - 1, 1)
         applied = await self._views.last_event()
         if await self._views.position() != self.position:
             return True  # a running service moves them on; it looked when it started
-        return [named(recorded) for recorded in found] == [applied]
+        names = [named(recorded) for recorded in found]
+        return names == [applied] or UNREADABLE in [*names, applied]
+
+    async def _page(self) -> Sequence[Recorded]:
+        return await read_past(self._events, self.position, set_aside=self.set_aside)
 
     async def run(self) -> None:
         """Follow the log for ever.
@@ -112,7 +129,8 @@ class ViewRunner:
 
     async def _follow(self) -> None:
         hold = self.hold if self._epoch is None else None
-        async for page in follow(self._events, self.position, hold=hold):
+        following = follow(self._events, self.position, hold=hold, set_aside=self.set_aside)
+        async for page in following:
             async with self._turn:
                 await self._apply(page)
                 await self._apply_up_to(page[-1].position)
@@ -121,7 +139,7 @@ class ViewRunner:
     async def _apply_up_to(self, position: int) -> None:
         """Apply what is missing up to *position*, if somebody else rebuilt the views."""
         while self.position < position:
-            await self._apply(await patiently(partial(self._events.tail, self.position)))
+            await self._apply(await patiently(self._page))
 
     async def _watch(self) -> None:
         """Notice views that were emptied while nothing happens, and make them anew."""
@@ -130,6 +148,8 @@ class ViewRunner:
             async with self._turn:
                 with suppress(NewerEvent):  # whoever follows the log holds at it, and says so
                     await self._look()
+                with suppress(LogUnavailable):  # it is looked at again
+                    await self._take_up_mended()
 
     async def _look(self) -> None:
         before = self.position
@@ -138,6 +158,50 @@ class ViewRunner:
             log.warning("views_emptied", views=found, applied=before)
             self.position = found
             await self._apply_up_to(before)
+
+    # Streams that were set aside.
+
+    async def _aside(self) -> list[tuple[str, AsideRow]]:
+        return await self._views.tagged(ASIDE, SET_ASIDE)
+
+    async def _note_set_aside(self) -> None:
+        for _, row in await self._aside():
+            self.set_aside.note(damage_of(row))
+
+    async def _take_up_mended(self) -> None:
+        """Apply what was passed over of streams that can be read again."""
+        for place, row in await self._aside():
+            try:
+                if row.stream:
+                    await self._take_up(place, row)
+                else:
+                    await self._take_up_lost(row)
+            except DamagedEvent as damaged:
+                self.set_aside.note(damaged)
+
+    async def _take_up(self, place: str, row: AsideRow) -> None:
+        after, whole = row.version - 1, False
+        while not whole:
+            events = await self._events.read(row.stream, after, PAGE)
+            late = [each for each in events if each.position <= self.position]
+            whole = len(late) < PAGE
+            seal = await sealer(self._keys, late)
+            taken = TakeUp(place, late, self.position, whole)
+            if not await self._views.take_up(taken, seal, self._epoch):
+                return
+            for listener in (*self._listeners, *self._early):
+                listener(late)
+            after += len(late)
+        log.info("views_took_up", position=row.position)
+
+    async def _take_up_lost(self, row: AsideRow) -> None:
+        """Make the views anew: nobody knows what of its stream was applied without it."""
+        await self._events.tail(row.position - 1, 1)
+        log.warning("views_made_anew", because_of=row.position)
+        before = self.position
+        await self._views.reset()
+        self.position = 0
+        await self._apply_up_to(before)
 
     async def reached(self, position: int) -> None:
         while self.position < position:

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from cs.eventlog.port import Recorded
+from cs.projections.aside import TakeUp
 from cs.projections.port import Changed
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Table
@@ -56,6 +57,10 @@ class SqliteViews:
         self._moved.set()
         self._moved = asyncio.Event()
         return position
+
+    async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
+        del epoch
+        return await asyncio.to_thread(self.store.take_up, late, seal)
 
     async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
         return await asyncio.to_thread(self.store.ahead, newer, seal)

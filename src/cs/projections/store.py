@@ -16,6 +16,7 @@ from structlog import get_logger
 
 from cs.eventlog.port import LogUnavailable, Recorded
 from cs.private_files import make_private
+from cs.projections.aside import ASIDE, SET_ASIDE, Fold, TakeUp
 from cs.projections.port import (
     TABLES,
     Changed,
@@ -101,13 +102,21 @@ class ViewStore:
         new = following_on(page, checkpoint)
         if not new:
             return checkpoint
-        for table, row_id, tag, data in self._applied(new, seal).changes():
-            self._db.execute(_UPSERT.format(table=table), (row_id, tag, data))
+        self._write(self._applied(new, seal))
         checkpoint = new[-1].position
         self._db.execute(
             "UPDATE checkpoint SET position = ?, last_event = ?", (checkpoint, named(new[-1]))
         )
         return checkpoint
+
+    def take_up(self, late: TakeUp, seal: SealBody) -> bool:
+        with self._held(), self._transaction():
+            rows = Rows(self)
+            taken = self._position() == late.checkpoint
+            taken = taken and late.apply(self._projections, rows, seal)
+            if taken:
+                self._write(rows)
+            return taken
 
     def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
         with self._held():
@@ -203,11 +212,13 @@ class ViewStore:
         return LogUnavailable(_EMPTIED)
 
     def _applied(self, new: Sequence[Recorded], seal: SealBody) -> Rows:
-        rows = Rows(self)
-        for recorded in new:
-            for projection in self._projections:
-                projection.apply(rows, recorded, seal)
-        return rows
+        tagged = self._db.execute(_TAGGED.format(table=ASIDE.name), (SET_ASIDE,)).fetchall()
+        fold = Fold(self._projections, seal, [row_id for row_id, _ in tagged])
+        return fold.rows(lambda: Rows(self), new)
+
+    def _write(self, rows: Rows) -> None:
+        for table, row_id, tag, data in rows.changes():
+            self._db.execute(_UPSERT.format(table=table), (row_id, tag, data))
 
     def _position(self) -> int:
         position: int = self._db.execute("SELECT position FROM checkpoint").fetchone()[0]

@@ -1,0 +1,190 @@
+"""Streams that cannot be read are set aside, so that everybody else's go on.
+
+A damaged event stays where it is: whoever reads the log on finds an `Unreadable` in its
+place.  Its stream is named until somebody has mended it, and is then taken up again by all
+who passed over it, without a restart.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from structlog import get_logger
+
+from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, LogUnavailable, Recorded
+
+log = get_logger()
+
+#: How often a damaged event is looked at again.
+RETRY_S = 5.0
+#: How often its stream is told of again.
+TOLD_EVERY_S = 60.0
+#: Streams named on ``/readyz``; of the others only how many there are.
+NAMED = 5
+#: Events of a stream read at once.
+PAGE = 500
+
+
+class Unreadable(Recorded, frozen=True):
+    """Stands in a page where a damaged event is.
+
+    Attributes:
+        stream: Empty if the log lacks the event.
+        event: None that anybody knows.
+        why: What is wrong.
+    """
+
+    why: str = ""
+
+
+class _NoEvent(msgspec.Struct, frozen=True):
+    """In the place of an event, for those who look for events they know."""
+
+
+def unreadable(position: int, stream: str, version: int, why: str) -> Unreadable:
+    """Return what stands in the place of that event."""
+    nothing: Any = _NoEvent()
+    return Unreadable(position, stream, version, nothing, why)
+
+
+async def read_past(
+    events: EventLog, after: int, limit: int = 500, set_aside: "SetAside | None" = None
+) -> Sequence[Recorded]:
+    """Return what `EventLog.tail` does, with an `Unreadable` in the place of a damaged event.
+
+    A page ends before a damaged event, or is that one alone, noted in *set_aside*.
+
+    Raises:
+        LogUnavailable, NewerEvent: As `EventLog.tail`.
+    """
+    while True:
+        try:
+            return await events.tail(after, limit)
+        except DamagedEvent as damaged:
+            if damaged.position == after + 1:
+                if set_aside is not None:
+                    set_aside.note(damaged)
+                return [
+                    unreadable(damaged.position, damaged.stream, damaged.version, str(damaged))
+                ]
+            limit = damaged.position - after - 1
+
+
+class SetAside:
+    """The streams of *events* that this process found damaged.
+
+    Whoever passes over damage notes it here, and takes the stream up again when it hears
+    that it was mended.
+    """
+
+    def __init__(self, events: EventLog) -> None:
+        self._events = events
+        self._damaged: dict[str, DamagedEvent] = {}  # by stream, or @position without one
+        self._told_at: dict[str, float] = {}
+        self._takers: list[Callable[[DamagedEvent], Awaitable[None]]] = []
+
+    def note(self, damaged: DamagedEvent) -> None:
+        """Set the stream of *damaged* aside, from its first damaged event on."""
+        place = damaged.stream or f"@{damaged.position}"
+        before = self._damaged.get(place)
+        if before is None or damaged.version < before.version:
+            self._damaged[place] = damaged
+        now = time.monotonic()
+        told_at = self._told_at.get(place)
+        if told_at is None or now - told_at >= TOLD_EVERY_S:
+            self._told_at[place] = now
+            log.error(
+                "stream_set_aside",
+                position=damaged.position,
+                version=damaged.version,
+                do="find it with: cs log verify; bring it back from a backup",
+            )
+
+    def __contains__(self, stream: str) -> bool:
+        return stream in self._damaged
+
+    @property
+    def why(self) -> list[str] | None:
+        """What is set aside, for people; ``None`` if nothing is."""
+        if not self._damaged:
+            return None
+        named = [_told(damaged) for damaged in list(self._damaged.values())[:NAMED]]
+        more = len(self._damaged) - len(named)
+        return [*named, f"and {more} more"] if more else named
+
+    @contextmanager
+    def telling(self, take_up: Callable[[DamagedEvent], Awaitable[None]]) -> Iterator[None]:
+        """Call *take_up* with whatever is mended, until left."""
+        self._takers.append(take_up)
+        try:
+            yield
+        finally:
+            self._takers.remove(take_up)
+
+    async def watch(self) -> None:
+        """Look for ever whether what is damaged was mended."""
+        while True:
+            await asyncio.sleep(RETRY_S)
+            for place, damaged in list(self._damaged.items()):
+                if not await self._is_mended(damaged):
+                    continue
+                del self._damaged[place]
+                for take_up in list(self._takers):
+                    await self._taken_up(take_up, damaged)
+                if place not in self._damaged:
+                    self._told_at.pop(place, None)
+                    log.info(
+                        "stream_mended", position=damaged.position, version=damaged.version
+                    )
+
+    async def _taken_up(
+        self, take_up: Callable[[DamagedEvent], Awaitable[None]], damaged: DamagedEvent
+    ) -> None:
+        try:
+            await take_up(damaged)
+        except DamagedEvent as further:
+            self.note(further)
+        except LogUnavailable:
+            self.note(damaged)  # and again, when the log is back
+
+    async def _is_mended(self, damaged: DamagedEvent) -> bool:
+        try:
+            if damaged.stream:
+                await self._events.read(damaged.stream, damaged.version - 1, 1)
+            else:
+                await self._events.tail(damaged.position - 1, 1)
+        except DamagedEvent as further:
+            self.note(further)
+            return False
+        except LogUnavailable:
+            return False
+        return True
+
+
+async def events_since(
+    events: EventLog, damaged: DamagedEvent
+) -> AsyncIterator[Sequence[Recorded]]:
+    """Yield, in pages, the events of a mended stream from the one that was damaged on.
+
+    Raises:
+        LogUnavailable, DamagedEvent, NewerEvent: As `EventLog.read`.
+    """
+    stream, after = damaged.stream, damaged.version - 1
+    if not stream:
+        found = await events.tail(damaged.position - 1, 1)
+        if not found:
+            return
+        stream, after = found[0].stream, found[0].version - 1
+    while page := await events.read(stream, max(after, NO_STREAM), PAGE):
+        yield page
+        after = page[-1].version
+
+
+def _told(damaged: DamagedEvent) -> str:
+    """Return what *damaged* is without its stream's name, which may tell of a customer."""
+    if not damaged.position:
+        return f"an event is missing before version {damaged.version + 1} of its stream"
+    return f"the event at position {damaged.position} cannot be read"

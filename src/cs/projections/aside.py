@@ -1,0 +1,167 @@
+"""Streams whose events the views pass over, because one of them is damaged.
+
+Rows that skip an event would tell something that never was, so nothing of such a stream is
+applied from there on.  What is set aside stands in a row of its own, written with the page
+that passes over it: once the stream is mended, its events are applied from that row on.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+from structlog import get_logger
+
+from cs.eventlog.damage import Unreadable
+from cs.eventlog.port import DamagedEvent, Recorded
+from cs.projections.projection import Projection, SealBody
+from cs.projections.rows import Rows, Table
+
+log = get_logger()
+
+
+#: What a projection raises at an event that nobody can have written.  Anything else is the
+#: fault of where rows are kept, or of nobody's data.
+_SENSELESS = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+
+
+class AsideRow(msgspec.Struct, frozen=True, kw_only=True):
+    """From which event on a stream is not applied; the log lacks one that has no stream."""
+
+    position: int
+    stream: str = ""
+    version: int = -1
+    mended: bool = False
+
+
+#: The tag of the rows of streams that are set aside now.
+SET_ASIDE = "set-aside"
+ASIDE = Table("aside", AsideRow, lambda row: None if row.mended else SET_ASIDE)
+
+
+def row_id(position: int, stream: str) -> str:
+    """Return the id of the row of *stream*, or of an event without one.
+
+    >>> row_id(7, "key-a"), row_id(7, "")
+    ('key-a', '@7')
+    """
+    return stream or f"@{position}"
+
+
+def damage_of(row: AsideRow) -> DamagedEvent:
+    """Return what *row* stands for, to be noted."""
+    why = f"the views pass over the event at position {row.position}"
+    return DamagedEvent(row.position, row.stream, row.version, why)
+
+
+class Fold:
+    """Applies a page of events to rows, but for those of streams that are set aside.
+
+    Args:
+        set_aside: Ids of the rows of those streams.
+        excused: Tells whether what a projection raised is no fault of the event: rows are
+            lacking, and all is done again with them.
+    """
+
+    def __init__(
+        self,
+        projections: Sequence[Projection],
+        seal: SealBody,
+        set_aside: Iterable[str],
+        excused: Callable[[Exception], bool] = lambda _: False,
+    ) -> None:
+        self._projections = projections
+        self._seal = seal
+        self._set_aside = frozenset(set_aside)
+        self._excused = excused
+        self._senseless: dict[str, int] = {}  # the first such version, by stream
+
+    def rows(self, make: Callable[[], Rows], page: Sequence[Recorded]) -> Rows:
+        """Return the rows after *page*, beginning with what *make* gives.
+
+        An event that a projection cannot follow sets its stream aside like a damaged one:
+        it can be read, but nobody can have written it.
+        """
+        while True:
+            rows = make()
+            aside = set(self._set_aside)
+            for recorded in page:
+                if not self._apply(rows, recorded, aside):
+                    break
+            else:
+                return rows
+
+    def _apply(self, rows: Rows, recorded: Recorded, aside: set[str]) -> bool:
+        """Apply *recorded*; return whether that went, or all is to begin again."""
+        place = row_id(recorded.position, recorded.stream)
+        if place in aside:
+            return True
+        senseless = self._senseless.get(place) == recorded.version
+        if isinstance(recorded, Unreadable) or senseless:
+            aside.add(place)
+            row = AsideRow(
+                position=recorded.position, stream=recorded.stream, version=recorded.version
+            )
+            rows.put(ASIDE, place, row)
+            return True
+        if not _applied(self._projections, rows, recorded, self._seal, self._excused):
+            self._senseless[place] = recorded.version
+            return False
+        return True
+
+
+class TakeUp(msgspec.Struct, frozen=True):
+    """Events of a stream that was set aside, to be applied now.
+
+    Attributes:
+        place: The id of its row.
+        events: The next ones of the stream, none beyond ``checkpoint``.
+        checkpoint: Where the views are.
+        whole: Whether there are no more of them: the stream is mended.
+    """
+
+    place: str
+    events: Sequence[Recorded]
+    checkpoint: int
+    whole: bool
+
+    def apply(
+        self,
+        projections: Sequence[Projection],
+        rows: Rows,
+        seal: SealBody,
+        excused: Callable[[Exception], bool] = lambda _: False,
+    ) -> bool:
+        """Apply it to *rows*; return whether that stream is set aside there at all.
+
+        Raises:
+            DamagedEvent: A projection cannot follow one of the events.
+        """
+        row = rows.get(ASIDE, self.place)
+        if row is None or row.mended:
+            return False
+        for recorded in self.events:
+            if not _applied(projections, rows, recorded, seal, excused):
+                raise damage_of(row)
+        version = self.events[-1].version + 1 if self.events else row.version
+        after = msgspec.structs.replace(row, version=version, mended=self.whole)
+        rows.put(ASIDE, self.place, after)
+        return True
+
+
+def _applied(
+    projections: Sequence[Projection],
+    rows: Rows,
+    recorded: Recorded,
+    seal: SealBody,
+    excused: Callable[[Exception], bool],
+) -> bool:
+    """Apply *recorded* to *rows*; return whether every projection could follow it."""
+    for projection in projections:
+        try:
+            projection.apply(rows, recorded, seal)
+        except msgspec.MsgspecError:
+            raise  # a row cannot be read
+        except _SENSELESS as error:
+            if not excused(error):
+                log.exception("event_makes_no_sense", position=recorded.position)
+                return False
+    return True
