@@ -41,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     port: Port = 8080
     admin_host: str = "127.0.0.1"
     admin_port: Port = 8081
+    admin_names: tuple[str, ...] = ()  # that the admin port may be called by
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
     operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail

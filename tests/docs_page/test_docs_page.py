@@ -28,7 +28,7 @@ class NeverReady:
 async def ask(path: str, **headers: str) -> httpx.Response:
     """Ask the admin port, where nothing else is ready."""
     transport = httpx.ASGITransport(build(NeverReady()))
-    async with httpx.AsyncClient(transport=transport, base_url="http://admin.test") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.get(path, headers=headers)
 
 

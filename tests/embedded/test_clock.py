@@ -202,6 +202,7 @@ def test_a_restart_and_a_command_beside_it_go_by_the_same_time(service: Service)
     assert again["cached"] is True
 
 
+JSON = {"Content-Type": "application/json"}
 BAD = [
     b"",
     b"10",
@@ -222,7 +223,7 @@ BAD = [
 def test_what_the_clock_cannot_do_is_refused_and_said(service: Service) -> None:
     clock = SandboxTime(service)
     before = clock.now()
-    answers = [httpx.post(clock.url, content=body) for body in BAD]
+    answers = [httpx.post(clock.url, content=body, headers=JSON) for body in BAD]
     others = {httpx.request(method, clock.url).status_code for method in ("PUT", "DELETE")}
 
     assert [answer.status_code for answer in answers] == [400] * len(BAD)
@@ -236,7 +237,7 @@ async def test_a_live_service_has_no_such_clock() -> None:
         in_memory(Tools([], [], [])) as service,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(build(service.running.health)),
-            base_url="http://admin.test",
+            base_url="http://localhost",
         ) as admin,
     ):
         ready = await admin.get("/readyz")

@@ -1,5 +1,6 @@
 """The other port: health, for whoever runs the service.  Never under ``/v1``."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import msgspec
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp
 
 from cs.admin.clock_routes import Moves, clock_routes
 from cs.admin.docs_page import docs_routes
+from cs.admin.known_hosts import KnownHosts
 from cs.admin.readiness import LAG, Ready
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
@@ -60,12 +62,15 @@ class Health:
         return ready, told
 
 
-def build(health: Ready, advancing: Moves | None = None) -> ASGIApp:
+def build(
+    health: Ready, advancing: Moves | None = None, names: Collection[str] = ()
+) -> ASGIApp:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,
     503 with the reason when it cannot.  ``/docs``: the description of the API, for people.
-    ``/sandbox/clock`` only with *advancing*.
+    ``/sandbox/clock`` only with *advancing*.  It is called by an address, ``localhost`` or one
+    of *names*.
     """
 
     async def healthz(_: Request) -> Response:
@@ -76,7 +81,8 @@ def build(health: Ready, advancing: Moves | None = None) -> ASGIApp:
         return _json(why, 200 if ready else 503)
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz), *docs_routes()]
-    return Starlette(routes=routes + (clock_routes(advancing) if advancing else []))
+    app = Starlette(routes=routes + (clock_routes(advancing) if advancing else []))
+    return KnownHosts(app, names)
 
 
 def _json(body: dict[str, object], status: int) -> Response:

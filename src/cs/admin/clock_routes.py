@@ -37,13 +37,17 @@ def clock_routes(advancing: Moves) -> list[Route]:
     """Return the routes that read and move the clock of *advancing*.
 
     ``GET`` answers ``{"now": ...}``; ``POST {"advance": seconds}`` answers the same once
-    what is due in that time has happened, and 400 if it cannot be moved so.
+    what is due in that time has happened, 400 if it cannot be moved so, and 415 to a body that
+    is not said to be JSON: a page of anybody's may send those without being asked (CORS).
     """
 
     async def read(_: Request) -> Response:
         return _json({"now": advancing.clock.now()})
 
     async def move(request: Request) -> Response:
+        if not _is_json(request):
+            message = "send the body with Content-Type: application/json"
+            return _json({"code": "invalid_request", "message": message}, 415)
         try:
             by = _span(await _body(request))
             return _json({"now": await advancing.advance(by)})
@@ -53,6 +57,11 @@ def clock_routes(advancing: Moves) -> list[Route]:
 
     path = "/sandbox/clock"
     return [Route(path, read, methods=["GET"]), Route(path, move, methods=["POST"])]
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    return kind.strip().lower() == "application/json"
 
 
 async def _body(request: Request) -> bytes:

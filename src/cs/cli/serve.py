@@ -105,7 +105,8 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
         service = await stack.enter_async_context(embedded(chosen, tools, kind, clock))
         for name, why in tools.misconfiguration.told.items():
             warn(f"{name}: {why}")
-        admin = admin_app(service.health, advancing(service, clock) if clock else None)
+        moving = advancing(service, clock) if clock else None
+        admin = admin_app(service.health, moving, {chosen.admin_host, *chosen.admin_names})
         await stack.enter_async_context(
             serving(
                 [(service.app, api_socket)],
