@@ -8,24 +8,26 @@ from typing import Any
 MIB = 1024 * 1024
 
 
-def cost(work: Callable[[], Any]) -> tuple[float, float]:
-    """Return what *work* costs: processor seconds of this thread, and MiB at its peak.
-
-    It is done twice, since counting memory makes it slower; other processes do not count.
-    """
+def seconds_of(work: Callable[[], Any]) -> float:
+    """Return the processor seconds of this thread that *work* costs."""
     started = time.thread_time()
     work()
-    seconds = time.thread_time() - started
+    return time.thread_time() - started
+
+
+def mib_of(work: Callable[[], Any]) -> float:
+    """Return the MiB that *work* holds at its peak; counting makes it many times slower."""
     tracemalloc.start()
     try:
         work()
-        return seconds, tracemalloc.get_traced_memory()[1] / MIB
+        return tracemalloc.get_traced_memory()[1] / MIB
     finally:
         tracemalloc.stop()
 
 
 def within(work: Callable[[], Any], *, seconds: float, mib: float) -> None:
-    """Do *work* and fail if it costs more than its budget."""
-    took, peak = cost(work)
+    """Do *work* twice and fail if it costs more than its budget."""
+    took = seconds_of(work)
     assert took <= seconds, f"{took:.2f} s of processor, {seconds} s allowed"
+    peak = mib_of(work)
     assert peak <= mib, f"{peak:.1f} MiB, {mib} MiB allowed"

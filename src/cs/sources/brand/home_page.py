@@ -1,17 +1,40 @@
-"""What a brand's home page says of the brand: names and links.  Pure."""
+"""What a brand's home page says of the brand: names and links.  Pure.
 
+A stranger wrote the page: time and memory grow with its length alone, and the length is
+bounded (docs/decisions, 20).
+"""
+
+import codecs
+import html
+from collections import deque
 from collections.abc import Iterator, Mapping
-from html.parser import HTMLParser
+from itertools import islice
 from typing import Any
 
 import msgspec
 
+from cs.sources.brand.markup import VALUE, tags
+
 #: Links of one page that are looked at; the last ones are kept, footers are at the end.
 LINKS = 2_000
-_PIECE = 16 * 1024  # characters fed at once
-_TAG = 64 * 1024  # a tag that is not closed by then is none; keeps the time linear
+#: Characters of one script of JSON-LD, and of all of a page; the rest is left out.
+DATA = 256 * 1024
+#: Organizations that a page may state.
+ORGANIZATIONS = 50
 _NAME_LENGTH = 120  # longer is no name
+_TITLE_READ = 1_024  # characters of a title, of which entities take ten for one
 _META_SEARCHED = 1024  # bytes in which a page declares its encoding (HTML 13.2.3.2)
+#: The encodings of the web (Encoding Standard, 4.2), as Python calls them.  Others are not
+#: asked for: some take time by the square of the length ("punycode", "idna").
+_ENCODINGS = frozenset(
+    {
+        *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "koi8-r", "koi8-u", "cp866"),
+        *(f"iso8859-{part}" for part in range(1, 17)),
+        *(f"cp{page}" for page in (874, 932, 949, 950, *range(1250, 1259))),
+        *("mac-roman", "mac-cyrillic", "gbk", "gb2312", "gb18030", "big5", "big5hkscs"),
+        *("euc_jp", "iso2022_jp", "shift_jis", "euc_kr", "tis-620"),
+    }
+)
 
 
 class HomePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,102 +52,76 @@ def decode(body: bytes, content_type: str) -> str:
     declared = (_charset(content_type), _charset(_head(body)), "utf-8")
     for name in filter(None, declared):
         try:
-            return body.decode(name)
-        except (LookupError, UnicodeError, ValueError):
+            if codecs.lookup(name).name in _ENCODINGS:
+                return body.decode(name)
+        except (LookupError, UnicodeError):
             continue
     return body.decode("cp1252", "replace")
 
 
-def read_home_page(html: str) -> HomePage:
-    """Return what *html* says; never raises, whatever it is."""
-    reader = _Reader()
-    for start in range(0, len(html), _PIECE):
-        reader.feed(html[start : start + _PIECE])
-        reader.give_up_on_tag()
-    organizations = [org for text in reader.data for org in _organizations(text)]
+def read_home_page(page: str) -> HomePage:
+    """Return what *page*, a text of HTML, says; never raises, whatever it is."""
+    title: str | None = None
+    site_name = ""
+    links: deque[str] = deque(maxlen=LINKS)
+    data: list[str] = []
+    left = DATA
+    for tag in tags(page, frozenset({"a", "title", "meta", "script"})):
+        given = tag.attributes
+        match tag.name:
+            case "a" if given.get("href"):
+                links.append(given["href"])
+            case "title" if title is None:  # an SVG further down has titles, too
+                title = html.unescape(tag.text[:_TITLE_READ]) if _is_short(tag.text) else ""
+            case "meta" if given.get("property", given.get("name")) == "og:site_name":
+                site_name = site_name or given.get("content", "")
+            case "script" if given.get("type", "").lower() == "application/ld+json":
+                if len(tag.text) <= left:
+                    left -= len(tag.text)
+                    data.append(tag.text)
+            case _:
+                pass
+    organizations = list(islice(_stated(data), ORGANIZATIONS))
     names = [
         _one_line(name) for org in organizations if isinstance(name := org.get("name"), str)
     ]
+    same_as = (url for org in organizations for url in _texts(org.get("sameAs")))
     return HomePage(
-        title=_one_line("".join(reader.title)),
-        site_name=_one_line(reader.site_name),
+        title=_one_line(title or ""),
+        site_name=_one_line(site_name),
         organization=next(filter(None, names), None),
-        same_as=tuple(url for org in organizations for url in _texts(org.get("sameAs"))),
-        links=tuple(reader.links[-LINKS:]),
+        same_as=tuple(islice((url for url in same_as if len(url) <= VALUE), LINKS)),
+        links=tuple(links),
     )
 
 
-class _Reader(HTMLParser):
-    """Collects while parsing.  Never closed: what is unfinished at the end is left out."""
+def _is_short(title: str) -> bool:
+    return len(title.strip()) <= _TITLE_READ
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.title: list[str] = []
-        self.site_name = ""
-        self.links: list[str] = []
-        self.data: list[str] = []
-        self._inside: str | None = None  # "title", "data" or neither
-        self._titled = False
 
-    def give_up_on_tag(self) -> None:
-        """Drop the tag being read if it is absurdly long; scripts may be long."""
-        if len(self.rawdata) > _TAG and self.cdata_elem is None:
-            self.rawdata = ""
+def _stated(data: list[str]) -> Iterator[Mapping[str, Any]]:
+    for text in data:
+        yield from _organizations(text)
 
-    def parse_marked_section(self, i: int, report: bool = True) -> int:  # noqa: ARG002
-        """Skip ``<![if ...]>`` and its like up to ">", as browsers do.
 
-        The one of the standard library raises AssertionError for some of them.
-        """
-        return self.parse_bogus_comment(i)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value for name, value in attrs if value}
-        match tag:
-            case "a" if "href" in given:
-                self.links.append(given["href"])
-            case "title" if not self._titled:  # an SVG further down has titles, too
-                self._inside, self._titled = "title", True
-            case "meta" if given.get("property", given.get("name")) == "og:site_name":
-                self.site_name = self.site_name or given.get("content", "")
-            case "script" if given.get("type", "").lower() == "application/ld+json":
-                self._inside = "data"
-                self.data.append("")
+def _organizations(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the organizations in one JSON-LD script, none of those within another."""
+    try:
+        left = [msgspec.json.decode(text)]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return
+    while left:
+        match left.pop():
+            case list() as nodes:
+                left.extend(reversed(nodes))
+            case {"@graph": graph}:
+                left.append(graph)
+            case dict() as node if any(map(_is_organization, _texts(node.get("@type")))):
+                yield node
+            case {"publisher": dict() as publisher}:
+                left.append(publisher)
             case _:
                 pass
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"title", "script"}:
-            self._inside = None
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "title":
-            self.title.append(data)
-        elif self._inside == "data":
-            self.data[-1] += data
-
-
-def _organizations(text: str) -> list[Mapping[str, Any]]:
-    """Return the organizations in one JSON-LD script, the outermost first."""
-    try:
-        return list(_walk(msgspec.json.decode(text)))
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return []
-
-
-def _walk(node: Any) -> Iterator[Mapping[str, Any]]:
-    match node:
-        case list():
-            for part in node:
-                yield from _walk(part)
-        case {"@graph": graph}:
-            yield from _walk(graph)
-        case dict() if any(_is_organization(kind) for kind in _texts(node.get("@type"))):
-            yield node
-        case {"publisher": dict(publisher)}:
-            yield from _walk(publisher)
-        case _:
-            return
 
 
 def _is_organization(kind: str) -> bool:

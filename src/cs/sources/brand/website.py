@@ -84,7 +84,7 @@ class Website:
         kind = page.headers.get("content-type", "")
         if kind and not kind.lower().startswith(_HTML):
             return self._nothing(f"{domain} shows no page but {kind}")
-        # Up to two seconds for the worst 2 MiB, so not on the loop.
+        # Up to half a second for the worst 2 MiB, so not on the loop.
         home = await asyncio.to_thread(lambda: read_home_page(decode(page.body, kind)))
         facts = site_facts(home, domain, brand=brand, end=end)
         match = BrandMatch(facts=facts, score=1.0, key=domain)
