@@ -55,6 +55,7 @@ from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.lease import Leader
 from cs.postgres.pool import Pool
+from cs.postgres.pruning import pruning
 from cs.postgres.signs import PostgresSigns
 from cs.projections.followed import Listener
 from cs.projections.following import ViewFollower
@@ -159,20 +160,23 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
         views = ViewFollower(data.log, data.views, shared.streams.set_aside)
         views.listen_early(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
+        checks = _checks(data.pool, clock)
         answers = await answering(
             shared.streams,
             views,
             reading,
             clock=clock,
             allowed=terms(settings),
-            checks=_checks(data.pool, clock),
+            checks=checks,
         )
         aside = shared.streams.set_aside
         ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=aside)
         advancing = None
         if isinstance(clock, SandboxClock):
             advancing = SharedAdvancing(clock, data.log, views, reading)
-        async with _working(shared.times, views.run(), shared.streams.set_aside.watch()):
+        removing = pruning(checks.prune, data.log.prune_starts)
+        watching = shared.streams.set_aside.watch()
+        async with _working(shared.times, views.run(), watching, removing):
             yield Role(ready, build(answers), answers.draining, advancing)
 
 

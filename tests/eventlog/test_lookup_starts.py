@@ -120,7 +120,7 @@ async def test_only_what_still_counts_is_made_anew_and_keeps_its_number(path: Pa
 
     assert await _rebuilt(path) == [2]
 
-    assert _starts(path) == before[3:]
+    assert _starts(path) == before[-2:]
     async with SqliteEventLog(path, MemoryKeyStore()) as log:
         at = AT + 54.6 * HOUR
         assert await log.ceiling_opens_at(Ceiling(at, 2)) == AT + 31 * HOUR + DAY
@@ -183,3 +183,25 @@ async def test_finding_the_starts_reads_no_other_event(path: Path) -> None:
     assert [row[-1] for row in plan] == [
         "SEARCH stored_events USING COVERING INDEX lookup_started_any (topic>? AND topic<?)"
     ]
+
+
+async def test_starts_that_count_no_more_are_removed_as_new_ones_come(path: Path) -> None:
+    await started(path, *range(10))
+    await started_again(path, 100, 101, 102)
+    numbers = [number for number, _ in _starts(path)]
+    assert numbers == [11, 12, 13], "the ten old ones, four with each new one"
+
+    await started_again(path, 103, 104, 148.5, 150)
+
+    assert [number for number, _ in _starts(path)] == [14, 15, 16, 17]
+    assert await _rebuilt(path) == []
+    async with SqliteEventLog(path, MemoryKeyStore()) as log:
+        at = AT + 151 * HOUR
+        assert await log.ceiling_opens_at(Ceiling(at, 2)) == AT + 148.5 * HOUR + DAY
+        assert await log.ceiling_opens_at(Ceiling(at, 3)) is None
+
+
+async def started_again(path: Path, *hours: float) -> None:
+    async with SqliteEventLog(path, MemoryKeyStore()) as log:
+        for hour in hours:
+            await start(log, int(hour * 10) + 1_000, AT + hour * HOUR, None)

@@ -15,6 +15,10 @@ from cs.domain.key import MINUTE, Window
 from cs.eventlog.port import LogUnavailable
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, away_is_told
+from cs.postgres.pruning import PAGE
+
+#: A key that made no check for so long has none in its window, also by a clock a little off.
+IDLE = timedelta(minutes=10)
 
 
 class PostgresChecks:
@@ -34,6 +38,7 @@ class PostgresChecks:
         self._monotonic = monotonic
         self._ahead = ahead
         self._shut: OrderedDict[str, tuple[float, Check]] = OrderedDict()
+        self._pruned_up_to = ""
 
     async def take(self, key_id: str, at: datetime) -> Check:
         del at  # the database's clock is everybody's
@@ -56,6 +61,21 @@ class PostgresChecks:
                     await connection.execute(_TAKE_BACK, key_id, at)
         except DatabaseAway as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
+
+    async def prune(self) -> bool:
+        """Remove rows of a page of keys that made no check for `IDLE`; return whether to go on.
+
+        Raises:
+            DatabaseAway: Next time.
+        """
+        with away_is_told():
+            row = await self._pool.fetchrow(
+                _PRUNE, self._pruned_up_to, PAGE, IDLE, self._ahead()
+            )
+        assert row is not None, "the statement counts"
+        more: bool = row["seen"] == PAGE
+        self._pruned_up_to = row["last"] if more else ""
+        return more
 
     def _refused(self, key_id: str, now: float) -> Check | None:
         """Return the refusal that still holds, with the time that is left of it."""
@@ -109,5 +129,20 @@ ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
     ) AS w
 )
 RETURNING at, taken, times[1] AS oldest, cardinality(times) AS inside
+"""
+# By the primary key, since an index on the time would be written with every check.  A row
+# that is in use just now is left alone, and one that was written meanwhile is not old.
+_PRUNE = """
+WITH page AS (
+    SELECT key_id, at FROM checks WHERE key_id > $1 ORDER BY key_id LIMIT $2
+), idle AS (
+    SELECT key_id FROM checks
+    WHERE key_id IN (SELECT key_id FROM page)
+        AND at < clock_timestamp() + $4::interval - $3::interval
+    FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM checks USING idle WHERE checks.key_id = idle.key_id
+)
+SELECT count(*) AS seen, max(key_id) AS last FROM page
 """
 _TAKE_BACK = "UPDATE checks SET times = array_remove(times, $2) WHERE key_id = $1"

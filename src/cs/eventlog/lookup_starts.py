@@ -20,6 +20,10 @@ from cs.eventlog.port import Ceiling
 
 #: Of every version: one that this process cannot read has started a lookup, too.
 _STARTED = f"topic GLOB '{every_version(LookupStarted)}[0-9]*'"
+#: How long starts are kept: twice what the ceiling counts, in case the clock steps back.
+STARTS_KEPT = 2 * DAY
+#: Old starts removed with each new one: an old table shrinks, and no append takes long.
+PRUNED_AT_ONCE = 4
 
 
 class _Start(msgspec.Struct):
@@ -28,6 +32,12 @@ class _Start(msgspec.Struct):
     at: datetime
 
 
+_PRUNE = """
+DELETE FROM lookup_starts WHERE number < (
+    SELECT COALESCE(MIN(CASE WHEN started_at > ? THEN number END), MAX(number) + 1)
+    FROM (SELECT number, started_at FROM lookup_starts ORDER BY number LIMIT ?)
+)
+"""
 _DAY_S = DAY.total_seconds()
 _decode = msgspec.json.Decoder(_Start).decode
 
@@ -58,7 +68,9 @@ class LookupStarts:
         ]
 
     def add(self, cursor: SQLiteCursor, at: datetime) -> None:
+        """Add a start, and remove the oldest, some at a time, that no ceiling needs."""
         cursor.execute("INSERT INTO lookup_starts (started_at) VALUES (?)", (at.timestamp(),))
+        cursor.execute(_PRUNE, ((at - STARTS_KEPT).timestamp(), PRUNED_AT_ONCE))
 
     def opens_at(self, cursor: SQLiteCursor, ceiling: Ceiling) -> datetime | None:
         """Return when the next lookup may start; ``None`` if it may now."""

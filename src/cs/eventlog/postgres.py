@@ -12,6 +12,7 @@ from typing import Any, Self, cast
 import asyncpg
 
 from cs.domain.key import DAY
+from cs.eventlog.lookup_starts import STARTS_KEPT
 from cs.eventlog.mapper import DataKeys, StoredRow
 from cs.eventlog.port import Ceiling, LogUnavailable
 from cs.eventlog.postgres_append import PostgresAppender
@@ -19,6 +20,7 @@ from cs.eventlog.postgres_listening import LAST_POSITION, Listening
 from cs.eventlog.table_log import Prepared, TableLog
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, connected
+from cs.postgres.pruning import PAGE
 
 
 class PostgresEventLog(TableLog):
@@ -91,6 +93,16 @@ class PostgresEventLog(TableLog):
         opens_at = started_at + DAY
         return opens_at if opens_at > ceiling.at else None
 
+    async def prune_starts(self) -> bool:
+        """Remove a page of starts that the ceiling needs no more; return whether to go on.
+
+        Raises:
+            DatabaseAway: Next time.
+        """
+        async with connected(self._pool) as connection:
+            removed: str = await connection.execute(_PRUNE_STARTS, PAGE, STARTS_KEPT)
+        return removed == f"DELETE {PAGE}"
+
     async def _rows(self, query: str, *arguments: object) -> Sequence[StoredRow]:
         return cast("Sequence[StoredRow]", await self._fetch(query, arguments))
 
@@ -120,4 +132,21 @@ WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
 _START = """
 SELECT started_at FROM lookup_starts
 WHERE number = (SELECT COALESCE(max(number), 0) FROM lookup_starts) + 1 - $1
+"""
+# From the oldest on, up to the first that is still needed, never the newest: numbers go on
+# from it.  Old is told by the newest, not by a clock.
+_PRUNE_STARTS = """
+WITH oldest AS (
+    SELECT number, started_at FROM lookup_starts ORDER BY number LIMIT $1
+), newest AS (
+    SELECT number, started_at FROM lookup_starts ORDER BY number DESC LIMIT 1
+), first_kept AS (
+    SELECT COALESCE(
+        min(o.number) FILTER (WHERE o.started_at > n.started_at - $2::interval),
+        max(o.number) + 1
+    ) AS number
+    FROM oldest AS o, newest AS n
+)
+DELETE FROM lookup_starts AS s USING first_kept AS k, newest AS n
+WHERE s.number < k.number AND s.number < n.number
 """

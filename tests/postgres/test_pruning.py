@@ -1,0 +1,94 @@
+"""Old rows go, a page at a time, and a database that is away is tried again."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from contracts.event_log import AT
+from contracts.event_log_ceiling import DAY, start
+from cs.eventlog import postgres
+from cs.eventlog.port import Ceiling, CeilingReached
+from cs.eventlog.postgres import PostgresEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import Pool, open_pool
+from cs.postgres.pruning import pruning
+from postgres.migrated import migrated
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Pool]:
+    async with migrated(database), open_pool(database, role="test") as pool:
+        yield pool
+
+
+async def numbers(pool: Pool) -> list[int]:
+    rows = await pool.fetch("SELECT number FROM lookup_starts ORDER BY number")
+    return [row["number"] for row in rows]
+
+
+async def test_starts_that_no_ceiling_needs_are_removed(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "PAGE", 3)
+    async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+        for n, hour in enumerate([*range(8), 40, 60, 70]):
+            await start(log, n, AT + hour * HOUR, None)
+
+        steps = 1
+        while await log.prune_starts():
+            steps += 1
+
+        assert await numbers(pool) == [9, 10, 11], (
+            "those of the last 48 hours before the newest"
+        )
+        assert steps == 3
+        at = AT + 71 * HOUR
+        assert await log.ceiling_opens_at(Ceiling(at, 2)) == AT + 60 * HOUR + DAY
+        assert await log.ceiling_opens_at(Ceiling(at, 5)) is None
+        with pytest.raises(CeilingReached):
+            await start(log, 90, at, 2)
+        await start(log, 90, at, 3)
+        assert await numbers(pool) == [9, 10, 11, 12]
+
+
+async def test_the_newest_start_stays_and_numbers_go_on(pool: Pool) -> None:
+    async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+        assert not await log.prune_starts()
+        await start(log, 1, AT, None)
+        await start(log, 2, AT - 100 * HOUR, None)  # a clock stepped back
+        await log.prune_starts()
+        assert await numbers(pool) == [1, 2]
+        await start(log, 3, AT + 1000 * HOUR, None)
+        await log.prune_starts()
+
+        assert await numbers(pool) == [3]
+
+
+async def test_a_database_that_is_away_is_tried_again() -> None:
+    tried: list[str] = []
+    done = asyncio.Event()
+
+    async def away() -> bool:
+        tried.append("away")
+        if tried.count("away") == 3:
+            done.set()
+        raise DatabaseAway("gone")
+
+    async def pages() -> bool:
+        tried.append("page")
+        return tried.count("page") % 3 != 0
+
+    with capture_logs() as lines:
+        running = asyncio.create_task(pruning(away, pages, pause_s=0.001, every_s=0.001))
+        async with asyncio.timeout(5):
+            await done.wait()
+        running.cancel()
+
+    assert tried[:8] == ["away", "page", "page", "page", "away", "page", "page", "page"]
+    assert {line["event"] for line in lines} == {"rows_not_pruned"}
