@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from contracts.call_register import CALL, CallRegisterContract, answered, begin
-from cs.calls.port import Answered, Begun, CallRegister, CallsUnavailable
-from cs.calls.postgres import PostgresCalls, WrongCallsKey
+from cs.calls.port import Answered, Begun, CallRegister, CallsUnavailable, WrongCallsKey
+from cs.calls.postgres import PostgresCalls
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from contracts.call_register import CALL, CallRegisterContract, answered, begin
-from cs.calls.port import Answered, Begun, CallRegister, CallsUnavailable, InFlight, Lost
+from cs.calls.port import (
+    Answered,
+    Begun,
+    CallRegister,
+    CallsUnavailable,
+    InFlight,
+    Lost,
+    WrongCallsKey,
+)
 from cs.calls.sqlite import SqliteCalls
 
 
@@ -147,13 +155,20 @@ async def test_after_erasing_not_even_the_sealed_bytes_are_in_the_files(
     assert not any(box in each.read_bytes() for each in file.parent.iterdir())
 
 
-async def test_with_another_key_nothing_is_found_and_nothing_opened(
+async def test_with_another_key_no_call_is_made_a_second_time(
     calls: SqliteCalls, file: Path
 ) -> None:
     await answered(calls, SECRET)
 
-    async with SqliteCalls(file, lambda: b"n" * 32) as other:
+    async with SqliteCalls(file, lambda: b"n" * 32, now=SHIFTED) as other:
+        with pytest.raises(WrongCallsKey, match="another key"):
+            await begin(other)
+        SHIFTED.by_s += 3601
+        assert await other.forget_old() == 1
         assert isinstance(await begin(other), Begun)
+
+    with pytest.raises(WrongCallsKey):
+        await begin(calls)
 
 
 async def test_a_damaged_answer_is_not_asked_for_again(calls: SqliteCalls, file: Path) -> None:

@@ -3,10 +3,12 @@
 import asyncio
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from cli.command import Here, Ran
 from cli.served import served
@@ -14,9 +16,10 @@ from cs.data_folder import DataFolder
 from cs.domain.brand_events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
-from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.port import NO_STREAM, Append
 from cs.opening import opened
+from domain.golden_files import golden_event
 
 AT = datetime(2100, 1, 1, tzinfo=UTC)  # after the key was issued
 QUERY = Query("Acme")
@@ -75,6 +78,26 @@ def test_a_violation_is_told_to_people_with_its_place(folder: Path, here: Here) 
     assert ran.out.startswith("settled-twice key-key_")
     assert "s1 at 6\n" in ran.out
     assert ran.out.endswith("1 violations\n")
+
+
+def test_data_keys_that_are_lost_are_told_for_each_event_and_person(
+    folder: Path, here: Here
+) -> None:
+    finished = golden_event("brand.lookup-finished.v1")
+    assert isinstance(finished, LookupFinished)
+    started = replace(STARTED, lookup=finished.lookup, at=finished.at)
+    planted(folder, [QuotaGranted(units=1, at=AT)], [started, finished])
+    with closing(sqlite3.connect(folder / "keys.db")) as keys, keys:
+        keys.execute("DELETE FROM data_key WHERE name LIKE '%#p1'")
+
+    ran = verify(here, folder)
+
+    assert ran.code == 1
+    (violation, counts) = ran.rows
+    assert (violation["kind"], violation["stream"]) == ("key-lost", "brand-acme")
+    assert violation["position"] == counts["events"] - 1
+    assert f"{finished.lookup}#p1 reads as erased" in violation["what"]
+    assert "Quillfeather" not in ran.out + ran.err
 
 
 def test_only_a_log_at_rest_must_have_settled_everything(folder: Path, here: Here) -> None:

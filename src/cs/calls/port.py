@@ -26,6 +26,10 @@ class CallsUnavailable(NotAsked):
     """The register cannot be used now; without it a call might be made twice.  May pass."""
 
 
+class WrongCallsKey(CallsUnavailable):
+    """What is remembered was sealed with another key: a call might be made by each of them."""
+
+
 class Unanswered(NotAsked):
     """The call was made, or may have been, and nobody has its answer.  It will not pass."""
 

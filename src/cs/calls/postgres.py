@@ -17,15 +17,12 @@ from cs.calls.port import (
     CallsUnavailable,
     InFlight,
     Lost,
+    WrongCallsKey,
 )
 from cs.calls.sealing import CallSeal
 from cs.ids import random_id
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, PooledConnection, connected, transaction
-
-
-class WrongCallsKey(CallsUnavailable):
-    """Other workers seal with another key: a call would be made by each of them."""
 
 
 class PostgresCalls:

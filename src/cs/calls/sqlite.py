@@ -20,6 +20,7 @@ from cs.calls.port import (
     CallsUnavailable,
     InFlight,
     Lost,
+    WrongCallsKey,
 )
 from cs.calls.sealing import CallSeal
 from cs.ids import random_id
@@ -37,8 +38,8 @@ class SqliteCalls:
 
     Args:
         path: Of the file.
-        key: Gives the key when it is needed, 32 bytes; what was asked with another key is
-            not found.
+        key: Gives the key when it is needed, 32 bytes.  While calls are remembered that
+            were sealed with another one, none is made (`WrongCallsKey`).
         now: What leases go by: seconds that go on when the process ends.
         lock_timeout_s: How long to wait for another process's transaction.
     """
@@ -137,6 +138,7 @@ class SqliteCalls:
         holder = random_id("h-")
         named = self._named(call)
         with self._transaction():
+            self._check_key()
             found = self._db.execute(_FIND, named).fetchone()
             if found is not None:
                 answer, lease_until = found
@@ -149,6 +151,15 @@ class SqliteCalls:
             lease = {"now": now, "until": now + lease_s, "holder": holder}
             self._db.execute(_BEGIN, named | lease)
         return Begun(call, holder, self._seal.idempotency_key(call))
+
+    def _check_key(self) -> None:
+        """Pass if what is remembered was sealed with this key; a new one takes over nothing."""
+        self._db.execute(_TAKE_OVER, (self._seal.proof,))
+        if self._db.execute("SELECT proof FROM calls_key").fetchone()[0] != self._seal.proof:
+            raise WrongCallsKey(
+                "paid calls of the last hour were sealed with another key; none is made "
+                "before they are forgotten, or else it might be paid for twice"
+            )
 
     def _write(self, statement: str, values: dict[str, Any]) -> None:
         self._db.execute(statement, values)
@@ -185,6 +196,15 @@ _OPENING = (
         "PRIMARY KEY (lookup, provider, request)) WITHOUT ROWID"
     ),
     "CREATE INDEX IF NOT EXISTS calls_begun_at ON calls (begun_at)",
+    (
+        "CREATE TABLE IF NOT EXISTS calls_key "
+        "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
+    ),
+)
+#: A key may change while there is nothing that it would have to open.
+_TAKE_OVER = (
+    "INSERT INTO calls_key (one, proof) VALUES (1, ?) ON CONFLICT (one) DO UPDATE "
+    "SET proof = excluded.proof WHERE NOT EXISTS (SELECT 1 FROM calls)"
 )
 _CALL = "lookup = :lookup AND provider = :provider AND request = :request"
 _FIND = f"SELECT answer, lease_until FROM calls WHERE {_CALL}"  # noqa: S608  no value in it
