@@ -11,6 +11,7 @@ In this order, so that whatever is interrupted is finished by doing it again:
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -28,7 +29,13 @@ from cs.domain.brand_events import (
 )
 from cs.domain.codec import to_plain
 from cs.domain.contact import Contact
-from cs.domain.person import ErasePerson, PersonCommand, PersonEvent, SuppressPerson
+from cs.domain.person import (
+    ErasePerson,
+    LiftSuppression,
+    PersonCommand,
+    PersonEvent,
+    SuppressPerson,
+)
 from cs.eventlog.damage import read_past
 from cs.eventlog.fingerprints import email_print, name_print, profile_print
 from cs.eventlog.port import Append, DamagedEvent, LogUnavailable, Recorded
@@ -50,6 +57,22 @@ class Erased(msgspec.Struct, frozen=True):
     lookups: int
     keys: int
     new: bool
+
+
+class Suppressed(msgspec.Struct, frozen=True):
+    """One person who is kept out of later searches; nothing here says who it is.
+
+    Attributes:
+        id: Of the person's stream, a keyed hash.
+        since: When it was first asked for, since it was last lifted.
+        lookups: How many they were erased from.
+        by: Who had it done; ``None`` if that was not stored.
+    """
+
+    id: str
+    since: datetime
+    lookups: int
+    by: str | None = None
 
 
 class Erasure:
@@ -85,18 +108,74 @@ class Erasure:
         """Erase whoever has the profile *url*, in the form the people sources give it."""
         return await self.erase(profile_print(self._keys, url))
 
+    def mailbox_print(self, address: str) -> str:
+        """Return by what `erase` and `suppressed` know whoever has the e-mail *address*."""
+        return email_print(self._keys, address)
+
+    def page_print(self, url: str) -> str:
+        """Return by what they know whoever has the profile *url*."""
+        return profile_print(self._keys, url)
+
+    async def foreseen(self, given: str) -> frozenset[str]:
+        """Return the data keys that `erase` of *given* would destroy; nothing is changed.
+
+        Those that an erasure before destroyed are left out.
+        """
+        state: person.Person = (await self._streams.load(f"person-{given}")).state
+        prints = await self._known_by(given, {given, *state.prints}, frozenset())
+        found = await self._keys.matching(prints)
+        return frozenset((await self._keys.find(found - state.erased_from)).keys())
+
+    async def suppressed(self, print_: str | None = None) -> list[Suppressed]:
+        """Return who is suppressed, the earliest first; only who has *print_* if given."""
+        return [
+            Suppressed(stream.removeprefix("person-"), since, len(state.erased_from), by)
+            for stream, (state, since, by) in (await self._people()).items()
+            if state.suppressed and (print_ is None or print_ in _prints(stream, state))
+        ]
+
+    async def lift(self, people: Iterable[str]) -> int:
+        """Let later searches find *people*, ids of `Suppressed`; return how many it changed.
+
+        What was erased stays erased.  Fingerprints that somebody else who is suppressed is
+        known by as well stay refused.
+        """
+        wanted = {f"person-{each}" for each in people}
+        everybody = await self._people()
+        lifted = {s: state for s, (state, _, _) in everybody.items() if s in wanted}
+        others = [
+            _prints(stream, state)
+            for stream, (state, _, _) in everybody.items()
+            if state.suppressed and stream not in wanted
+        ]
+        mine = (_prints(stream, state) for stream, state in lifted.items())
+        await self._keys.unsuppress(frozenset().union(*mine) - frozenset().union(*others))
+        lift = LiftSuppression(at=self._clock.now(), by=self._by)
+        return sum([await self._say(stream, lift) for stream in lifted])
+
+    async def _people(self) -> dict[str, tuple[person.Person, datetime, str | None]]:
+        """Return everybody who was ever suppressed, by stream; since when, and by whom."""
+        people: dict[str, tuple[person.Person, datetime, str | None]] = {}
+        position = 0
+        while page := await read_past(self._streams.log, position):
+            position = page[-1].position
+            for each in page:
+                if isinstance(each.event, PersonEvent):
+                    first = (person.INITIAL, each.event.at, each.event.by)
+                    before, since, by = people.get(each.stream, first)
+                    if not before.suppressed:
+                        since, by = each.event.at, each.event.by
+                    people[each.stream] = (person.evolve(before, each.event), since, by)
+        return people
+
     async def erase_all_again(self) -> int:
-        """Erase everybody who ever was, and return how many there are.
+        """Erase everybody who ever was and still is suppressed; return how many there are.
 
         For a key store that came back from a backup: it has keys that were destroyed, and
         does not know who was suppressed since.
         """
-        streams: dict[str, None] = {}
-        position = 0
-        while page := await read_past(self._streams.log, position):
-            position = page[-1].position
-            people = (each.stream for each in page if isinstance(each.event, PersonEvent))
-            streams.update(dict.fromkeys(people))
+        everybody = await self._people()
+        streams = [stream for stream, (state, _, _) in everybody.items() if state.suppressed]
         for stream in streams:
             await self.erase(stream.removeprefix("person-"))
         return len(streams)
@@ -242,6 +321,10 @@ class Erasure:
             state = brand.fold(new, state)
             events += new
         return events
+
+
+def _prints(stream: str, state: person.Person) -> frozenset[str]:
+    return state.prints | {stream.removeprefix("person-")}
 
 
 def _lookup_of(name: str) -> str:

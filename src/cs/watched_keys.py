@@ -66,6 +66,9 @@ class WatchedKeys:
     async def suppress(self, fingerprints: Iterable[str]) -> None:
         await self._watched(lambda: self._keys.suppress(fingerprints))
 
+    async def unsuppress(self, fingerprints: Iterable[str]) -> None:
+        await self._watched(lambda: self._keys.unsuppress(fingerprints))
+
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._watched(lambda: self._keys.suppressed(fingerprints))
 

@@ -117,10 +117,11 @@ def test_a_brand_that_no_search_can_have_is_told(
     assert told in here("brands", "forget", *words, f"--data-dir={folder}").told(code)
 
 
-def test_a_brand_never_searched_has_nothing_to_forget(folder: Path, here: Here) -> None:
+def test_a_brand_that_nobody_searched_is_an_error(folder: Path, here: Here) -> None:
     forgot = here("brands", "forget", "Veltrana", "--json", f"--data-dir={folder}")
 
-    assert forgot.rows == [{"brand": "Veltrana", "domain": None, "forgotten": False}]
+    assert forgot.told().startswith("nobody searched 'veltrana'; `cs brands list`")
+    assert forgot.out == ""
 
 
 @pytest.mark.parametrize("ahead", [True, False])

@@ -121,3 +121,21 @@ class KeyStoreContract:
         assert keys.fingerprint("email", "jo@acme.example") == (
             hmac.new(secret, b"email\0jo@acme.example", "sha256").hexdigest()
         )
+
+    # Suppressed by mistake.
+
+    async def test_what_is_suppressed_no_longer_may_have_a_key_again(
+        self, keys: KeyStore
+    ) -> None:
+        jo = keys.fingerprint("email", "jo@acme.example")
+        bo = keys.fingerprint("email", "bo@acme.example")
+        await keys.suppress([jo, bo])
+        await keys.ensure(["a"])
+        await keys.index([(jo, "a")])
+
+        await keys.unsuppress([jo, "never suppressed"])
+        await keys.ensure(["b"])
+        await keys.index([(jo, "b")])
+
+        assert await keys.suppressed([jo, bo]) == {bo}
+        assert (await keys.find(["a", "b"])).keys() == {"b"}, "what was destroyed stays so"

@@ -405,3 +405,43 @@ async def test_an_erasure_between_reading_an_answer_and_its_key_is_noticed() -> 
         keys.before = lambda: service.erasure.erase_profile(ADA_PROFILE)
 
         assert service.names(await service.read(key, search)) == ["Ben Ode"]
+
+
+async def person_prints(service: Erasable, person: str) -> frozenset[str]:
+    said = [e.event for e in await service.log.read(f"person-{person}")]
+    return frozenset(
+        p for event in said if isinstance(event, PersonSuppressed) for p in event.prints
+    )
+
+
+async def test_lifting_one_wish_leaves_what_another_is_known_by_refused() -> None:
+    async with erasable(outside()) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        await service.erasure.erase_profile(ADA_PROFILE)
+        await service.erasure.erase_mailbox("ada.kern@acme.test")
+        first, second = await service.erasure.suppressed()
+        assert second.id in (await person_prints(service, first.id)), "both know the address"
+
+        await service.erasure.lift([first.id])
+        assert await service.keys.suppressed([first.id, second.id]) == {second.id}
+        assert [each.id for each in await service.erasure.suppressed()] == [second.id]
+        assert await service.erasure.erase_all_again() == 1, "who was lifted is left alone"
+
+        assert await service.erasure.lift([second.id]) == 1
+        assert await service.keys.suppressed([first.id, second.id]) == set()
+        assert await service.erasure.lift([second.id]) == 0, "doing it again is quiet"
+
+
+async def test_who_was_lifted_and_is_erased_again_is_kept_out_again() -> None:
+    async with erasable(outside()) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        await service.erasure.erase_profile(ADA_PROFILE)
+        (one,) = await service.erasure.suppressed()
+        await service.erasure.lift([one.id])
+
+        await service.erasure.erase_profile(ADA_PROFILE)
+
+        assert [each.id for each in await service.erasure.suppressed()] == [one.id]
+        assert await service.keys.suppressed([one.id]) == {one.id}

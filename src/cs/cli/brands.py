@@ -1,6 +1,9 @@
 """``cs brands``: what is reused until when."""
 
 import asyncio
+import difflib
+import shlex
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
@@ -8,6 +11,7 @@ from cyclopts import App, Parameter
 from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
+from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.naming import canonical_domain, clean_brand
 from cs.projections.brands import BrandRow
@@ -42,11 +46,16 @@ def forget(
     /,
     *,
     domain: Annotated[str | None, Parameter(help="The domain it was searched with.")] = None,
+    dry_run: Annotated[
+        bool, Parameter(negative="", help="Only say what it would hit; change nothing.")
+    ] = False,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
-    """Make the next search for a brand a live one.
+    """Make the next search for a brand a live one. Cannot be undone.
+
+    With --dry-run it says what would be forgotten. A brand that nobody searched is an error.
 
     Example: `cs brands forget Veltrana`, or `cs brands forget --domain veltrana.test` if
     that is how it was searched.
@@ -58,15 +67,45 @@ def forget(
         canonical_domain(domain) if domain is not None else None,
     )
 
-    async def run() -> bool:
+    async def run() -> tuple[dict[str, BrandRow], bool]:
         async with desk(settings(config, data_dir=data_dir)) as at:
-            return await at.operator.forget_brand(query)
+            rows = dict(await at.reading.brands())
+            doing = not dry_run and brand_stream(query) in rows
+            return rows, doing and await at.operator.forget_brand(query)
 
-    changed = asyncio.run(run())
+    rows, changed = asyncio.run(run())
+    row = rows.get(brand_stream(query))
+    if row is None:
+        stop(_nobody_knows(query, rows.values()))
     if json:
-        print_json({"brand": query.brand, "domain": query.domain, "forgotten": changed})
+        told = {"brand": query.brand, "domain": query.domain, "forgotten": changed}
+        print_json({**told, "dry_run": True, "found": _shown(row)} if dry_run else told)
+    elif dry_run:
+        until = (
+            f"{row.verified} verified, reused until {instant(row.reused_until)}"
+            if (row.reused_until)
+            else "nothing that is reused"
+        )
+        console.print(f"nothing is changed; it would forget: {row.outcome or '-'}, {until}")
     else:
         console.print("forgotten" if changed else "there was nothing to forget")
+
+
+def _nobody_knows(query: Query, rows: Iterable[BrandRow]) -> str:
+    """Say that nobody searched *query*, and what is called most like it."""
+    known = {_words(row.query): row.query for row in rows}
+    near = difflib.get_close_matches(_words(query), known, n=1, cutoff=0.5)
+    told = f"nobody searched {_words(query)!r}"
+    if not near:
+        return f"{told}; `cs brands list` shows what was searched, and how"
+    like = known[near[0]]
+    options = [shlex.quote(like.brand)] if like.brand else []
+    options += [f"--domain {like.domain}"] if like.domain else []
+    return f"{told}; did you mean: cs brands forget {' '.join(options)}"
+
+
+def _words(query: Query) -> str:
+    return " ".join(filter(None, (query.brand, query.domain))).casefold()
 
 
 def _shown(row: BrandRow) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from cs.cli.foreign_text import harmless, harmless_lines, json_line
+from cs.cli.tables import fitting
 
 
 class Shown(Console):
@@ -49,14 +49,16 @@ def print_bytes(data: bytes) -> None:
 def print_table(
     columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, folds: Sequence[str]
 ) -> None:
-    """Print a table that fits the terminal by folding the columns *folds*."""
-    table = Table()
-    for column in columns:
-        table.add_column(column, no_wrap=column not in folds, overflow="fold")
-    for row in rows:
-        cells = (cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row)
-        table.add_row(*cells)
-    console.print(table, soft_wrap=False)
+    """Print a table that fits the terminal by folding the columns *folds*.
+
+    Where it does not fit even so, one field a line (`cs.cli.tables`).
+    """
+    cells = [
+        [cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row]
+        for row in rows
+    ]
+    table = fitting(columns, cells, folds=folds, width=console.width)
+    console.print(table, soft_wrap=False, crop=False, overflow="ignore")
 
 
 def warn(message: str) -> None:

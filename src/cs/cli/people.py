@@ -1,21 +1,35 @@
 """``cs people``: what somebody who was found may ask of the operator."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 from cyclopts import App, Parameter
 
 from cs.beside import beside
+from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json, settings
-from cs.cli.output import console, print_json, stop
+from cs.cli.output import console, print_json, print_table, stop
+from cs.domain.brand import stream_of
 from cs.domain.mailbox_syntax import is_mailbox
-from cs.erasure import Erased, Erasure
+from cs.erasure import Erased, Erasure, Suppressed
+from cs.projections.searches import instant
 from cs.settings import Settings
 from cs.sources.social_pages import person_page
 
-app = App(name="people", help="Erase a person who asks to be forgotten.")
+DryRun = Annotated[
+    bool, Parameter(negative="", help="Only say what it would hit; change nothing.")
+]
+#: Lifts whoever is named, whatever their ids.
+ALL = "all"
+SUPPRESSED = "and keep the person out of later searches"
+
+app = App(
+    name="people",
+    help="Erase a person who asks to be forgotten; list who is.",
+)
 
 
 @app.command
@@ -23,11 +37,14 @@ def erase(
     *,
     email: Annotated[str | None, Parameter(help="A work e-mail of theirs.")] = None,
     profile: Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")] = None,
+    dry_run: DryRun = False,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
     """Erase a person from everything stored, and keep later searches from finding them.
+
+    With --dry-run it says what that would be: lookups, data keys and brands.
 
     Works on the data folder, beside a running service or without one; a running one
     drops what it holds in memory within a second. Cannot be undone. Doing it again does
@@ -36,20 +53,17 @@ def erase(
 
     Example: `cs people erase --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
-    if (email is None) == (profile is None):
+    print_of = _named(email, profile)
+    if print_of is None:
         stop("name the person by --email or by --profile, one of the two", 2)
-    page = person_page(profile) if profile is not None else None
-    if profile is not None and page is None:
-        stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
-    if email is not None and not is_mailbox(email.strip()):
-        stop("--email: one address, somebody@example.com", 2)
+    chosen = settings(config, data_dir=data_dir)
+    if dry_run:
+        _tell_foreseen(asyncio.run(_foreseen(chosen, print_of)), json=json)
+        return
 
     async def run() -> Erased:
-        async with _erasure(settings(config, data_dir=data_dir)) as erasure:
-            if email is not None:
-                return await erasure.erase_mailbox(email)
-            assert page is not None, "one of the two was given"
-            return await erasure.erase_profile(page)
+        async with _erasure(chosen) as erasure:
+            return await erasure.erase(print_of(erasure))
 
     done = asyncio.run(run())
     if json:
@@ -84,6 +98,122 @@ def reapply(*, json: Json = False, data_dir: DataDir = None, config: Config = No
         print_json({"people": people})
     else:
         console.print(f"{people} erased again")
+
+
+@app.command
+def suppressed(
+    *,
+    email: Annotated[str | None, Parameter(help="Only whoever has this e-mail.")] = None,
+    profile: Annotated[str | None, Parameter(help="Only whoever has this profile.")] = None,
+    lift: Annotated[
+        str | None, Parameter(help="Id of one erased by mistake, or all: those named.")
+    ] = None,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """List who is kept out of later searches, ask about one person, or lift a mistake.
+
+    Only keyed hashes are kept: the list has an id, since when, from how many lookups, and
+    who had it done.
+    With --email or --profile it says whether that person is among them.
+
+    Lifting lets later searches find them again. What was erased stays erased: a brand that
+    is still reused shows them after `cs brands forget`.
+
+    Example: `cs people suppressed --email jane@acme.example --lift all`
+    """
+    print_of = _named(email, profile)
+    if lift == ALL and print_of is None:
+        stop("--lift all: name the person by --email or --profile", 2)
+
+    async def run() -> tuple[list[Suppressed], int]:
+        async with _erasure(settings(config, data_dir=data_dir)) as erasure:
+            given = print_of(erasure) if print_of is not None else None
+            found = await erasure.suppressed(given)
+            if lift is not None:
+                found = [each for each in found if lift in {ALL, each.id}]
+                return found, await erasure.lift(each.id for each in found)
+            return found, 0
+
+    found, lifted = asyncio.run(run())
+    if not found and (lift is not None or print_of is not None):
+        stop("nobody suppressed goes by that; `cs people suppressed` lists all")
+    if json:
+        for each in found:
+            print_json({**_shown(each), "lifted": lift is not None})
+    elif lift is not None:
+        console.print(f"{lifted} may be found again by later searches")
+    else:
+        columns = ("Id", "Since", "Lookups", "By")
+        print_table(
+            columns,
+            [(e.id, instant(e.since), str(e.lookups), e.by or "-") for e in found],
+            folds=["By"],
+        )
+
+
+def _shown(each: Suppressed) -> dict[str, Any]:
+    told = {"id": each.id, "since": instant(each.since), "lookups": each.lookups}
+    return {**told, "by": each.by}
+
+
+#: Makes the fingerprint that the one asked about goes by.
+PrintOf = Callable[[Erasure], str]
+
+
+def _named(email: str | None, profile: str | None) -> PrintOf | None:
+    """Return what names a person on the command line, ``None`` if nothing does.
+
+    Ends the command if both do, or one wrongly.
+    """
+    if email is not None and profile is not None:
+        stop("name the person by --email or by --profile, one of the two", 2)
+    if email is not None:
+        if not is_mailbox(email.strip()):
+            stop("--email: one address, somebody@example.com", 2)
+        return lambda erasure: erasure.mailbox_print(email)
+    if profile is not None:
+        page = person_page(profile)
+        if page is None:
+            stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
+        return lambda erasure: erasure.page_print(page)
+    return None
+
+
+class Foreseen(msgspec.Struct, frozen=True):
+    """What an erasure would hit."""
+
+    lookups: int
+    keys: int
+    brands: list[str]
+    suppressed: bool  # already
+
+
+async def _foreseen(chosen: Settings, print_of: PrintOf) -> Foreseen:
+    async with desk(chosen) as at:
+        brands = {stream: row.query for stream, row in await at.reading.brands()}
+    async with _erasure(chosen) as erasure:
+        given = print_of(erasure)
+        names = await erasure.foreseen(given)
+        before = await erasure.suppressed(given)
+    lookups = {name.rpartition("#")[0] for name in names}
+    queries = [brands[s] for s in sorted({stream_of(each) for each in lookups}) if s in brands]
+    told = [query.brand or query.domain or "" for query in queries]
+    return Foreseen(len(lookups), len(names), told, bool(before))
+
+
+def _tell_foreseen(found: Foreseen, *, json: bool) -> None:
+    if json:
+        print_json({**msgspec.to_builtins(found), "dry_run": True})
+        return
+    lookups = "lookup" if found.lookups == 1 else "lookups"
+    where = f" ({', '.join(found.brands)})" if found.brands else ""
+    later = "already kept out of later searches" if found.suppressed else SUPPRESSED
+    console.print(
+        f"nothing is changed; it would destroy {found.keys} data keys of {found.lookups} "
+        f"{lookups}{where} for good; {later}"
+    )
 
 
 @asynccontextmanager

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from rich.table import Column, Table
 from rich.text import Text
 
 from cs.cli.foreign_text import all_harmless
-from cs.cli.output import console, styled
+from cs.cli.output import console, print_table, styled
 
 #: Columns of a terminal from which on there is room for where somebody is.
 WIDE = 100
@@ -39,7 +38,7 @@ def print_record(record: dict[str, Any]) -> None:
             console.print(f"  {label:<15}{record[field]}")
     contacts = record.get("contacts", [])
     if contacts:
-        console.print(_people(contacts), soft_wrap=False)
+        _print_people(contacts)
     usage = record["usage"]
     line = "[dim]{}  used {} of {} searches, {} left[/]"
     amounts = (usage["used"], usage["quota"], usage["remaining"])
@@ -73,11 +72,10 @@ def _how(record: dict[str, Any]) -> str:
     return f" ({told})" if told else ""
 
 
-def _people(contacts: list[dict[str, Any]]) -> Table:
+def _print_people(contacts: list[dict[str, Any]]) -> None:
     # Addresses are there to be copied: other columns fold, this one does not.
-    table = Table("Name", "Title", Column("E-mail", no_wrap=True, min_width=_widest(contacts)))
-    if console.width >= WIDE:
-        table.add_column("Where")
+    columns = ("Name", "Title", "E-mail", "Where")[: 4 if console.width >= WIDE else 3]
+    rows = []
     for contact in contacts:
         verified = contact.get("email_status") == "verified"
         cells = [
@@ -86,9 +84,5 @@ def _people(contacts: list[dict[str, Any]]) -> Table:
             Text(contact.get("email") or "", "green") if verified else Text("not found", "dim"),
             Text(contact.get("location") or ""),
         ]
-        table.add_row(*cells[: len(table.columns)])
-    return table
-
-
-def _widest(contacts: list[dict[str, Any]]) -> int:
-    return max(len(contact.get("email") or "") for contact in contacts)
+        rows.append(cells[: len(columns)])
+    print_table(columns, rows, folds=["Name", "Title", "Where"])

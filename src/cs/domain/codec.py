@@ -49,6 +49,7 @@ TOPICS: Mapping[str, type[AnyEvent]] = {
     "mail-domain.learned.v1": mail_domain.DomainLearned,
     "person.erased.v1": person.PersonErased,
     "person.suppressed.v1": person.PersonSuppressed,
+    "person.suppression-lifted.v1": person.SuppressionLifted,
 }
 _TOPIC_OF = {cls: topic for topic, cls in TOPICS.items()}
 

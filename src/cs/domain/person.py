@@ -36,7 +36,13 @@ class PersonSuppressed(Event, frozen=True, kw_only=True):
     by: str | None = None
 
 
-PersonEvent = PersonErased | PersonSuppressed
+class SuppressionLifted(Event, frozen=True, kw_only=True):
+    """Later searches may find this person again; what was erased stays erased."""
+
+    by: str | None = None
+
+
+PersonEvent = PersonErased | PersonSuppressed | SuppressionLifted
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +59,13 @@ class ErasePerson(Command, frozen=True, kw_only=True):
     by: str | None = None
 
 
-PersonCommand = SuppressPerson | ErasePerson
+class LiftSuppression(Command, frozen=True, kw_only=True):
+    """The person was suppressed by mistake."""
+
+    by: str | None = None
+
+
+PersonCommand = SuppressPerson | ErasePerson | LiftSuppression
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -80,6 +92,8 @@ def decide(command: PersonCommand, state: Person) -> tuple[PersonEvent, ...]:
             erased = (PersonErased(found_in=new, by=by, at=at),) if new else ()
             suppressed = () if state.suppressed else (PersonSuppressed(by=by, at=at),)
             return (*erased, *suppressed)
+        case LiftSuppression(by=by):
+            return (SuppressionLifted(by=by, at=at),) if state.suppressed else ()
         case _:
             assert_never(command)
 
@@ -92,6 +106,9 @@ def evolve(state: Person, event: PersonEvent) -> Person:
             return replace(state, erased_from=state.erased_from | set(found_in))
         case PersonSuppressed(prints=prints):
             return replace(state, suppressed=True, prints=state.prints | set(prints))
+        case SuppressionLifted():
+            # Suppressed again, every fingerprint is said again.
+            return replace(state, suppressed=False, prints=frozenset())
         case _:
             assert_never(event)
 

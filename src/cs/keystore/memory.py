@@ -45,6 +45,9 @@ class MemoryKeyStore:
     async def suppress(self, fingerprints: Iterable[str]) -> None:
         self._suppressed.update(fingerprints)
 
+    async def unsuppress(self, fingerprints: Iterable[str]) -> None:
+        self._suppressed.difference_update(fingerprints)
+
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return frozenset(self._suppressed.intersection(fingerprints))
 

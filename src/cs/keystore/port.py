@@ -81,6 +81,9 @@ class KeyStore(Protocol):
         as it is indexed.
         """
 
+    async def unsuppress(self, fingerprints: Iterable[str]) -> None:
+        """Refuse *fingerprints* no longer; durable on return.  Destroyed keys stay so."""
+
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
         """Return those of *fingerprints* that are suppressed, by any process, until now."""
 

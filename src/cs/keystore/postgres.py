@@ -115,6 +115,12 @@ class PostgresKeyStore:
                 list(fingerprints),
             )
 
+    async def unsuppress(self, fingerprints: Iterable[str]) -> None:
+        async with self._writing() as connection:
+            await connection.execute(
+                "DELETE FROM suppressed WHERE fingerprint = ANY($1::text[])", list(fingerprints)
+            )
+
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._column(_SUPPRESSED, fingerprints)
 

@@ -134,6 +134,10 @@ class SqliteKeyStore:
         rows = [(fingerprint,) for fingerprint in fingerprints]
         await self._run(self._write, "INSERT OR IGNORE INTO suppressed VALUES (?)", rows)
 
+    async def unsuppress(self, fingerprints: Iterable[str]) -> None:
+        rows = [(fingerprint,) for fingerprint in fingerprints]
+        await self._run(self._write, "DELETE FROM suppressed WHERE fingerprint = ?", rows)
+
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._run(self._select, _SUPPRESSED, tuple(fingerprints))
 

@@ -1,0 +1,98 @@
+"""``cs status``: how the service stands, on one screen."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import msgspec
+from rich.text import Text
+
+from cs.beside import beside
+from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.output import console, print_json, print_table
+from cs.cli.standing import Ends, Standing, standing
+from cs.projections.searches import instant
+from cs.settings import Settings
+
+#: Longest wait for the admin port.
+ADMIN_S = 2.0
+
+
+def status(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
+    """Show how the service stands: what runs, how far behind, what failed last.
+
+    Read from the data folder or the databases, beside a running service or without one,
+    and from the admin port of the settings if something answers there. How sources and
+    verifiers ended is counted over the newest 5,000 events.
+
+    Example: `cs status --data-dir /var/lib/cs`
+    """
+    chosen = settings(config, data_dir=data_dir)
+
+    async def run() -> tuple[Standing, dict[str, Any] | None]:
+        async with beside(chosen) as data:
+            found = await standing(data)
+        return found, await _health(chosen)
+
+    found, health = asyncio.run(run())
+    if json:
+        print_json({**msgspec.to_builtins(found), "health": health})
+        return
+    for name, value in _lines(found, health, _admin(chosen)):
+        console.print(f"{name:<16}{value}")
+    _print_ends("Source", found.sources)
+    _print_ends("Verifier", found.verifiers)
+    if found.failures:
+        columns = ("Failed at", "Reason", "Last attempt", "Lookup")
+        rows = [(instant(f.at), f.outcome, f.why or "-", f.lookup) for f in found.failures]
+        print_table(columns, rows, folds=["Last attempt"])
+
+
+def _admin(chosen: Settings) -> str:
+    host = chosen.admin_host if ":" not in chosen.admin_host else f"[{chosen.admin_host}]"
+    return f"http://{host}:{chosen.admin_port}/readyz"
+
+
+async def _health(chosen: Settings) -> dict[str, Any] | None:
+    """Return what the admin port says, ``None`` if no service of ours answers there."""
+    try:
+        async with httpx.AsyncClient(timeout=ADMIN_S, trust_env=False) as client:
+            answer = await client.get(_admin(chosen))
+        told = msgspec.json.decode(answer.content, type=dict[str, Any])
+    except (httpx.HTTPError, httpx.InvalidURL, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return told if "ready" in told else None
+
+
+def _lines(found: Standing, health: dict[str, Any] | None, admin: str) -> list[tuple[str, str]]:
+    work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
+    since = f"; oldest for {found.oldest_work_s:g} s" if found.oldest_work_s is not None else ""
+    return [
+        ("world", found.world or "none yet: no service has run on this data"),
+        ("searches", "paused: new ones are refused" if found.paused else "taken"),
+        ("health", _health_told(health, admin)),
+        ("running", f"{found.lookups} lookups, {found.searches} searches wait for them"),
+        ("queue", f"{work or 'no work is open'}{since}"),
+        ("log", f"{found.events} events"),
+        ("views", f"{found.views_behind} events behind"),
+    ]
+
+
+def _health_told(health: dict[str, Any] | None, admin: str) -> str:
+    if health is None:
+        return f"nothing answers at {admin}"
+    wrong = health.get("misconfigured") or {}
+    told = [f"{name}: {why}" for name, why in wrong.items()]
+    return "; ".join(["ready" if health["ready"] else "not ready", *told])
+
+
+def _print_ends(what: str, every: dict[str, Ends]) -> None:
+    if not every:
+        console.print(f"{what.lower() + 's':<16}none was asked lately")
+        return
+    rows: list[tuple[str | Text, ...]] = []
+    for name, ends in sorted(every.items()):
+        told = ", ".join(f"{count} {how}" for how, count in sorted(ends.ended.items()))
+        at = instant(ends.last_at) if ends.last_at is not None else "-"
+        rows.append((name, told, ends.last, at))
+    print_table((what, "Ended", "Last", "At"), rows, folds=["Ended", "Last"])

@@ -1,0 +1,165 @@
+"""`cs status`, and what cannot be undone, beside a service that has searched."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from cli.command import ran
+from cli.served import Served, served
+
+#: The service, and what its first search found.
+Searched = tuple[Served, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def searched(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Searched]:
+    """A sandbox that found the people of one brand and could not pin down another."""
+    with served(tmp_path_factory.mktemp("status") / "data") as service:
+        key = service.keys("create", "--label=Sales, Berlin", "--quota=500")
+        with service.client(key) as client:
+            found = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
+            client.post("/contacts", json={"brand": "Nobody Knows Them", "wait": True})
+        yield service, found
+
+
+def cs(service: Served, *words: str, width: int = 200, **more: str) -> str:
+    """Return what a command beside *service* prints; it has to end well."""
+    done = ran(*words, f"--data-dir={service.folder}", COLUMNS=str(width), **more)
+    assert done.code == 0, done
+    return done.out
+
+
+def rows(service: Served, *words: str) -> list[dict[str, Any]]:
+    return ran(*words, "--json", f"--data-dir={service.folder}").rows
+
+
+def test_a_status_has_all_that_is_asked_for_at_night(
+    searched: Searched,
+) -> None:
+    service, found = searched
+    port = str(httpx.URL(service.admin_url).port)
+
+    told = ran("status", "--json", f"--data-dir={service.folder}", CS_ADMIN_PORT=port).rows[0]
+
+    assert (told["world"], told["paused"]) == ("sandbox", False)
+    assert (told["lookups"], told["searches"], told["work"]) == (0, 0, {})
+    assert told["views_behind"] == 0
+    assert told["events"] == told["recent"] > 10
+    assert told["sources"]["searxng"]["ended"]["used"] == 1
+    assert told["sources"]["searxng"]["last"] == "used"
+    verified = sum(contact["email"] is not None for contact in found["contacts"])
+    assert told["verifiers"]["smtp"]["ended"]["answered"] >= verified > 0
+    (failure,) = told["failures"]
+    assert failure["outcome"] == "no_linkedin"
+    assert told["health"]["ready"] is True
+    assert not {"email", "address", "full_name"} & set(str(told).split("'"))
+
+
+def test_a_status_says_paused_and_that_no_service_answers(
+    searched: Searched,
+) -> None:
+    service, _ = searched
+
+    cs(service, "pause")
+    told = cs(service, "status", CS_ADMIN_PORT="1")
+    cs(service, "resume")
+
+    assert "paused: new ones are refused" in told
+    assert "nothing answers at http://127.0.0.1:1/readyz" in told
+    assert "0 events behind" in told
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_command_cuts_a_number_an_id_or_an_address(searched: Searched, width: int) -> None:
+    service, _ = searched
+    (key,) = rows(service, "keys", "list")
+    status = rows(service, "status")[0]
+    suppressed = rows(service, "people", "suppressed")
+    commands = {
+        ("keys", "list"): [key["id"], f"{key['used']} of 500", "Sales,", "Berlin"],
+        ("brands", "list"): ["Veltrana", "no_linkedin", "done"],
+        ("status",): ["no_linkedin", *(each["lookup"] for each in status["failures"])],
+        ("people", "suppressed"): [each["id"] for each in suppressed],
+    }
+    for words, whole in commands.items():
+        told = cs(service, *words, width=width)
+        assert [each for each in whole if each not in told] == [], (words, told)
+    listed = ran("sandbox", "list", COLUMNS=str(width)).out
+    words_shown = set(listed.replace("│", " ").split())
+    for row in ran("sandbox", "list", "--json").rows:
+        assert {row["outcome"], str(row["verified"])} <= words_shown
+        assert set((row["brand"] or "").split()) <= words_shown
+    topics = ran("topics", "describe", COLUMNS=str(width)).out
+    assert "cs.contact-discovery.v1" in topics
+
+
+def test_what_cannot_be_undone_says_first_what_it_would_hit(
+    searched: Searched,
+) -> None:
+    service, found = searched
+    address = next(c["email"] for c in found["contacts"] if c["email"])
+    before = rows(service, "status")[0]["events"]
+
+    (erasing,) = rows(service, "people", "erase", "--dry-run", f"--email={address}")
+    told = cs(service, "people", "erase", "--dry-run", f"--email={address}")
+    nobody = rows(service, "people", "erase", "--dry-run", "--email=nobody@acme.test")[0]
+    (forgetting,) = rows(service, "brands", "forget", "Veltrana", "--dry-run")
+
+    assert (erasing["lookups"], erasing["brands"]) == (1, ["Veltrana"])
+    assert erasing["keys"] > 0
+    assert "nothing is changed" in told
+    assert "(Veltrana)" in told
+    assert address not in told
+    assert (nobody["lookups"], nobody["keys"], nobody["brands"]) == (0, 0, [])
+    assert forgetting["forgotten"] is False
+    assert forgetting["found"]["outcome"] == "done"
+    assert rows(service, "status")[0]["events"] == before, "nothing was stored"
+    with service.client(service.keys("create")) as client:
+        again = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
+    assert (again["cached"], len(again["contacts"])) == (True, len(found["contacts"]))
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (["Veltrama"], "did you mean: cs brands forget Veltrana"),
+        (["Veltrana", "--domain=veltrana.test"], "did you mean: cs brands forget Veltrana"),
+        (["Zzz"], "`cs brands list` shows what was searched, and how"),
+    ],
+)
+def test_a_brand_nobody_searched_is_an_error_with_the_nearest(
+    searched: Searched, words: list[str], near: str
+) -> None:
+    told = ran("brands", "forget", *words, f"--data-dir={searched[0].folder}").told()
+
+    assert told.startswith("nobody searched")
+    assert told.endswith(near)
+
+
+def test_a_person_erased_by_mistake_is_found_again_after_lifting(
+    searched: Searched,
+) -> None:
+    service, found = searched
+    by = f"--email={[c['email'] for c in found['contacts'] if c['email']][-1]}"
+
+    assert ran("people", "suppressed", by, f"--data-dir={service.folder}").code == 1
+    cs(service, "people", "erase", by)
+    (one,) = rows(service, "people", "suppressed", by)
+    assert rows(service, "people", "suppressed") == [one]
+    (lifted,) = rows(service, "people", "suppressed", f"--lift={one['id']}")
+    cs(service, "brands", "forget", "Veltrana")
+    with service.client(service.keys("create")) as client:
+        again = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
+
+    assert (one["lookups"], lifted["lifted"]) == (1, True)
+    assert rows(service, "people", "suppressed") == []
+    assert by.removeprefix("--email=") in [c["email"] for c in again["contacts"]]
+    assert (
+        ran("people", "suppressed", f"--lift={one['id']}", f"--data-dir={service.folder}")
+        .told()
+        .startswith("nobody suppressed goes by that")
+    )

@@ -1,0 +1,124 @@
+"""Tables on narrow terminals: whole words, whole numbers, whole ids."""
+
+import io
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.text import Text
+
+from cs.cli.output import console
+from cs.cli.record_view import print_record
+from cs.cli.tables import fitting
+
+#: Columns, one row, and which columns fold.
+Shape = tuple[Sequence[str], Sequence[str], Sequence[str]]
+
+KEYS: Shape = (
+    ("Id", "Label", "Ends in", "Used", "Running", "Issued"),
+    (
+        "key_ma7677g7zxmrnqf8",
+        "Sales, Berlin and Hamburg",
+        "x8Kq",
+        "18 of 500",
+        "2",
+        "2026-11-22",
+    ),
+    ["Label"],
+)
+BRANDS: Shape = (
+    ("Brand", "Domain", "Ended", "Verified", "Reused until"),
+    ("Veltrana Outdoor Adventures", "veltrana-outdoor.test", "done", "12", "2026-12-22"),
+    ["Brand", "Domain"],
+)
+PROVED: Shape = (
+    ("Asked", "Intended", "Ended", "Verified", "Seconds", ""),
+    ("Veltrana (veltrana.test)", "no_contacts", "scrape_error", "14 of 15", "118.2", "✓"),
+    ["Asked"],
+)
+TOPICS: Shape = (
+    ("Topic", "Partitions", "Replicas", "Settings"),
+    (
+        "staging.cs.contact-discovery.v1",
+        "12",
+        "3",
+        "retention.ms=3600000, min.insync.replicas=2",
+    ),
+    ["Settings"],
+)
+PEOPLE: Shape = (("Id", "Since", "Lookups"), ("5" * 64, "2026-11-22T14:12:15Z", "3"), [])
+
+
+def shown(columns: Sequence[str], row: Sequence[str], folds: Sequence[str], width: int) -> str:
+    out = io.StringIO()
+    screen = Console(file=out, width=width, highlight=False)
+    table = fitting(columns, [[Text(cell) for cell in row]], folds=folds, width=width)
+    screen.print(table, soft_wrap=False, crop=False, overflow="ignore")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("table", [KEYS, BRANDS, PROVED, TOPICS, PEOPLE])
+def test_every_word_number_and_id_is_whole(table: Shape, width: int) -> None:
+    columns, row, folds = table
+
+    told = shown(columns, row, folds, width)
+
+    words = told.replace("│", " ").replace("┃", " ").split()
+    for column, cell in zip(columns, row, strict=True):
+        assert set(cell.split()) <= set(words)
+        if column not in folds:
+            assert cell in told, "never folded"
+    longest = max(len(word) for cell in row for word in cell.split())
+    assert all(len(line) <= max(width, longest + 14) for line in told.splitlines())
+
+
+words = st.text(
+    st.characters(categories=["L", "N"], max_codepoint=0x2FF), min_size=1, max_size=30
+)
+
+
+@given(
+    st.lists(st.lists(words, min_size=1, max_size=6), min_size=1, max_size=6),
+    st.integers(60, 120),
+    st.sets(st.integers(0, 5)),
+)
+def test_no_word_is_ever_cut(cells: list[list[str]], width: int, folded: set[int]) -> None:
+    columns = [f"C{n}" for n in range(len(cells))]
+    folds = [f"C{n}" for n in folded]
+
+    told = shown(columns, [" ".join(cell) for cell in cells], folds, width)
+
+    assert {word for cell in cells for word in cell} <= set(told.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_people_and_their_addresses_are_whole(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "_width", width)
+    contact = {
+        "full_name": "Maximiliane von Hohenstein-Oberndorff",
+        "title": "Senior Manager, Influencer Marketing and Brand Partnerships EMEA",
+        "email": "maximiliane.von.hohenstein-oberndorff@veltrana-outdoor.test",
+        "email_status": "verified",
+        "location": "Berlin, Germany",
+    }
+    print_record(
+        {
+            "id": "srch_87mhs1xrf2vgzhmz6yzd2axq8h",
+            "brand": "Veltrana",
+            "status": "done",
+            "cached": False,
+            "charged": True,
+            "contacts": [contact],
+            "usage": {"used": 18, "quota": 500, "remaining": 482},
+        }
+    )
+
+    told = capsys.readouterr().out
+    assert contact["email"] in told
+    assert "srch_87mhs1xrf2vgzhmz6yzd2axq8h" in told
+    assert set(contact["title"].split()) <= set(told.replace("│", " ").split())
