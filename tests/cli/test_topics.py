@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
+from cs.bus import access
 from cs.bus.asyncapi import committed
 from cs.bus.topics import TOPICS
+from cs.pipeline.outcomes import GROUP
 from servers.ports import free_ports
 
 
@@ -115,3 +117,28 @@ def test_what_breaks_who_holds_an_older_description_is_named(
     assert "is no document of" in here("topics", "describe", f"--since={junk}").told(2)
     missing = here("topics", "describe", f"--since={tmp_path / 'none'}")
     assert "No such file" in missing.told(2)
+
+
+def test_what_each_user_needs_is_printed_for_kafkas_own_tool(here: Here) -> None:
+    where = ("--bootstrap=kafka-1:9094", "--prefix=team.", "--user=svc-")
+
+    commands = here("topics", "acls", *where).out.splitlines()
+    rows = here("topics", "acls", "--json", *where).rows
+
+    assert (
+        "kafka-acls --bootstrap-server kafka-1:9094 --add "
+        "--allow-principal User:svc-stage-verification "
+        "--operation Read --topic team.cs.verification.v1"
+    ) in commands
+    assert len(commands) == len(rows)
+    written = {row["name"] for row in rows if "Write" in row["operations"]}
+    assert written == {f"team.{plan.name}" for plan in TOPICS}
+    assert {
+        row["name"]
+        for row in rows
+        if row["user"] == "svc-stage-ranking" and "Write" in row["operations"]
+    } == {"team.cs.outcomes.v1", "team.cs.dead-letters.v1"}
+
+
+def test_the_group_of_the_process_manager_is_the_one_that_it_joins() -> None:
+    assert access.PROCESS_MANAGER == GROUP

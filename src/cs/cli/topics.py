@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Parameter
 
+from cs.bus.access import access_of_roles, kafka_acls
 from cs.bus.kafka_settings import BadKafkaSettings, KafkaSettings
 from cs.bus.kafka_topics import Applied, CannotApply, TopicState, apply, shown
 from cs.bus.port import BusUnavailable
@@ -16,6 +17,7 @@ from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
 from cs.cli.topics_described import describe_topics
 from cs.roles import bus_settings
+from cs.settings import Settings
 
 app = App(
     name="topics",
@@ -106,17 +108,49 @@ def show_topics(
         stop(f"missing: {', '.join(sorted(missing))}; `cs topics apply` makes them")
 
 
+@app.command(name="acls")
+def show_acls(
+    *,
+    bootstrap: Bootstrap = None,
+    prefix: Prefix = None,
+    user: Annotated[str, Parameter(help="Begins the names of users.")] = "cs-",
+    json: Json = False,
+    config: Config = None,
+) -> None:
+    """Print what the user of each role needs on brokers that check it, and no more.
+
+    As commands of Kafka's own tool; with --json one line for each topic or group of a user.
+    Users are named cs-relay, cs-process-manager, cs-stage-ranking and so on, cs-topics for
+    `cs topics apply`, cs-feed-reader for who reads the feed. Connects to nothing.
+
+    Example: `cs topics acls --bootstrap kafka-1:9094 | sh`
+    """
+    chosen = _chosen(config, bootstrap, prefix)
+    at = ",".join(chosen.kafka) or "localhost:9092"
+    for role, accesses in access_of_roles(chosen.kafka_prefix).items():
+        for access in accesses:
+            if json:
+                print_json({"user": user + role, **msgspec.to_builtins(access)})
+            else:
+                print(kafka_acls(user + role, access, at))  # a console would wrap it
+
+
 def _kafka(config: Path | None, bootstrap: str | None, prefix: str | None) -> KafkaSettings:
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters is told at the end
+    chosen = _chosen(config, bootstrap, prefix)
+    if not chosen.kafka:
+        stop("name brokers: --bootstrap kafka-1:9092, or set CS_KAFKA", 2)
+    return bus_settings(chosen)
+
+
+def _chosen(config: Path | None, bootstrap: str | None, prefix: str | None) -> Settings:
     chosen = settings(config)
     if bootstrap is not None:
         servers = tuple(server.strip() for server in bootstrap.split(","))
         chosen = msgspec.structs.replace(chosen, kafka=servers)
     if prefix is not None:
         chosen = msgspec.structs.replace(chosen, kafka_prefix=prefix)
-    if not chosen.kafka:
-        stop("name brokers: --bootstrap kafka-1:9092, or set CS_KAFKA", 2)
-    return bus_settings(chosen)
+    return chosen
 
 
 def _cells(state: TopicState) -> tuple[str, ...]:
