@@ -3,20 +3,32 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
-from cs.eventlog import postgres
+from cs import roles
+from cs.api.postgres_limits import PostgresChecks
+from cs.clock import SystemClock
+from cs.eventlog import postgres as postgres_log
 from cs.eventlog.port import Ceiling, CeilingReached
 from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
+from cs.operator import Operator
 from cs.postgres.errors import DatabaseAway
-from cs.postgres.pool import Pool, open_pool
+from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.pruning import pruning
+from cs.postgres.schema import migrate
+from cs.projections.postgres_views import PostgresViews
+from cs.projections.runner import ViewRunner
+from cs.settings import Settings
 from postgres.migrated import migrated
+from servers.fixtures import new_database
 
 HOUR = timedelta(hours=1)
 
@@ -35,7 +47,7 @@ async def numbers(pool: Pool) -> list[int]:
 async def test_starts_that_no_ceiling_needs_are_removed(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "PAGE", 3)
+    monkeypatch.setattr(postgres_log, "PAGE", 3)
     async with PostgresEventLog(pool, MemoryKeyStore()) as log:
         for n, hour in enumerate([*range(8), 40, 60, 70]):
             await start(log, n, AT + hour * HOUR, None)
@@ -68,6 +80,31 @@ async def test_the_newest_start_stays_and_numbers_go_on(pool: Pool) -> None:
         await log.prune_starts()
 
         assert await numbers(pool) == [3]
+
+
+async def test_a_process_that_answers_calls_prunes(postgres: str, tmp_path: Path) -> None:
+    key_file = tmp_path / "master.key"
+    key_file.write_bytes(bytes(32))
+    key_file.chmod(0o600)
+    async with new_database(postgres) as dsn, new_database(postgres) as keys_dsn:
+        async with open_pool(keys_dsn, role="test") as pool, connected(pool) as connection:
+            await migrate(connection, "keys")
+        async with migrated(dsn) as pool, PostgresEventLog(pool, MemoryKeyStore()) as log:
+            await Operator(Streams(log), SystemClock()).choose_world("live")
+            for n, hour in enumerate([0, 1, 100]):
+                await start(log, n, AT + hour * HOUR, None)
+            views = PostgresViews(pool, projections())
+            await ViewRunner(log, views, MemoryKeyStore()).catch_up()
+            await views.close()
+            await PostgresChecks(pool).take("one", AT)
+            await pool.execute("UPDATE checks SET at = at - interval '11 minutes'")
+            settings = Settings(postgres=dsn, keys_postgres=keys_dsn, master_key_file=key_file)
+
+            async with asyncio.timeout(20), roles.api(settings, "live"):
+                while await pool.fetchval("SELECT count(*) FROM checks") or await numbers(
+                    pool
+                ) != [3]:
+                    pass
 
 
 async def test_a_database_that_is_away_is_tried_again() -> None:

@@ -1,0 +1,228 @@
+"""How long a service with a million keys takes to be ready, and its memory.
+
+    PYTHONPATH=tests .venv/bin/python bench/many_keys.py [KEYS]
+
+Each form, SQLite in one process and the API on PostgreSQL, is started in a process of its
+own, from its first instruction to being ready, twice: as it is, and with every key read and
+kept first, as the ring of keys did once.  Prints the seconds and the peak of resident memory.
+"""
+
+import asyncio
+import resource
+import secrets
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+import asyncpg
+import msgspec
+
+from cs import roles
+from cs.answering import Terms
+from cs.clock import SystemClock
+from cs.data_folder import DataFolder
+from cs.domain.codec import topic_of
+from cs.domain.key import KeyIssued
+from cs.eventlog.port import EventLog
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.opening import opened, projections
+from cs.operator import Operator
+from cs.postgres.pool import connected, open_pool
+from cs.postgres.schema import STORES, migrate
+from cs.projections.port import Views
+from cs.projections.postgres_views import PostgresViews
+from cs.projections.usage import USAGE
+from cs.settings import Settings
+from cs.wiring import memory_bus, running
+from servers.own_folder import own_folder
+from servers.postgres import running_postgres
+
+PAGE = 5_000
+TARGET_S, TARGET_MIB = 3.0, 200
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def issued(keys: int) -> Iterator[tuple[str, int, str, bytes]]:
+    """Yield stream, version, topic and state of *keys* keys that were issued."""
+    for n in range(keys):
+        event = KeyIssued(
+            label=f"customer {n}",
+            quota=100,
+            secret_hash=secrets.token_hex(32),
+            last4="aaaa",
+            at=AT,
+        )
+        yield f"key-key_{n:016d}", 0, topic_of(event), msgspec.json.encode(event)
+
+
+def fill_sqlite(folder: Path, keys: int) -> None:
+    log = sqlite3.connect(DataFolder(folder).log, isolation_level=None)
+    log.execute("PRAGMA synchronous=OFF")
+    rows = issued(keys)
+    while page := list(islice(rows, 50_000)):
+        log.execute("BEGIN")
+        log.executemany("INSERT INTO stored_events VALUES (?, ?, ?, ?)", page)
+        log.execute("COMMIT")
+    log.close()
+
+
+async def fill_postgres(dsn: str, keys: int) -> None:
+    connection = await asyncpg.connect(dsn)
+    rows = issued(keys)
+    position = await connection.fetchval("SELECT max(notification_id) FROM stored_events")
+    while page := list(islice(rows, 50_000)):
+        numbered = [(*row, position + n) for n, row in enumerate(page, 1)]
+        position += len(page)
+        await connection.copy_records_to_table("stored_events", records=numbered)
+    await connection.execute("ANALYZE")
+    await connection.close()
+
+
+async def build_views(log: EventLog, views: Views) -> None:
+    while page := await log.tail(await views.position(), PAGE):
+        await views.apply(page, lambda _, body: body)
+
+
+async def load_all(views: Views) -> object:
+    """Return what the ring once kept: both ways between every key and its secret."""
+    rows = await views.all(USAGE)
+    key_of = {row.secret_hash: key_id for key_id, row in rows}
+    return key_of, {key_id: row.secret_hash for key_id, row in rows}
+
+
+def settings_of(postgres: str, folder: Path) -> Settings:
+    return Settings(
+        postgres=f"{postgres}/service",
+        keys_postgres=f"{postgres}/keys",
+        master_key_file=folder / "master.key",
+    )
+
+
+@asynccontextmanager
+async def embedded(folder: Path, *, before: bool) -> AsyncIterator[None]:
+    async with opened(DataFolder(folder)) as data:
+        kept = await load_all(data.views) if before else None
+        async with running(
+            data.log,
+            data.keys,
+            data.views,
+            [],
+            bus=memory_bus(),
+            clock=SystemClock(),
+            allowed=Terms(deadline=timedelta(seconds=120)),
+            snapshots=data.snapshots,
+        ):
+            yield
+        del kept
+
+
+@asynccontextmanager
+async def shared(postgres: str, folder: Path, *, before: bool) -> AsyncIterator[None]:
+    settings = settings_of(postgres, folder)
+    kept = None
+    if before:
+        async with open_pool(settings.postgres or "", role="bench") as pool:
+            views = PostgresViews(pool, projections())
+            kept = await load_all(views)
+            await views.close()
+    async with roles.api(settings, "live"):
+        yield
+    del kept
+
+
+async def child(form: str, when: str, place: str, folder: str) -> None:
+    """Start one service, and say when it is ready and how large it became."""
+    before = when == "before"
+    service = (
+        embedded(Path(folder), before=before)
+        if form == "sqlite"
+        else shared(place, Path(folder), before=before)
+    )
+    async with service:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{peak:.0f}", flush=True)
+
+
+def measured(form: str, when: str, place: str, folder: Path) -> tuple[float, int]:
+    """Return the seconds to being ready, and the peak in MiB."""
+    began = time.perf_counter()
+    command = [sys.executable, __file__, "child", form, when, place, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        peak = process.stdout.readline()
+        took = time.perf_counter() - began
+    return took, int(peak)
+
+
+def compare(form: str, place: str, folder: Path) -> None:
+    for when in ("before", "now", "before", "now"):
+        took, peak = measured(form, when, place, folder)
+        print(f"{form:<12}{when:<10}{took:8.2f} s{peak:8d} MiB", flush=True)
+
+
+async def make_sqlite(folder: Path, keys: int) -> None:
+    async with opened(DataFolder(folder)) as data:
+        await Operator(Streams(data.log), SystemClock()).choose_world("live")
+    fill_sqlite(folder, keys)
+    async with opened(DataFolder(folder)) as data:
+        await build_views(data.log, data.views)
+
+
+async def make_postgres(postgres: str, folder: Path, keys: int) -> None:
+    settings = settings_of(postgres, folder)
+    (folder / "master.key").write_bytes(secrets.token_bytes(32))
+    (folder / "master.key").chmod(0o600)
+    admin = await asyncpg.connect(f"{postgres}/postgres")
+    for name in ("service", "keys"):
+        assert name in STORES
+        await admin.execute(f"CREATE DATABASE {name}")
+        async with (
+            open_pool(f"{postgres}/{name}", role="bench") as pool,
+            connected(pool) as connection,
+        ):
+            await migrate(connection, name)
+    await admin.close()
+    async with open_pool(settings.postgres or "", role="bench") as pool:
+        async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+            await Operator(Streams(log), SystemClock()).choose_world("live")
+        await fill_postgres(settings.postgres or "", keys)
+        async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+            views = PostgresViews(pool, projections())
+            await build_views(log, views)
+            await views.close()
+        await pool.execute("ANALYZE")
+
+
+def main(keys: int) -> None:
+    print(f"{keys:,} keys; target: {TARGET_S} s, {TARGET_MIB} MiB")
+    with tempfile.TemporaryDirectory() as name:
+        began = time.perf_counter()
+        asyncio.run(make_sqlite(Path(name), keys))
+        print(f"made on SQLite in {time.perf_counter() - began:.0f} s", flush=True)
+        compare("sqlite", "", Path(name))
+    with (
+        own_folder() as folder,
+        running_postgres(folder / "postgres") as server,
+        tempfile.TemporaryDirectory() as name,
+    ):
+        postgres = server.dsn.removesuffix("/postgres")
+        began = time.perf_counter()
+        asyncio.run(make_postgres(postgres, Path(name), keys))
+        print(f"made on PostgreSQL in {time.perf_counter() - began:.0f} s", flush=True)
+        compare("postgresql", postgres, Path(name))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["child"]:
+        asyncio.run(child(*sys.argv[2:]))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
