@@ -25,7 +25,6 @@ from cs.bus.topics import TopicPlan
 from cs.roles import bus_settings
 from cs.settings import load
 from servers.certificates import CertificateAuthority
-from servers.fixtures import or_skipped
 from servers.kafka import Kafka, running_kafka
 from servers.kafka_listeners import Listener, sasl, tls
 from servers.own_folder import own_folder
@@ -90,7 +89,7 @@ def secured() -> Iterator[Secured]:
         }
         stranger = CertificateAuthority(folder, "stranger").file
         running = running_kafka(folder / "kafka", listeners=listeners, users=USERS)
-        with or_skipped(running) as kafka:
+        with running as kafka:
             yield Secured(kafka, files, stranger)
 
 

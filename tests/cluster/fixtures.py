@@ -10,7 +10,6 @@ import pytest
 from cluster.cluster import Cluster, running_cluster
 from cluster.clustered import Clustered
 from embedded.served import Served, served
-from servers.fixtures import or_skipped
 
 #: Either form of a whole sandbox service, from outside.
 Service: TypeAlias = Served | Clustered
@@ -32,7 +31,7 @@ def two_nodes() -> Iterator[Cluster]:
 
     Each worker of a run has its own, since a test may move the clock or kill every role.
     """
-    with or_skipped(running_two_nodes()) as cluster:
+    with running_two_nodes() as cluster:
         yield cluster
 
 

@@ -16,7 +16,6 @@ import pytest
 
 from cluster.addresses import BRAND
 from cluster.supervising import how_it_ended
-from servers.fixtures import or_skipped
 from servers.java import find_java
 from servers.kafka_jars import kafka_jars
 from servers.postgres_binaries import find_binaries
@@ -31,16 +30,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 @pytest.fixture(autouse=True)
 def _what_it_runs_on() -> None:
-    with or_skipped(_found()):
-        pass
-
-
-@contextmanager
-def _found() -> Iterator[None]:
     find_binaries()
     find_java()
     kafka_jars()
-    yield
 
 
 @contextmanager

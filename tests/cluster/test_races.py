@@ -7,7 +7,6 @@ import pytest
 
 from cluster.cluster import Cluster
 from cluster.racing import RACERS, Race, Round, expected, racing, rounds, running_nodes
-from servers.fixtures import or_skipped
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +18,7 @@ OF_CHECKS = 10
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Cluster]:
-    with or_skipped(running_nodes()) as cluster:
+    with running_nodes() as cluster:
         yield cluster
 
 

@@ -3,11 +3,10 @@ from collections.abc import Iterator
 import pytest
 
 from deploy.databases import Databases, running_databases
-from servers.fixtures import or_skipped
 
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[Databases]:
     """Both servers of compose.yaml, with users and passwords, and nothing in them."""
-    with or_skipped(running_databases()) as databases:
+    with running_databases() as databases:
         yield databases

@@ -14,7 +14,6 @@ from cs.api.routes import HOLD
 from cs.sandbox.dns import Zone, name_server
 from deploy.recording_api import OK, RecordingApi, Writer, nothing
 from deploy.running_proxy import TEMPLATE, configured, find_nginx, rendered, running_proxy
-from servers.missing import Missing
 from servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
@@ -39,10 +38,7 @@ def test_the_api_is_the_one_to_say_that_a_body_is_too_long() -> None:
 
 @pytest.fixture(scope="module")
 def nginx() -> Path:
-    try:
-        return find_nginx()
-    except Missing as missing:
-        pytest.skip(str(missing))
+    return find_nginx()
 
 
 def test_the_file_is_taken_without_a_warning(nginx: Path, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from api.openapi_document import operations
 from cs.admin.docs_page import docs_routes, write
 from docs_page.browser import Browser, running_browser
 from docs_page.on_port import on_port
-from servers.fixtures import or_skipped
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +30,7 @@ RENDERED = """new Promise((kept) => {
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with or_skipped(running_browser(tmp_path_factory.mktemp("browser"))) as running:
+    with running_browser(tmp_path_factory.mktemp("browser")) as running:
         yield running
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from servers.fixtures import or_skipped
 from servers.missing import Missing
 
 DEV = Path(__file__).parents[2] / "dev"
@@ -24,7 +23,7 @@ def run_tool(tool: str, *arguments: str | Path, folder: Path) -> str:
     Raises:
         Found: It did not succeed.
     """
-    with or_skipped(_run(tool, *arguments, folder=folder)) as done:
+    with _run(tool, *arguments, folder=folder) as done:
         if done.returncode:
             raise Found(done.stdout)
         return done.stdout

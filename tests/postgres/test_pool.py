@@ -14,7 +14,6 @@ from cs.postgres.errors import DatabaseAway
 from cs.postgres.kept import KeptConnection
 from cs.postgres.pool import Pool, connected, open_pool, transaction
 from cs.sandbox.certificates import Authority
-from servers.fixtures import or_skipped
 from servers.own_folder import own_folder
 from servers.postgres import _account, running_postgres
 
@@ -133,7 +132,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, P
         if account:
             shutil.chown(file, account["user"], account["group"])
         settings = {"ssl": "on", "ssl_cert_file": str(file), "ssl_key_file": str(file)}
-        with or_skipped(running_postgres(folder / "postgres", settings=settings)) as server:
+        with running_postgres(folder / "postgres", settings=settings) as server:
             yield server.port, authority.ca_file
 
 

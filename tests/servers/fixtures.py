@@ -1,29 +1,24 @@
 """Fixtures that hand real servers to tests; `tests/conftest.py` makes them known everywhere.
 
 `CS_TEST_POSTGRES` (a DSN) and `CS_TEST_KAFKA` (bootstrap servers) name servers that run
-already.  With `CS_TEST_DEMAND_SERVERS=1` a server that cannot be had fails the test, else the
-test is skipped and says why.
+already.  What becomes of a test whose server cannot be had: `servers.what_is_here`.
 """
 
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
 from servers.kafka import Kafka, running_kafka
-from servers.missing import Missing
 from servers.own_folder import own_folder
 from servers.postgres import Postgres, running_postgres
 from servers.postgres_binaries import first_found
 from servers.shared import shared
-
-_T = TypeVar("_T")
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +35,7 @@ def postgres(run_folder: Path) -> Iterator[str]:
     if given:
         yield given
         return
-    with or_skipped(shared(run_folder / "postgres", "postgres")) as dsn:
+    with shared(run_folder / "postgres", "postgres") as dsn:
         yield dsn
 
 
@@ -52,7 +47,7 @@ def every_postgres(request: pytest.FixtureRequest, run_folder: Path) -> Iterator
     """
     wanted = [18] if request.param == "newest" else [15, 16]
     version = str(first_found(wanted))
-    with or_skipped(shared(run_folder / f"postgres-{version}", "postgres", version)) as dsn:
+    with shared(run_folder / f"postgres-{version}", "postgres", version) as dsn:
         yield dsn
 
 
@@ -75,7 +70,7 @@ def own_postgres() -> Iterator[Postgres]:
     """A durable PostgreSQL of this test's own: to be killed, suspended and restarted."""
     with (
         own_folder() as folder,
-        or_skipped(running_postgres(folder / "postgres", durable=True)) as server,
+        running_postgres(folder / "postgres", durable=True) as server,
     ):
         yield server
 
@@ -90,7 +85,7 @@ def kafka(run_folder: Path) -> Iterator[str]:
     if given:
         yield given
         return
-    with or_skipped(shared(run_folder / "kafka", "kafka")) as bootstrap:
+    with shared(run_folder / "kafka", "kafka") as bootstrap:
         yield bootstrap
 
 
@@ -103,7 +98,7 @@ def topic_prefix() -> str:
 @pytest.fixture
 def own_kafka() -> Iterator[Kafka]:
     """A broker of this test's own: to be killed, suspended, restarted and wiped."""
-    with own_folder() as folder, or_skipped(running_kafka(folder / "kafka")) as cluster:
+    with own_folder() as folder, running_kafka(folder / "kafka") as cluster:
         yield cluster
 
 
@@ -112,7 +107,7 @@ def three_brokers() -> Iterator[Kafka]:
     """A cluster of this test's own that keeps three copies: one broker may be lost."""
     with (
         own_folder() as folder,
-        or_skipped(running_kafka(folder / "kafka", brokers=3)) as cluster,
+        running_kafka(folder / "kafka", brokers=3) as cluster,
     ):
         yield cluster
 
@@ -137,16 +132,3 @@ async def _connected(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Reco
         yield connection
     finally:
         await connection.close()
-
-
-@contextmanager
-def or_skipped(server: AbstractContextManager[_T]) -> Iterator[_T]:
-    """Enter *server*; where it cannot be had, skip or fail by `CS_TEST_DEMAND_SERVERS`."""
-    with ExitStack() as entered:
-        try:
-            found = entered.enter_context(server)
-        except Missing as missing:
-            if os.environ.get("CS_TEST_DEMAND_SERVERS"):
-                pytest.fail(str(missing), pytrace=False)
-            pytest.skip(str(missing))
-        yield found

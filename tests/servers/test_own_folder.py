@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from servers.own_folder import own_folder, sweep
+from servers.postgres_binaries import find_binaries
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +47,7 @@ def test_a_folder_is_gone_when_it_is_left() -> None:
 
 
 def test_the_server_of_a_killed_process_is_swept_away() -> None:
+    find_binaries()  # what the other process starts
     died = subprocess.run(
         [sys.executable, "-c", KILLED],
         cwd=Path(__file__).parent.parent,

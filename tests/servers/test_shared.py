@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from servers.missing import Missing
+from servers.postgres_binaries import find_binaries
 from servers.shared import shared
 
 pytestmark = pytest.mark.slow
@@ -48,6 +49,7 @@ async def answers(dsn: str) -> bool:
 async def test_two_processes_use_one_server_and_it_outlives_a_killed_one(
     tmp_path: Path,
 ) -> None:
+    find_binaries()  # what the other process starts
     with holder(tmp_path) as other:
         assert other.stdout is not None
         theirs = other.stdout.readline().strip()

@@ -24,7 +24,9 @@ def test_what_is_missing_is_named_in_the_same_line(monkeypatch: pytest.MonkeyPat
 
     assert said.count("\n") == 0
     assert "CS_TEST_KAFKA" in said
-    assert said.endswith("; not here, so that its tests are skipped and counted: browser")
+    missing = said.partition("; not here, so that its tests are skipped and counted: ")[2]
+    assert "browser" in missing.split(", ")
+    assert "Java" not in missing
 
 
 def test_where_every_part_is_demanded_it_says_that_its_tests_fail(
@@ -33,7 +35,39 @@ def test_where_every_part_is_demanded_it_says_that_its_tests_fail(
     monkeypatch.setenv("CS_TEST_BROWSER", "no-such-command")
     monkeypatch.setenv("CS_TEST_DEMAND_SERVERS", "1")
 
-    assert real_parts().endswith("its tests fail: browser")
+    missing = real_parts().partition("; not here, so that its tests fail: ")[2]
+    assert "browser" in missing.split(", ")
+
+
+LACKS = """
+import pytest
+from servers.missing import Missing
+@pytest.fixture(scope="module")
+def moon():
+    raise Missing("no moon")
+def test_a_fixture_lacks_it(moon): pass
+def test_a_fixture_lacks_it_again(moon): pass
+def test_it_lacks_it_itself():
+    raise Missing("no moon")
+async def test_it_lacks_it_and_awaits():
+    raise Missing("no moon")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("demanded", [False, True])
+def test_whatever_lacks_a_part_is_skipped_or_fails_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demanded: bool
+) -> None:
+    monkeypatch.setenv("CS_TEST_DEMAND_SERVERS", "1" if demanded else "")
+
+    ran = run_of(tmp_path, LACKS, "-p", "servers.what_is_here", "--asyncio-mode=auto")
+
+    if demanded:
+        assert "2 failed, 2 errors" in ran.stdout
+    else:
+        assert "4 skipped: no moon\n" in ran.stdout
+        assert ran.returncode == 0
 
 
 @pytest.mark.slow

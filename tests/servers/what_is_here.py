@@ -1,8 +1,14 @@
-"""A pytest plug-in: one line on the real parts a run has, and a count of what was skipped."""
+"""A pytest plug-in: which real parts a run has, and what becomes of tests that lack one.
+
+A test that meets `Missing`, in a fixture or in itself, is skipped and says why; with
+`CS_TEST_DEMAND_SERVERS=1` it fails.  The run names what it has in one line at its start and
+counts what it skipped at its end.
+"""
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,6 +18,8 @@ from servers.java import find_java
 from servers.missing import Missing
 from servers.postgres_binaries import find_binaries
 
+#: With this variable set, what is missing is a failure.
+DEMAND = "CS_TEST_DEMAND_SERVERS"
 #: What is looked for on this machine and in wheels.
 _PARTS: dict[str, Callable[[], str]] = {
     "PostgreSQL": lambda: f"PostgreSQL {find_binaries().version}",
@@ -21,6 +29,28 @@ _PARTS: dict[str, Callable[[], str]] = {
 }
 #: Servers that run already, by the variables that name them.
 _GIVEN = {"PostgreSQL": "CS_TEST_POSTGRES", "Java": "CS_TEST_KAFKA"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    with or_skipped():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    with or_skipped():
+        return (yield)
+
+
+@contextmanager
+def or_skipped() -> Iterator[None]:
+    try:
+        yield
+    except Missing as missing:
+        if os.environ.get(DEMAND):
+            pytest.fail(str(missing), pytrace=False)
+        pytest.skip(str(missing))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -38,7 +68,7 @@ def real_parts() -> str:
             here.append(variable if variable in os.environ else find())
         except Missing:
             missing.append(part)
-    without = "fail" if os.environ.get("CS_TEST_DEMAND_SERVERS") else "are skipped and counted"
+    without = "fail" if os.environ.get(DEMAND) else "are skipped and counted"
     not_here = f"; not here, so that its tests {without}: {', '.join(missing)}"
     return f"Real parts: {', '.join(here)}{not_here if missing else ''}"
 
