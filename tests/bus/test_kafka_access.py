@@ -20,7 +20,6 @@ from cs.bus.kafka_settings import KafkaSettings, connection
 from cs.bus.kafka_topics import CannotApply, apply, shown
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS, TopicPlan
 from cs.pipeline.outcomes import GROUP
-from servers.fixtures import or_skipped
 from servers.kafka import Kafka, running_kafka
 from servers.kafka_listeners import Listener, sasl
 from servers.own_folder import own_folder
@@ -120,7 +119,7 @@ def guarded() -> Iterator[Kafka]:
         running = running_kafka(
             folder / "kafka", settings=settings, listeners=[listener], users=USERS
         )
-        with or_skipped(running) as kafka:
+        with running as kafka:
             asyncio.run(allow(kafka.bootstrap))
             topics = of(kafka, "topics")
             applied = asyncio.run(apply(topics, TOPICS, partitions=1, replication=1))
