@@ -16,6 +16,8 @@ from cs.outside.port import MailHosts, Unreachable
 #: An answer is used again for as long as its TTL says, but no longer than this.
 _LONGEST_S = 300.0
 _ANSWERS = 4_096
+#: Records of a response that is kept; a zone of a stranger could fill 64 KiB with them.
+_RECORDS = 100
 
 
 class _Nothing(Exception):
@@ -24,6 +26,9 @@ class _Nothing(Exception):
 
 class _CappedCache(dns.resolver.LRUCache):
     def put(self, key: dns.resolver.CacheKey, value: dns.resolver.Answer) -> None:
+        sections = value.response.sections
+        if sum(len(rrset) for section in sections for rrset in section) > _RECORDS:
+            return
         value.expiration = min(value.expiration, time.time() + _LONGEST_S)
         super().put(key, value)
 

@@ -13,6 +13,8 @@ from cs.sources.retry_after import retry_after_s
 
 #: Items looked at for one name.
 HITS = 10
+#: Characters of what it says of itself that are told on.
+_SAID = 300
 #: Wikidata's own advice to robots: be refused while its databases lag more (seconds).
 MAX_LAG_S = "5"
 #: How long to stay away when Wikidata lags and does not say for how long.
@@ -94,7 +96,7 @@ def _read(answer: Response, shape: type[_Shape], wait_s: float | None) -> _Shape
     if error_said is None:
         return said
     # Errors come with status 200 (MediaWiki, "API:Errors and warnings").
-    why = f"Wikidata: {error_said.code}: {error_said.info}"
+    why = f"Wikidata: {error_said.code}: {error_said.info}"[:_SAID]
     if error_said.code == "maxlag":
         raise Refused(Ended.RATE_LIMITED, why, wait_s or LAG_RETRY_S)
     limited = error_said.code == "ratelimited"

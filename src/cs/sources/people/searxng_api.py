@@ -11,6 +11,11 @@ from cs.sources.port import Ended
 from cs.sources.retry_after import retry_after_s
 
 NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
+#: Results of one page that are read (SearXNG gives some thirty), and characters of each text.
+_RESULTS = 200
+_TEXT = 4_000
+#: Characters of what a service says of itself that are told on.
+_SAID = 300
 #: What engines say when they have had enough of the instance (searx/network, searx/search).
 _ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
 
@@ -57,6 +62,7 @@ class Page(msgspec.Struct, frozen=True):
         if self.results or not self.unresponsive_engines:
             return None
         said = "; ".join(" ".join(map(str, _pair(one))) for one in self.unresponsive_engines)
+        said = said[:_SAID]
         enough = any(word in said.lower() for word in _ENOUGH)
         ended = Ended.RATE_LIMITED if enough else Ended.FAILED
         return Refused(ended, f"no search engine answered: {said}")
@@ -113,10 +119,17 @@ class SearxngApi:
 
 def _read(answer: Response) -> Page:
     try:
-        return msgspec.json.decode(answer.body, type=Page)
+        page = msgspec.json.decode(answer.body, type=Page)
+        results = tuple(_cut(result) for result in page.results[:_RESULTS])
+        return Page(results, page.unresponsive_engines[:_RESULTS])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f"SearXNG answers something that is not its JSON: {error}"
         raise Refused(Ended.FAILED, why) from error
+
+
+def _cut(result: Result) -> Result:
+    content = None if result.content is None else result.content[:_TEXT]
+    return Result(result.url[:_TEXT], result.title[:_TEXT], content)
 
 
 def _pair(one: object) -> list[object]:
