@@ -1,0 +1,120 @@
+"""JSON of services and pages made to cost much: read or refused within a budget."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from budget import mib_of, seconds_of
+from cs.domain.contact import BrandFacts, Query
+from cs.outside.exchange import MAX_BYTES
+from cs.outside.port import Response
+from cs.sources.brand.wikidata import Wikidata
+from cs.sources.people.searxng import Searxng
+from cs.sources.port import BrandAnswer, Ended, PeopleAnswer
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ACME = BrandFacts(name="Acme", domain="acme.example")
+
+
+class Saying:
+    """A fetcher that says *body* to the first question, and nothing to the others."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def get(
+        self,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,  # noqa: ARG002
+        headers: Mapping[str, str] | None = None,  # noqa: ARG002
+    ) -> Response:
+        body, self._body = self._body, b"{}"
+        return Response(status=200, headers={}, body=body, url=url)
+
+
+def people(body: bytes) -> PeopleAnswer:
+    source = Searxng(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
+    return asyncio.run(source.find(ACME, limit=25))
+
+
+def brands(body: bytes) -> BrandAnswer:
+    source = Wikidata(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
+    return asyncio.run(source.find(Query(brand="Acme"), None))
+
+
+def filled(start: bytes, unit: bytes, end: bytes) -> bytes:
+    room = MAX_BYTES - len(start) - len(end) - len(unit)
+    return start + unit * (room // len(unit)) + end
+
+
+RESULT = (
+    b'{"title":"Jane Doe - Head of Social at Acme | LinkedIn",'
+    b'"url":"https://www.linkedin.com/in/jane%d","content":"a@b.example"}'
+)
+BODIES = {
+    "empty results": filled(b'{"results":[', b"{},", b"{}]}"),
+    "results": b'{"results":[' + b",".join(RESULT % number for number in range(14_000)) + b"]}",
+    "one long title": b'{"results":[{"url":"https://linkedin.com/in/x","title":"'
+    + b"a - | " * 300_000
+    + b'"}]}',
+    "one long text": b'{"results":[{"url":"https://linkedin.com/in/x","content":"'
+    + b"a@b.example " * 150_000
+    + b'"}]}',
+    "one long address": b'{"results":[{"url":"https://linkedin.com/in/'
+    + b"%41/" * 400_000
+    + b'"}]}',
+    "silent engines": filled(b'{"unresponsive_engines":[', b'["a","b"],', b'["a","b"]]}'),
+    "deep": filled(b'{"x":', b"[", b""),
+    "deep and whole": b'{"unresponsive_engines":' + b"[" * 900 + b"]" * 900 + b"}",
+    "one number": b'{"x":' + b"1" * (MAX_BYTES - 9) + b"}",
+    "one string": b'{"x":"' + rb"\u0041" * 300_000 + b'"}',
+    "many fields": b"{" + b",".join(b'"%d":1' % n for n in range(180_000)) + b"}",
+    "found": filled(b'{"search":[', b'{"id":"Q1","label":"Acme"},', b'{"id":"Q2"}]}'),
+    "items": b'{"entities":{'
+    + b",".join(b'"Q%d":{"id":"Q%d","claims":{}}' % (n, n) for n in range(50_000))
+    + b"}}",
+    "an error": b'{"error":{"code":"x","info":"' + b"y" * (MAX_BYTES - 100) + b'"}}',
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("ask", [people, brands])
+def test_two_mebibytes_of_json_cost_little(
+    ask: Callable[[bytes], PeopleAnswer | BrandAnswer],
+    body: str,
+) -> None:
+    whole = BODIES[body]
+
+    assert seconds_of(lambda: ask(whole)) < 2
+    assert mib_of(lambda: ask(whole)) < 80
+    answer = ask(whole)
+    assert answer.ended in Ended
+    assert len(answer.why or "") < 1_000
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["results", "url", "title", "content", "search", "id", "entities"])
+            | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
+    ),
+)
+
+
+@given(anything | st.binary(max_size=40))
+def test_any_json_is_read_or_refused(value: object) -> None:
+    body = value if isinstance(value, bytes) else msgspec.json.encode(value)
+
+    assert people(body).ended in Ended
+    assert brands(body).ended in Ended
