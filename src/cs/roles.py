@@ -49,6 +49,7 @@ from cs.operator import Operator
 from cs.pipeline.driver import Driver
 from cs.pipeline.feed import feed
 from cs.pipeline.outcomes import OutcomeRecorder
+from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.postgres.checkpoints import Checkpoint
@@ -63,7 +64,7 @@ from cs.projections.port import generation
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.settings import BadSettings, Settings
-from cs.tools import ASKS, check_world, outside, unusable
+from cs.tools import ASKS, check_world, outside, unusable, verifier_names
 from cs.wiring import stages, suppressing
 
 
@@ -205,6 +206,7 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
         KafkaBus(bus_settings(settings, world)) as bus,
     ):
         data = shared.data
+        receipts = Receipts(await data.keys.secret(SHARED))
 
         async def publish(epoch: int) -> None:
             checkpoint = Checkpoint(data.pool, "relay", epoch)
@@ -212,6 +214,7 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
                 data.log,
                 faulty.behind(bus),
                 after=await checkpoint.load(),
+                receipts=receipts,
                 patient_by=shared.clock,
                 keep=checkpoint.keep,
                 set_aside=shared.streams.set_aside,
@@ -253,7 +256,13 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
             forget_calls=partial(erase_calls, shared.stages) if shared.stages else None,
         )
         recorder = OutcomeRecorder(
-            streams, bus, clock, signs, suppressing=suppressing(erasure, data.keys)
+            streams,
+            bus,
+            clock,
+            signs,
+            receipts=Receipts(await data.keys.secret(SHARED)),
+            verifiers=verifier_names(settings),
+            suppressing=suppressing(erasure, data.keys),
         )
 
         async def drive(_: int) -> None:

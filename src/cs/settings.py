@@ -84,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     brand_sources: tuple[str, ...] | None = None
     people_sources: tuple[str, ...] | None = None
     verifiers: tuple[str, ...] | None = None
+    foreign_verifiers: tuple[str, ...] = ()  # that a stage of another make asks
     contact: str | None = None  # in our User-Agent: who runs this service
     wikidata_url: str = "https://www.wikidata.org/w/api.php"
     searxng_url: str | None = None

@@ -23,7 +23,7 @@ from cs.sources.port import BrandSource, PeopleSource, missing_of
 from cs.sources.registry import BrokenPlugin, brand_sources, people_sources
 from cs.sources.registry import Context as SourceContext
 from cs.verifiers.port import Verifier
-from cs.verifiers.registry import BrokenVerifier, UnknownVerifier, discover
+from cs.verifiers.registry import BrokenVerifier, UnknownVerifier, discover, installed_names
 from cs.verifiers.registry import Context as VerifierContext
 
 S = TypeVar("S", BrandSource, PeopleSource)
@@ -173,6 +173,16 @@ def of_verifier(settings: Settings, name: str) -> Given:
         "port": settings.smtp_port,
     }
     return _over(settings.plugins.verifiers.get(name, NOTHING), smtp if name == "smtp" else {})
+
+
+def verifier_names(settings: Settings) -> frozenset[str]:
+    """Return the names of the verifiers whose word proves a mailbox.
+
+    Those that are enabled, or else all that are installed here, without making any: whoever
+    takes the answers of the stages need not be able to ask.
+    """
+    named = installed_names() if settings.verifiers is None else settings.verifiers
+    return frozenset(named) | frozenset(settings.foreign_verifiers)
 
 
 def check_world(settings: Settings, world: World) -> None:

@@ -35,6 +35,7 @@ from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.ranking import Ranking
+from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.resolving import Resolving
 from cs.pipeline.runner import Runner
@@ -112,12 +113,15 @@ async def running(
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
     reading = Reading(log, views, runner, keys)
     api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
+    receipts = Receipts(await keys.secret(SHARED))
     manager = ProcessManager(
         streams,
         bus,
         reading,
         clock,
         restart_work=True,
+        receipts=receipts,
+        verifiers=[v.name for s in work if isinstance(s, Verification) for v in s.verifiers],
         real=real or SystemClock(),
         suppressing=suppressing(Erasure(streams, keys, clock, reached_end(log, runner)), keys),
     )
@@ -127,7 +131,13 @@ async def running(
             tasks.create_task(runner.run(), name="views"),
             # From the end: what was issued before is issued again by the process manager.
             tasks.create_task(
-                relay(log, bus, after=await log.head(), set_aside=streams.set_aside),
+                relay(
+                    log,
+                    bus,
+                    after=await log.head(),
+                    receipts=receipts,
+                    set_aside=streams.set_aside,
+                ),
                 name="relay",
             ),
             tasks.create_task(streams.set_aside.watch(), name="set-aside"),

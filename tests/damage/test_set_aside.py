@@ -30,6 +30,7 @@ from cs.projections.searches import SEARCHES
 from cs.projections.usage import USAGE
 from damage.stores import SPOILED, PostgresStores, SqliteStores, Stores, append, opened
 from domain.acme_run import AT, QUERY
+from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 from projections.history import admitted, issued
 
 HURT, OTHER = "brand-hurt", "brand-other"
@@ -88,7 +89,7 @@ class Process:
             attempt=1,
             finding=Resolved(status="no_match"),
         )
-        await self.bus.publish(OUTCOMES, key=stream.encode(), value=encode(outcome))
+        await self.bus.publish(OUTCOMES, key=stream.encode(), value=encode(receipted(outcome)))
 
     async def ends(self, stream: str) -> list[str]:
         """Return how the lookups and searches of *stream* ended."""
@@ -112,13 +113,21 @@ async def process(stores: Stores, *, restart_work: bool = False) -> AsyncIterato
         topics = [(topic, name) for name, topic in STAGE_TOPICS.items()]
         bus = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test"), *topics])
         clock = HandClock(AT)
-        manager = ProcessManager(streams, bus, reading, clock, restart_work=restart_work)
+        manager = ProcessManager(
+            streams,
+            bus,
+            reading,
+            clock,
+            restart_work=restart_work,
+            receipts=RECEIPTS,
+            verifiers=VERIFIERS,
+        )
         await runner.catch_up()
         roles = [
             asyncio.create_task(role)
             for role in (
                 runner.run(),
-                relay(log, bus, after=0, set_aside=streams.set_aside),
+                relay(log, bus, after=0, receipts=RECEIPTS, set_aside=streams.set_aside),
                 manager.run(),
                 streams.set_aside.watch(),
             )

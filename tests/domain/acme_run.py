@@ -150,6 +150,7 @@ class AcmeRun:
                 item=item,
                 attempt=attempt,
                 finding=finding,
+                verifiers=frozenset({"smtp"}),
                 at=self.at,
             )
         )

@@ -236,6 +236,7 @@ class Searches(RuleBasedStateMachine):
             item=work.item if work else "",
             attempt=work.attempt if work and attempt < 3 else attempt,
             finding=finding,
+            verifiers=frozenset({"smtp"}),
             at=self.now,
         )
         self._tell(brand, command, quiet_again=twice)
@@ -266,6 +267,7 @@ class Searches(RuleBasedStateMachine):
             item=work.item,
             attempt=work.attempt,
             finding=result[work.stage],
+            verifiers=frozenset({"smtp"}),
             at=self.now,
         )
         assert self._tell(brand, command), "a result is never without effect"

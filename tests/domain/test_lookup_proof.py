@@ -14,6 +14,19 @@ from domain.acme_run import AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
 YES = Verdict.DELIVERABLE
 
 
+def _about(address: str) -> Checked:
+    """Return a verdict on *address*, with evidence about that very one."""
+    good = checked("p1", YES)
+    evidence = tuple(replace(each, address=address) for each in good.evidence)
+    return replace(good, address=address, evidence=evidence)
+
+
+def _by(verifier: str) -> Checked:
+    good = checked("p1", YES)
+    evidence = tuple(replace(each, verifier=verifier) for each in good.evidence)
+    return replace(good, verifier=verifier, evidence=evidence)
+
+
 @pytest.mark.parametrize(
     "unproved",
     [
@@ -21,6 +34,19 @@ YES = Verdict.DELIVERABLE
         replace(checked("p1", YES), verifier=None),
         replace(checked("p1", YES), address="p1@elsewhere.example"),
         replace(checked("p1", YES), address=f"p1@sub.{HOME}"),
+        # Of the address itself: no mailbox, though it is at the domain.
+        *(
+            _about(f"{local}@{HOME}")
+            for local in ("x\r\n<script>", "", "a b", "jo..lane", "x" * 65, "jö", "jo\0")
+        ),
+        # Of who vouches for it: somebody who is not configured, or nobody in the evidence.
+        _by("nobody"),
+        replace(checked("p1", YES), verifier="nobody"),
+        replace(checked("p1", YES), evidence=()),
+        replace(checked("p1", YES), evidence=checked("p2", YES).evidence),
+        replace(checked("p1", YES), evidence=_by("nobody").evidence),
+        replace(checked("p1", YES), evidence=checked("p1", Verdict.UNKNOWN).evidence),
+        replace(checked("p1", YES), evidence=checked("p1", Verdict.CATCH_ALL).evidence),
         *(checked("p1", verdict) for verdict in Verdict if verdict is not YES),
     ],
 )
@@ -33,6 +59,12 @@ def test_only_a_deliverable_address_of_that_domain_by_a_named_verifier_is_shown(
     assert any(isinstance(event, MailboxNotVerified) for event in run.events)
     assert (run.finish.outcome, run.finish.verified) == ("no_emails", 0)
     assert [contact.email for contact in run.finish.contacts] == [None, None]
+
+
+def test_a_verdict_that_is_not_proved_establishes_nothing() -> None:
+    run = AcmeRun().verifying().verified(_by("nobody"), checked("p2", Verdict.UNDELIVERABLE))
+
+    assert run.ended == ("no_emails", False, False)  # another lookup may prove it
 
 
 def test_one_mailbox_is_the_better_ranked_person_s() -> None:

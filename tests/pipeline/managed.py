@@ -26,6 +26,7 @@ from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
 from domain.acme_run import AT, QUERY, STREAM
+from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 
 E = TypeVar("E", bound=AnyEvent)
 LOOKUP = f"{STREAM}.1"
@@ -55,6 +56,8 @@ class Managed:
             Reading(self.log, self.views, runner, self.keys),
             self.clock,
             restart_work=restart_work,
+            receipts=RECEIPTS,
+            verifiers=VERIFIERS,
         )
         running = asyncio.create_task(manager.run())
         try:
@@ -103,7 +106,7 @@ class Managed:
         outcome = Outcome(
             lookup=lookup, stage=stage, item=item, attempt=attempt, finding=finding
         )
-        await self.bus.publish(OUTCOMES, key=lookup.encode(), value=encode(outcome))
+        await self.bus.publish(OUTCOMES, key=lookup.encode(), value=encode(receipted(outcome)))
 
     async def heard(self) -> None:
         """Return once the process manager knows all that is in the log and was said.

@@ -45,6 +45,7 @@ from cs.pipeline.runner import Runner
 from cs.pipeline.signs import MemorySigns
 from cs.pipeline.stage import Report
 from domain.acme_run import RESOLVED
+from pipeline.receipted import RECEIPTS, receipted
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 STAGE: StageName = "brand-resolution"
@@ -107,7 +108,7 @@ async def left(bus: Bus, topic: str, group: str) -> list[str]:
 
 
 async def answer(bus: Bus, lookup: str) -> None:
-    outcome = Outcome(lookup=lookup, stage=STAGE, attempt=1, finding=RESOLVED)
+    outcome = receipted(Outcome(lookup=lookup, stage=STAGE, attempt=1, finding=RESOLVED))
     await bus.publish(OUTCOMES, key=lookup.encode(), value=encode(outcome))
 
 
@@ -223,7 +224,9 @@ class Noting(MemoryBus):
 async def test_stages_and_recorders_are_given_five_seconds() -> None:
     bus, log = Noting(), MemoryEventLog(MemoryKeyStore())
     clock = HandClock(AT)
-    recorder = OutcomeRecorder(Streams(log), bus, clock, MemorySigns(clock.monotonic))
+    recorder = OutcomeRecorder(
+        Streams(log), bus, clock, MemorySigns(clock.monotonic), receipts=RECEIPTS, verifiers=()
+    )
 
     async with started(Runner(Gate(), bus, clock)), started(recorder):
         await turns()
@@ -261,7 +264,9 @@ async def test_a_cancelled_recorder_finishes_what_it_has_in_hand_in_time(
     bus, log, clock = bus_with_groups(), SlowLog(), HandClock(AT)
     lookup = await lookup_on(log)
     signs = MemorySigns(clock.monotonic)
-    recorder = OutcomeRecorder(Streams(log), bus, clock, signs, drain_s=drain_s)
+    recorder = OutcomeRecorder(
+        Streams(log), bus, clock, signs, receipts=RECEIPTS, verifiers=(), drain_s=drain_s
+    )
     async with started(recorder) as running:
         await answer(bus, lookup)
         await asyncio.wait_for(log.asked.wait(), 10)

@@ -41,6 +41,7 @@ from cs.postgres.signs import PostgresSigns
 from domain.acme_run import AT, AcmeRun
 from pipeline.hostile_messages import STREAM, Sent, outcomes, works
 from pipeline.one_stage import STAGES
+from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 from postgres.migrated import migrated
 from servers.fixtures import new_database
 
@@ -121,6 +122,8 @@ async def withstands(form: Form, sent: Sequence[Sent]) -> None:
         form.bus,
         clock,
         form.signs,
+        receipts=RECEIPTS,
+        verifiers=VERIFIERS,
         suppressing=Suppressing(form.keys, erase),
         drain_s=0,
     )
@@ -168,7 +171,7 @@ async def good_outcomes_are_recorded(form: Form, stream: str) -> None:
         attempt=1,
         finding=Resolved(status="no_match"),
     )
-    await form.bus.publish(OUTCOMES, key=said.lookup.encode(), value=encode(said))
+    await form.bus.publish(OUTCOMES, key=said.lookup.encode(), value=encode(receipted(said)))
     while True:
         events = await form.log.read(later.stream)
         if isinstance(events[-1].event, LookupFinished):

@@ -49,6 +49,7 @@ from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Report
 from domain.golden_files import golden_event
+from pipeline.receipted import RECEIPTS
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 TOPIC = STAGE_TOPICS["brand-resolution"]
@@ -399,7 +400,7 @@ async def test_the_relay_publishes_issued_work_in_order_and_nothing_else() -> No
     bus = MemoryBus([(topic, "test") for topic in topics])
     log = MemoryEventLog(MemoryKeyStore())
     await log.append([Append("brand-old", NO_STREAM, issued)])
-    relaying = asyncio.create_task(relay(log, bus, after=4))
+    relaying = asyncio.create_task(relay(log, bus, after=4, receipts=RECEIPTS))
     events = [
         golden_event("brand.lookup-started.v1"),
         *issued,
@@ -436,7 +437,7 @@ async def test_the_relay_outlives_a_bus_that_is_away() -> None:
     bus = Away([(TOPIC, "test")])
     log = MemoryEventLog(MemoryKeyStore())
     issued = golden_event("brand.stage-issued.v1")
-    relaying = asyncio.create_task(relay(log, bus, after=0))
+    relaying = asyncio.create_task(relay(log, bus, after=0, receipts=RECEIPTS))
     await log.append([Append("brand-5f0c", NO_STREAM, [issued, issued])])
 
     assert len(await Side(bus).records(1, TOPIC)) == 1
@@ -477,7 +478,9 @@ async def test_one_dead_partition_holds_up_no_other_work_and_the_checkpoint_wait
 
     clock = HandClock(AT)
     await log.append([Append("brand-x", NO_STREAM, [of("brand-a.1"), of("brand-dead.1")])])
-    relaying = asyncio.create_task(relay(log, bus, after=0, patient_by=clock, keep=keep))
+    relaying = asyncio.create_task(
+        relay(log, bus, after=0, receipts=RECEIPTS, patient_by=clock, keep=keep)
+    )
     version = 1
     for n in range(3):  # pages that come after the dead one
         more = [of("brand-dead.1", 2 + n), of(f"brand-b{n}.1")]
@@ -512,7 +515,9 @@ async def test_work_that_a_dead_partition_kept_past_its_deadline_is_let_go(
 
     clock = HandClock(AT)
     await log.append([Append("brand-x", NO_STREAM, [dead])])
-    relaying = asyncio.create_task(relay(log, bus, after=0, patient_by=clock, keep=keep))
+    relaying = asyncio.create_task(
+        relay(log, bus, after=0, receipts=RECEIPTS, patient_by=clock, keep=keep)
+    )
     await _turns(5)
     assert kept == []
 

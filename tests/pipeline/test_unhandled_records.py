@@ -19,6 +19,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.signs import MemorySigns
 from domain.acme_run import AT, STREAM, AcmeRun
+from pipeline.receipted import RECEIPTS, receipted
 
 LOOKUP = f"{STREAM}.1"
 
@@ -40,7 +41,13 @@ class OddLog(MemoryEventLog):
 async def recording(log: MemoryEventLog) -> AsyncIterator[MemoryBus]:
     bus, clock = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test")]), HandClock(AT)
     recorder = OutcomeRecorder(
-        Streams(log), bus, clock, MemorySigns(clock.monotonic), drain_s=0
+        Streams(log),
+        bus,
+        clock,
+        MemorySigns(clock.monotonic),
+        receipts=RECEIPTS,
+        verifiers=(),
+        drain_s=0,
     )
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(recorder.run())
@@ -55,11 +62,13 @@ async def say(bus: MemoryBus, *outcomes: Outcome) -> None:
         await bus.publish(OUTCOMES, key=b"", value=encode(each))
 
 
-NO_MATCH = Outcome(
-    lookup=LOOKUP,
-    stage="brand-resolution",
-    attempt=1,
-    finding=Resolved(status="no_match"),
+NO_MATCH = receipted(
+    Outcome(
+        lookup=LOOKUP,
+        stage="brand-resolution",
+        attempt=1,
+        finding=Resolved(status="no_match"),
+    )
 )
 
 

@@ -45,7 +45,12 @@ _report_known = Runner._report
 
 async def _report_next(self, work, given, finding):
     outcome = Outcome(
-        lookup=work.lookup, stage=work.stage, item=work.item, attempt=1, finding=finding
+        lookup=work.lookup,
+        stage=work.stage,
+        item=work.item,
+        attempt=1,
+        finding=finding,
+        receipt=work.receipt,
     )
     value = of_a_new_kind(outcome, "finding")
     await self._bus.publish(OUTCOMES, key=work.lookup.encode(), value=value)

@@ -16,6 +16,7 @@ from cs.pipeline.signs import MemorySigns
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from pipeline.managed import Managed
+from pipeline.receipted import RECEIPTS, VERIFIERS
 from upgrades.newer import quickly, stored, upgraded, write_newer
 
 NO_MATCH = Resolved(status="no_match")
@@ -83,7 +84,13 @@ async def test_an_outcome_on_such_a_stream_is_kept_and_the_others_go_on(
 ) -> None:
     signs = MemorySigns(managed.clock.monotonic)
     recorder = OutcomeRecorder(
-        Streams(managed.log), managed.bus, managed.clock, signs, drain_s=0
+        Streams(managed.log),
+        managed.bus,
+        managed.clock,
+        signs,
+        receipts=RECEIPTS,
+        verifiers=VERIFIERS,
+        drain_s=0,
     )
     held = [f"{HELD}{n}" for n in range(AT_ONCE)]
     for stream in held:
@@ -110,7 +117,13 @@ async def test_a_kept_outcome_is_given_to_the_next_member_when_this_one_ends(
 
     def recorder() -> OutcomeRecorder:
         return OutcomeRecorder(
-            Streams(managed.log), managed.bus, managed.clock, signs, drain_s=0
+            Streams(managed.log),
+            managed.bus,
+            managed.clock,
+            signs,
+            receipts=RECEIPTS,
+            verifiers=VERIFIERS,
+            drain_s=0,
         )
 
     old = asyncio.create_task(recorder().run())

@@ -16,6 +16,7 @@ from cs.eventlog.port import NO_STREAM, Append, NewerEvent, Recorded
 from cs.pipeline.relay import relay
 from domain.golden_files import golden_event
 from pipeline.managed import Managed
+from pipeline.receipted import RECEIPTS
 from upgrades.newer import TOPIC, quickly, upgraded, write_newer
 
 
@@ -95,7 +96,7 @@ async def test_the_relay_publishes_nothing_that_comes_after_it(managed: Managed)
     await managed.log.append([Append("brand-b", NO_STREAM, [issued])])
 
     async with bus.subscribe(topic, group="g") as records:
-        relaying = asyncio.create_task(relay(managed.log, bus, after=0))
+        relaying = asyncio.create_task(relay(managed.log, bus, after=0, receipts=RECEIPTS))
         incoming = aiter(records)
         async with asyncio.timeout(5):
             await anext(incoming)
@@ -122,6 +123,6 @@ async def test_a_relay_that_leads_gives_up_after_keeping_how_far_it_came(
     await write_newer(managed.log, "key-a", NO_STREAM)
     with pytest.raises(NewerEvent):
         async with asyncio.timeout(5):
-            await relay(managed.log, MemoryBus(), after=0, keep=keep)
+            await relay(managed.log, MemoryBus(), after=0, receipts=RECEIPTS, keep=keep)
 
     assert kept == [1]

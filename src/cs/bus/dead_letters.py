@@ -27,6 +27,11 @@ async def dead_letter(bus: Bus, record: Record, error: Exception) -> None:
         log.error(
             "record_not_handled", **what, error=type(cause).__name__, at=_raised_at(cause)
         )
+    await put_aside(bus, record, error)
+
+
+async def put_aside(bus: Bus, record: Record, error: Exception) -> None:
+    """Do as `dead_letter` for a record that was told of already."""
     headers = {
         "topic": record.topic,
         "partition": str(record.partition),

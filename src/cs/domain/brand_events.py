@@ -45,6 +45,7 @@ class StageIssued(LookupEvent, frozen=True, kw_only=True):
     input: StageInput
     after_silence: bool = False
     after_restart: bool = False
+    receipt_due: bool = False  # an answer without a receipt is none (docs/topics.md)
 
 
 class AttemptFailed(LookupEvent, frozen=True, kw_only=True):
@@ -163,7 +164,12 @@ class StartLookup(Command, frozen=True, kw_only=True):
 
 
 class RecordFinding(Command, frozen=True, kw_only=True):
-    """What a stage answered.  ``known`` holds what is known of mail domains."""
+    """What a stage answered.
+
+    Attributes:
+        known: What is known of mail domains.
+        verifiers: The names of those that are configured: nobody else proves a mailbox.
+    """
 
     lookup: str
     stage: StageName
@@ -171,6 +177,7 @@ class RecordFinding(Command, frozen=True, kw_only=True):
     attempt: int
     finding: AnyFinding
     known: dict[str, DomainFacts] = {}
+    verifiers: frozenset[str] = frozenset()
 
 
 class RetryDue(Command, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from cs.domain.brand_events import (
     StageIssued,
 )
 from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
+from cs.domain.mailbox import Verdict
 from cs.domain.ranking import CONTACTS
 from cs.domain.stage_work import StageName
 
@@ -45,6 +46,7 @@ class Open(msgspec.Struct, frozen=True):
     silent: int = 0  # issued again for silence so often
     restarted: int = 0  # issued again because a process ended so often
     issued_at: datetime | None = None
+    receipt_due: bool = False  # it was given with a receipt, which its answer repeats
 
     @property
     def failures(self) -> int:
@@ -89,8 +91,9 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             last = state.find(stage, item) or Open(stage, item, attempt)
             silent = last.silent + event.after_silence
             restarted = last.restarted + event.after_restart
+            due = event.receipt_due
             return _with_open(
-                state, Open(stage, item, attempt, None, silent, restarted, event.at)
+                state, Open(stage, item, attempt, None, silent, restarted, event.at, due)
             )
         case AttemptFailed(stage=stage, item=item, retry_at=retry_at):
             before = state.find(stage, item)
@@ -116,6 +119,9 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             answered = state.answered or any(e.answered for e in checked.evidence)
             unanswered = state.unanswered or any(not e.answered for e in checked.evidence)
             light = replace(checked, evidence=())
+            if isinstance(event, MailboxNotVerified) and light.address is not None:
+                # Said to be deliverable, and not proved: nothing is known of it.
+                light = replace(light, verdict=Verdict.UNKNOWN, address=None, verifier=None)
             return replace(
                 state,
                 checked=(*state.checked, light),

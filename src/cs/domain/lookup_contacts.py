@@ -1,8 +1,11 @@
 """The contacts of one live run: who is shown, in which order, with which address.  Pure."""
 
+from collections.abc import Collection
+
 from cs.domain.contact import Checked, Contact, Person, Ranked
 from cs.domain.lookup import Lookup
 from cs.domain.mailbox import Verdict
+from cs.domain.mailbox_syntax import is_mailbox
 from cs.domain.ranking import rank
 
 
@@ -18,7 +21,7 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
     order = {domain: n for n, domain in enumerate(state.brand.mail_domains)}
     verified: dict[str, Checked] = {}
     for checked in sorted(state.checked, key=lambda c: order.get(c.mail_domain, len(order))):
-        if proved(checked):
+        if is_at_its_domain(checked):
             verified.setdefault(checked.person, checked)
     # One mailbox is one person's: the better ranked one's.
     owner: dict[str | None, str] = {}
@@ -47,11 +50,29 @@ def _contact(person: Person, ranked: Ranked, checked: Checked | None) -> Contact
     )
 
 
-def proved(checked: Checked) -> bool:
-    """Say whether *checked* is a verified address: one of that mail domain, and by whom."""
+def proved(checked: Checked, verifiers: Collection[str]) -> bool:
+    """Say whether *checked* is a verified address.
+
+    It is if one of *verifiers*, those that are configured, vouches for it, and there is
+    evidence of that very one about that very address.
+    """
+    return (
+        is_at_its_domain(checked)
+        and checked.verifier in verifiers
+        and any(
+            (found.address, found.verifier, found.verdict)
+            == (checked.address, checked.verifier, Verdict.DELIVERABLE)
+            for found in checked.evidence
+        )
+    )
+
+
+def is_at_its_domain(checked: Checked) -> bool:
+    """Say whether *checked* names a mailbox that takes mail, one of its mail domain."""
     return (
         checked.verdict is Verdict.DELIVERABLE
         and checked.address is not None
+        and is_mailbox(checked.address)
         and checked.address.rpartition("@")[2] == checked.mail_domain
         and checked.verifier is not None
     )

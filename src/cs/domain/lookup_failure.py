@@ -1,5 +1,6 @@
 """A stage's attempt failed: it is tried again, or was the last.  Pure."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from cs.domain.brand_events import AttemptFailed, BrandEvent
@@ -38,7 +39,13 @@ _WHY_OUTCOME: dict[str, Outcome] = {
 
 
 def failed(
-    state: Lookup, work: Open, attempt: int, finding: Failed, at: datetime
+    state: Lookup,
+    work: Open,
+    attempt: int,
+    finding: Failed,
+    at: datetime,
+    *,
+    verifiers: Collection[str],
 ) -> tuple[BrandEvent, ...]:
     """Return what a failed *attempt* at *work* causes: a retry, or the end of it."""
     if work.attempt != attempt or work.retry_at is not None:
@@ -60,6 +67,8 @@ def failed(
         return (event,)
     after = evolve(state, event)
     if work.stage == "verification":
-        closing = close_domain(after, work.item, finding.checked, finding.learned, at)
+        closing = close_domain(
+            after, work.item, finding.checked, finding.learned, at, verifiers=verifiers
+        )
         return (event, *closing)
     return (event, finish(after, _WHY_OUTCOME.get(finding.why, "scrape_error"), at))

@@ -66,7 +66,7 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
         case MailboxChecked(checked=checked):
             if checked.mail_domain != command.item:
                 return ()
-            return tuple(settled(state, checked, at))
+            return tuple(settled(state, checked, command.verifiers, at))
         case Resolved() as finding:
             return _resolved(state, finding, at)
         case Discovered() as finding:
@@ -74,9 +74,13 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
         case RankingDone() as finding:
             return _ranked(state, finding, at, command.known)
         case DomainVerified(checked=checked, learned=learned):
-            return close_domain(state, command.item, checked, learned, at)
+            return close_domain(
+                state, command.item, checked, learned, at, verifiers=command.verifiers
+            )
         case Failed() as finding:
-            return failed(state, work, command.attempt, finding, at)
+            return failed(
+                state, work, command.attempt, finding, at, verifiers=command.verifiers
+            )
         case _:
             assert_never(command.finding)
 

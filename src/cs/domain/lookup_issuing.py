@@ -90,6 +90,7 @@ def issue(
         attempt=attempt,
         deadline_at=min(state.deadline_at, at + BUDGET[stage]),
         input=work,
+        receipt_due=True,
         at=at,
     )
 

@@ -1,6 +1,6 @@
 """Mailboxes of one live run: each person is settled once at each mail domain.  Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from cs.domain.brand_events import (
@@ -22,6 +22,8 @@ def close_domain(
     checked: Iterable[Checked],
     learned: DomainFacts,
     at: datetime,
+    *,
+    verifiers: Collection[str],
 ) -> tuple[BrandEvent, ...]:
     """Settle everybody at *mail_domain*; who was forgotten by the stage is unknown."""
     events: list[BrandEvent] = []
@@ -31,7 +33,7 @@ def close_domain(
         unknown = Checked(
             person=ranked.person, mail_domain=mail_domain, verdict=Verdict.UNKNOWN
         )
-        for event in settled(after, said.get(ranked.person, unknown), at):
+        for event in settled(after, said.get(ranked.person, unknown), verifiers, at):
             events.append(event)
             after = evolve(after, event)
     closed = MailDomainChecked(lookup=state.id, mail_domain=mail_domain, learned=learned, at=at)
@@ -42,7 +44,9 @@ def close_domain(
     return tuple(events)
 
 
-def settled(state: Lookup, checked: Checked, at: datetime) -> Iterable[BrandEvent]:
+def settled(
+    state: Lookup, checked: Checked, verifiers: Collection[str], at: datetime
+) -> Iterable[BrandEvent]:
     """Yield the event of *checked* unless this person is settled at that mail domain."""
     if any(
         (c.person, c.mail_domain) == (checked.person, checked.mail_domain)
@@ -51,5 +55,5 @@ def settled(state: Lookup, checked: Checked, at: datetime) -> Iterable[BrandEven
         return
     if all(r.person != checked.person for r in state.ranked or ()):
         return  # nobody we asked for
-    kind = MailboxVerified if proved(checked) else MailboxNotVerified
+    kind = MailboxVerified if proved(checked, verifiers) else MailboxNotVerified
     yield kind(lookup=state.id, checked=checked, at=at)

@@ -162,6 +162,7 @@ ITEM = Text(
     pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)+)?$",
     holds=lambda item: not item or is_mail_domain(item),
 )
+RECEIPT = Text(most=64, pattern=r"^[0-9A-Za-z_-]*$")
 PERSON = Text(most=10, pattern=r"^p[1-9][0-9]*$")
 #: Attempts of one piece of work are a handful, restarts included.
 ATTEMPT = Number(1, 1_000_000)
@@ -175,8 +176,14 @@ _SOURCES = Named(64, WORD, WORD)
 #: The limits of each shape, by field.  A field that is not here is a shape of its own,
 #: true or false, or one of a closed set of words.
 LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
-    Work: {"lookup": LOOKUP, "item": ITEM, "attempt": ATTEMPT, "deadline_at": Moment()},
-    Outcome: {"lookup": LOOKUP, "item": ITEM, "attempt": ATTEMPT},
+    Work: {
+        "lookup": LOOKUP,
+        "item": ITEM,
+        "attempt": ATTEMPT,
+        "deadline_at": Moment(),
+        "receipt": RECEIPT,
+    },
+    Outcome: {"lookup": LOOKUP, "item": ITEM, "attempt": ATTEMPT, "receipt": RECEIPT},
     ResolutionInput: {},
     DiscoveryInput: {},
     RankingInput: {"people": Many(_PEOPLE), "contacts": Number(0, 10_000)},

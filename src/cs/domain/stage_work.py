@@ -148,6 +148,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     deadline_at: datetime
     input: StageInput
+    receipt: str = ""  # says who was given the work: every outcome repeats it
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,3 +159,4 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     item: str = ""
     attempt: int
     finding: AnyFinding
+    receipt: str = ""  # of the work that it answers

@@ -5,34 +5,54 @@ is the referee, and the domain's answer to anything said twice is silence.
 """
 
 import asyncio
+import math
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
+from typing import TypeVar
 
 from msgspec.structs import replace
+from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
 from cs import failpoints
-from cs.bus.dead_letters import dead_letter
+from cs.bus.dead_letters import dead_letter, put_aside
 from cs.bus.headers import trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.clock import Clock
 from cs.domain.brand_events import RecordFinding
-from cs.domain.mailbox import DomainFacts
-from cs.domain.stage_work import Alive, MailboxChecked, Outcome, PeopleSeen, RankingDone
+from cs.domain.contact import Checked
+from cs.domain.mailbox import DomainFacts, Verdict
+from cs.domain.stage_work import (
+    Alive,
+    DomainVerified,
+    Failed,
+    MailboxChecked,
+    Outcome,
+    PeopleSeen,
+    RankingDone,
+)
 from cs.eventlog.hold import Hold
 from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeysUnavailable
 from cs.pipeline.lookups import Lookups
+from cs.pipeline.receipts import ForgedOutcome, Receipts
 from cs.pipeline.signs import Signs
 from cs.pipeline.suppressing import Suppressing
 from cs.postgres.errors import DatabaseAway
+
+log = get_logger()
+
+T = TypeVar("T")
 
 GROUP = "process-manager"
 #: Outcomes being recorded at once; those of one lookup queue behind each other.
 AT_ONCE = 64
 #: How long outcomes in hand may take to be recorded once the recorder is told to stop.
 DRAIN_S = 5.0
+#: Somebody who forges outcomes may send many: the alarm counts them.
+FORGED_TOLD_EVERY_S = 10.0
 #: What a stage says while it works on.  A result needs no note: it ends the work.
 SIGNS_OF_LIFE = (Alive, PeopleSeen, MailboxChecked)
 #: What says nothing about the record at hand.
@@ -43,6 +63,8 @@ class OutcomeRecorder:
     """Records for ever; cancel `run` to stop.
 
     Args:
+        receipts: Tell who was given the work that an outcome answers.
+        verifiers: Names of those that are configured: nobody else proves a mailbox.
         suppressing: Keeps out who asked to be forgotten; without it nobody did.
         drain_s: Stopping gives outcomes in hand this long to be recorded; what is not
             comes again.
@@ -55,6 +77,8 @@ class OutcomeRecorder:
         clock: Clock,
         signs: Signs,
         *,
+        receipts: Receipts,
+        verifiers: Collection[str],
         suppressing: Suppressing | None = None,
         drain_s: float = DRAIN_S,
     ) -> None:
@@ -62,10 +86,14 @@ class OutcomeRecorder:
         self._bus = bus
         self._clock = clock
         self._signs = signs
+        self._receipts = receipts
+        self._verifiers = frozenset(verifiers)
         self._suppressing = suppressing
         self._drain_s = drain_s
         self._places = asyncio.Semaphore(AT_ONCE)
         self._hold = Hold("outcomes")
+        self._forged = 0
+        self._forged_told_at = -math.inf
 
     async def run(self) -> None:
         # In this order: the tasks go on while the subscription is left.
@@ -91,17 +119,55 @@ class OutcomeRecorder:
             await dead_letter(self._bus, record, error)
         except AWAY:
             raise  # it comes again, here or to another member
+        except ForgedOutcome as error:
+            self._tell_forged(error.outcome)
+            await put_aside(self._bus, record, error)
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
         await outcomes.commit(record)
         failpoints.reach("outcome.after-commit")
 
     async def _recorded(self, outcome: Outcome) -> None:
+        if not await self._is_answer(outcome):
+            return
         await self._hear(outcome)
         if not isinstance(outcome.finding, Alive):
             failpoints.reach("outcome.before-append")
-            await self._take_in_the_end(outcome)
+            await self._in_the_end(partial(self._take, outcome))
             failpoints.reach("outcome.after-append")
+
+    async def _is_answer(self, outcome: Outcome) -> bool:
+        """Say whether *outcome* answers work; ``False``: work that nobody waits for.
+
+        Work that was issued by an older version has no receipt, and so its answer has none.
+
+        Raises:
+            ForgedOutcome: It is from somebody who was not given the work.
+        """
+        if outcome.receipt:
+            if not self._receipts.fits(outcome):
+                raise ForgedOutcome(outcome)
+            return True
+        brand = await self._in_the_end(partial(self._lookups.brand, outcome.lookup))
+        live = brand.live if brand.live and brand.live.id == outcome.lookup else None
+        work = live.find(outcome.stage, outcome.item) if live else None
+        if work is not None and work.receipt_due:
+            raise ForgedOutcome(outcome)
+        return work is not None
+
+    def _tell_forged(self, outcome: Outcome) -> None:
+        """Raise the alarm: the first time, and then every `FORGED_TOLD_EVERY_S` at most."""
+        self._forged += 1
+        now = self._clock.monotonic()
+        if now - self._forged_told_at >= FORGED_TOLD_EVERY_S:
+            self._forged_told_at = now
+            log.error(
+                "outcome_forged",
+                lookup=outcome.lookup,
+                stage=outcome.stage,
+                receipt="wrong" if outcome.receipt else "missing",
+                refused=self._forged,
+            )
 
     async def _hear(self, outcome: Outcome) -> None:
         if isinstance(outcome.finding, SIGNS_OF_LIFE):
@@ -109,18 +175,20 @@ class OutcomeRecorder:
                 outcome.lookup, outcome.stage, outcome.item, outcome.attempt
             )
 
-    async def _take_in_the_end(self, outcome: Outcome) -> None:
-        """Take *outcome*; keep it if its stream has an event of a newer version.
+    async def _in_the_end(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Return what *attempt* gives, once its stream has no event of a newer version.
 
-        It stays uncommitted, so that a process of that version is given it when this one
-        ends.  The others of its partition go on, as long as the bus gives them out.
+        The outcome at hand stays uncommitted, so that a process of that version is given it
+        when this one ends.  The others of its partition go on, as long as the bus gives
+        them out.
         """
         try:
-            await self._take(outcome)
+            return await attempt()
         except NewerEvent:
             self._places.release()  # or the others would wait for it
-            await self._hold.until_read(partial(self._take, outcome))
+            found = await self._hold.until_read(attempt)
             await self._places.acquire()
+            return found
 
     async def _take(self, outcome: Outcome) -> None:
         """Decide on what a stage found, without people who are suppressed."""
@@ -137,6 +205,7 @@ class OutcomeRecorder:
         await self._lookups.change(await self._command(outcome))
 
     async def _command(self, outcome: Outcome) -> RecordFinding:
+        self._tell_unproved(outcome)
         known: dict[str, DomainFacts] = {}
         if isinstance(outcome.finding, RankingDone):
             known = await self._lookups.known(outcome.lookup)
@@ -147,5 +216,23 @@ class OutcomeRecorder:
             attempt=outcome.attempt,
             finding=outcome.finding,
             known=known,
+            verifiers=self._verifiers,
             at=self._clock.now(),
         )
+
+    def _tell_unproved(self, outcome: Outcome) -> None:
+        """Tell of mailboxes that somebody vouches for who is not configured: not shown."""
+        match outcome.finding:
+            case MailboxChecked(checked=one):
+                found: tuple[Checked, ...] = (one,)
+            case DomainVerified(checked=several) | Failed(checked=several):
+                found = several
+            case _:
+                return
+        by = {each.verifier for each in found if each.verdict is Verdict.DELIVERABLE}
+        if strangers := by - self._verifiers:
+            log.warning(
+                "verifier_not_configured",
+                lookup=outcome.lookup,
+                verifiers=sorted(name or "" for name in strangers),
+            )

@@ -1,6 +1,7 @@
 """Everything that drives lookups, in one process: the recorder of outcomes and the driver."""
 
 import asyncio
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 
@@ -12,6 +13,7 @@ from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
 from cs.pipeline.hands import Held
 from cs.pipeline.outcomes import OutcomeRecorder
+from cs.pipeline.receipts import Receipts
 from cs.pipeline.signs import MemorySigns, Signs
 from cs.pipeline.suppressing import Suppressing
 
@@ -22,6 +24,8 @@ class ProcessManager:
     Args:
         restart_work: Issue all open work again at the start (`Driver`).
         real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
+        receipts: Tell who was given the work that an outcome answers.
+        verifiers: Names of those that are configured: nobody else proves a mailbox.
         signs: Where signs of life are kept; in memory if ``None``.
         suppressing: Keeps out who asked to be forgotten; without it nobody did.
     """
@@ -34,13 +38,23 @@ class ProcessManager:
         clock: Clock,
         *,
         restart_work: bool,
+        receipts: Receipts,
+        verifiers: Collection[str],
         real: Clock | None = None,
         signs: Signs | None = None,
         suppressing: Suppressing | None = None,
     ) -> None:
         real = real or clock
         signs = signs or MemorySigns(real.monotonic)
-        self._recorder = OutcomeRecorder(streams, bus, clock, signs, suppressing=suppressing)
+        self._recorder = OutcomeRecorder(
+            streams,
+            bus,
+            clock,
+            signs,
+            receipts=receipts,
+            verifiers=verifiers,
+            suppressing=suppressing,
+        )
         self._make_driver = partial(Driver, streams, open_work, clock, signs, real=real)
         self._driver = self._make_driver(restart_work=restart_work)
         self._hold = Hold("driver")

@@ -15,12 +15,12 @@ from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.clock import Clock
 from cs.domain.brand_events import StageIssued
-from cs.domain.stage_work import Work
 from cs.eventlog.damage import SetAside
 from cs.eventlog.follow import follow
 from cs.eventlog.hold import Hold
 from cs.eventlog.port import EventLog
 from cs.pipeline.lanes import Lanes, kept_while
+from cs.pipeline.receipts import Receipts
 
 log = get_logger()
 
@@ -36,11 +36,12 @@ async def relay(
     bus: Bus,
     *,
     after: int,
+    receipts: Receipts,
     patient_by: Clock | None = None,
     keep: Callable[[int], Awaitable[None]] | None = None,
     set_aside: SetAside | None = None,
 ) -> None:
-    """Publish every `StageIssued` after position *after*, for ever.
+    """Publish every `StageIssued` after position *after*, for ever, each with its receipt.
 
     Work that the bus does not take is offered again until its deadline has passed by
     *patient_by*; without that clock it is offered once, since a bus in this process has
@@ -63,7 +64,7 @@ async def relay(
 
     async def publish(event: StageIssued) -> None:
         failpoints.reach("relay.before-publish")
-        await _publish(event, bus, patient_by)
+        await _publish(event, bus, receipts, patient_by)
         failpoints.reach("relay.after-publish")
 
     async with Lanes(publish, after=after, room=WAITING) as lanes:
@@ -83,15 +84,10 @@ def _lane(event: StageIssued) -> tuple[str, str]:
     return event.stage, event.item or event.lookup
 
 
-async def _publish(event: StageIssued, bus: Bus, patient_by: Clock | None) -> None:
-    work = Work(
-        lookup=event.lookup,
-        stage=event.stage,
-        item=event.item,
-        attempt=event.attempt,
-        deadline_at=event.deadline_at,
-        input=event.input,
-    )
+async def _publish(
+    event: StageIssued, bus: Bus, receipts: Receipts, patient_by: Clock | None
+) -> None:
+    work = receipts.work(event)
     topic, headers = STAGE_TOPICS[event.stage], work_headers(work)
     while True:
         try:

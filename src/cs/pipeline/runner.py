@@ -63,7 +63,8 @@ class Runner:
         self._clock = clock
         self._drain_s = drain_s
         self._places = asyncio.Semaphore(IN_HAND)
-        self._in_hand: dict[Hand, int] = {}  # the newest attempt asked for
+        #: The newest attempt asked for, and the receipt that goes with all of them.
+        self._in_hand: dict[Hand, tuple[int, str]] = {}
         self._turns = Turns()
 
     async def run(self) -> None:
@@ -103,9 +104,11 @@ class Runner:
         hand = (work.lookup, work.item)
         if hand in self._in_hand:
             # A duplicate of what is in hand is dropped; its answer serves both.
-            self._in_hand[hand] = max(self._in_hand[hand], work.attempt)
+            attempt, receipt = self._in_hand[hand]
+            # A relay of an older version gave none.
+            self._in_hand[hand] = max(attempt, work.attempt), receipt or work.receipt
             return
-        self._in_hand[hand] = work.attempt
+        self._in_hand[hand] = work.attempt, work.receipt
         try:
             with bound_contextvars(trace_id=trace_id(given, work.lookup)):
                 await self._work(work, given)
@@ -149,12 +152,15 @@ class Runner:
         Raises:
             Exception: What is left of it is no message.
         """
+        hand = (work.lookup, work.item)
+        attempt, receipt = self._in_hand.get(hand, (work.attempt, work.receipt))
         outcome = Outcome(
             lookup=work.lookup,
             stage=work.stage,
             item=work.item,
-            attempt=self._in_hand.get((work.lookup, work.item), work.attempt),
+            attempt=attempt,
             finding=fitted(finding),
+            receipt=receipt,
         )
         value = encode(outcome)
         decode_outcome(value)

@@ -86,6 +86,11 @@ def discover(
     return tuple(sorted((v for v in made if v is not None), key=lambda v: (v.cost, v.name)))
 
 
+def installed_names() -> Sequence[str]:
+    """Return the names of the verifiers that are installed; none of them is made."""
+    return sorted(point.name for point in entry_points(group=GROUP))
+
+
 def _made(point: EntryPoint, context_of: Callable[[str], Context]) -> Verifier | None:
     context = context_of(point.name)
     try:

@@ -1,0 +1,80 @@
+"""Receipts: only who was given a piece of work can answer it.
+
+Whoever may write to ``cs.outcomes`` could otherwise answer for any stage.  Work carries a
+receipt, which every outcome repeats: an HMAC-SHA256 (RFC 2104), cut to 128 bits, of which
+piece of work it is, under a secret that all roles with the master key share.  Stages hold
+neither; they hand back what they were given.
+
+The attempt is not part of it.  All attempts are one piece of work: the first result wins
+whichever it is from, and a stage that is given a duplicate answers with the newest attempt,
+so that a receipt of its own would have to be carried along with each.
+"""
+
+import hashlib
+import hmac
+from base64 import urlsafe_b64encode
+
+import msgspec
+
+from cs.domain.brand_events import StageIssued
+from cs.domain.message_limits import BeyondLimits, fitted
+from cs.domain.stage_work import Outcome, StageInput, StageName, Work
+
+#: Under which name the key store has the secret (`cs.keystore.port.KeyStore.secret`).
+SHARED = "work"
+#: RFC 2104, section 5: at least half of the hash, and 80 bits.
+BYTES = 16
+
+
+class ForgedOutcome(Exception):
+    """An outcome from somebody who was not given the work that it answers.
+
+    Attributes:
+        outcome: What was said.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__("an outcome of work that its sender was not given")
+        self.outcome = outcome
+
+
+class Receipts:
+    """Args: *secret*: 32 bytes, the same for who gives work and who takes its answers."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def of(self, lookup: str, stage: StageName, item: str) -> str:
+        """Return the receipt of a piece of work, 22 characters.
+
+        >>> Receipts(bytes(32)).of("brand-a.1", "ranking", "")
+        'z2koEt84Ugku3S9fqTHI5A'
+        """
+        named = msgspec.json.encode(["work", lookup, stage, item])
+        digest = hmac.digest(self._secret, named, hashlib.sha256)[:BYTES]
+        return urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def work(self, issued: StageIssued) -> Work:
+        """Return the message that gives *issued* to its stage."""
+        return Work(
+            lookup=issued.lookup,
+            stage=issued.stage,
+            item=issued.item,
+            attempt=issued.attempt,
+            deadline_at=issued.deadline_at,
+            input=_within_limits(issued.input),
+            receipt=self.of(issued.lookup, issued.stage, issued.item),
+        )
+
+    def fits(self, outcome: Outcome) -> bool:
+        """Say whether *outcome* repeats the receipt of the work that it answers."""
+        due = self.of(outcome.lookup, outcome.stage, outcome.item)
+        return hmac.compare_digest(due, outcome.receipt)
+
+
+def _within_limits(work: StageInput) -> StageInput:
+    """Return *work* as a stage can read it; it may be older than the limits."""
+    try:
+        return fitted(work)
+    except BeyondLimits:
+        return work  # the stage tells of it

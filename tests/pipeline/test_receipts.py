@@ -1,0 +1,351 @@
+"""Only who was given a piece of work can answer it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from bus.kafka_cases import settings_for
+from cs.bus.kafka import KafkaBus
+from cs.bus.kafka_topics import apply
+from cs.bus.memory import MemoryBus
+from cs.bus.port import Bus, Record
+from cs.bus.topics import (
+    DEAD_LETTERS,
+    OUTCOMES,
+    STAGE_TOPICS,
+    TOPICS,
+    decode_outcome,
+    decode_work,
+    encode,
+    work_key,
+)
+from cs.clock import HandClock
+from cs.domain.brand_events import BrandEvent, LookupFinished, StageIssued
+from cs.domain.contact import Checked
+from cs.domain.mailbox import Verdict
+from cs.domain.stage_work import (
+    Alive,
+    AnyFinding,
+    DomainVerified,
+    Outcome,
+    Resolved,
+    StageName,
+    Work,
+)
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.outcomes import FORGED_TOLD_EVERY_S, GROUP, OutcomeRecorder
+from cs.pipeline.receipts import Receipts
+from cs.pipeline.relay import relay
+from cs.pipeline.runner import Runner
+from cs.pipeline.signs import MemorySigns
+from cs.pipeline.stage import Report
+from domain.acme_run import AT, HOME, STREAM, AcmeRun, checked
+from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
+
+LOOKUP = f"{STREAM}.1"
+NO_MATCH = Resolved(status="no_match")
+STAGE: StageName = "brand-resolution"
+TOPIC = STAGE_TOPICS[STAGE]
+Opened = Callable[[], AbstractAsyncContextManager[Bus]]
+
+
+class Finds:
+    """A stage that finds what it is told to, once it may."""
+
+    name: StageName = STAGE
+
+    def __init__(self, finding: AnyFinding = NO_MATCH) -> None:
+        self.finding = finding
+        self.given = asyncio.Event()
+        self.may = asyncio.Event()
+        self.may.set()
+
+    async def handle(self, work: Work, report: Report) -> AnyFinding:
+        del work, report
+        self.given.set()
+        await self.may.wait()
+        return self.finding
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncIterator[Bus]:
+    yield MemoryBus(
+        [(TOPIC, STAGE), (OUTCOMES, GROUP), (OUTCOMES, "test"), (DEAD_LETTERS, "test")]
+    )
+
+
+@pytest.fixture
+def on_kafka(kafka: str, topic_prefix: str) -> Opened:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Bus]:
+        settings = settings_for(kafka, topic_prefix)
+        await apply(settings, TOPICS, partitions=1, replication=1)
+        async with KafkaBus(settings) as bus:
+            yield bus
+
+    return opened
+
+
+class Recording:
+    """A recorder of outcomes with what it works on."""
+
+    def __init__(self, bus: Bus, events: Sequence[BrandEvent]) -> None:
+        self.bus = bus
+        self.log = MemoryEventLog(MemoryKeyStore())
+        self.events = events
+        self.clock = HandClock(AT)
+        self.signs = MemorySigns(self.clock.monotonic)
+
+    @asynccontextmanager
+    async def running(self, *others: Any) -> AsyncIterator[None]:
+        recorder = OutcomeRecorder(
+            Streams(self.log),
+            self.bus,
+            self.clock,
+            self.signs,
+            receipts=RECEIPTS,
+            verifiers=VERIFIERS,
+            drain_s=0,
+        )
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            roles = [tasks.create_task(each) for each in (recorder.run(), *others)]
+            await self.log.append([Append(STREAM, NO_STREAM, self.events)])
+            yield
+            for role in roles:
+                role.cancel()
+
+    async def say(self, *outcomes: Outcome) -> None:
+        for each in outcomes:
+            await self.bus.publish(OUTCOMES, key=each.lookup.encode(), value=encode(each))
+
+    async def letters(self, count: int) -> list[Record]:
+        taken: list[Record] = []
+        async with self.bus.subscribe(DEAD_LETTERS, group="test") as letters:
+            async for record in letters:
+                await letters.commit(record)
+                taken.append(record)
+                if len(taken) == count:
+                    break
+        return taken
+
+    async def finish(self) -> LookupFinished:
+        while True:
+            for recorded in await self.log.read(STREAM):
+                if isinstance(recorded.event, LookupFinished):
+                    return recorded.event
+            await self.log.grown(await self.log.head())
+
+
+def answer(finding: AnyFinding = NO_MATCH, stage: StageName = STAGE, item: str = "") -> Outcome:
+    return Outcome(lookup=LOOKUP, stage=stage, item=item, attempt=1, finding=finding)
+
+
+def alarms(lines: Sequence[EventDict]) -> list[EventDict]:
+    return [line for line in lines if line["event"] == "outcome_forged"]
+
+
+def unmarked(events: Sequence[BrandEvent]) -> list[BrandEvent]:
+    """Return *events* as a version without receipts stored them."""
+    return [
+        replace(each, receipt_due=False) if isinstance(each, StageIssued) else each
+        for each in events
+    ]
+
+
+VERIFIED = DomainVerified((checked("p1", Verdict.DELIVERABLE, local="ada.kern"),))
+WRONG = Receipts(b"of somebody who made one up 32 b").of(LOOKUP, STAGE, "")
+OF_ANOTHER = RECEIPTS.of("brand-0a1b.2", STAGE, "")
+
+
+async def forged_is_refused_and_a_good_one_goes_on(bus: Bus) -> None:
+    """Send forged outcomes, then let the relay and a stage do what they do."""
+    forged = [answer(Resolved(status="ambiguous")), replace(answer(), receipt=WRONG)]
+    stage, recording = Finds(), Recording(bus, AcmeRun().events)
+    stage.may.clear()
+    relaying = relay(recording.log, bus, after=0, receipts=RECEIPTS)
+    with capture_logs() as lines:
+        async with recording.running(relaying, Runner(stage, bus, recording.clock).run()):
+            await stage.given.wait()
+            await recording.say(*forged)
+            letters = await recording.letters(2)
+            before = [each.event for each in await recording.log.read(STREAM)]
+            stage.may.set()
+            finish = await recording.finish()
+
+    assert [letter.value for letter in letters] == [encode(each) for each in forged]
+    assert {letter.headers["error"] for letter in letters} == {"ForgedOutcome"}
+    assert before == AcmeRun().events
+    assert finish.outcome == "no_linkedin"
+    (alarm,) = alarms(lines)
+    assert (alarm["log_level"], alarm["receipt"], alarm["refused"]) == ("error", "missing", 1)
+
+
+async def test_in_memory_a_forged_outcome_is_refused_and_a_good_one_goes_on() -> None:
+    async with in_memory() as bus:
+        await forged_is_refused_and_a_good_one_goes_on(bus)
+
+
+async def test_on_kafka_a_forged_outcome_is_refused_and_a_good_one_goes_on(
+    on_kafka: Opened,
+) -> None:
+    async with on_kafka() as bus:
+        await forged_is_refused_and_a_good_one_goes_on(bus)
+
+
+async def test_no_e_mail_is_made_by_a_write_to_the_topic() -> None:
+    said = answer(VERIFIED, "verification", HOME)
+    async with in_memory() as bus:
+        recording = Recording(bus, AcmeRun().verifying().events)
+        async with recording.running():
+            await recording.say(said)
+            await recording.letters(1)
+            await recording.say(receipted(said))
+            finish = await recording.finish()
+
+    assert finish.verified == 1  # said by who was given the work, it is one
+
+
+@pytest.mark.parametrize("receipt", [WRONG, OF_ANOTHER, "", "x"])
+async def test_a_receipt_is_of_one_piece_of_work(receipt: str) -> None:
+    async with in_memory() as bus:
+        recording = Recording(bus, AcmeRun().events)
+        async with recording.running():
+            await recording.say(replace(answer(), receipt=receipt))
+            (letter,) = await recording.letters(1)
+
+    assert letter.headers["error"] == "ForgedOutcome"
+
+
+async def test_a_sign_of_life_needs_a_receipt_too() -> None:
+    async with in_memory() as bus:
+        recording = Recording(bus, AcmeRun().events)
+        async with recording.running():
+            await recording.say(answer(Alive()))
+            await recording.letters(1)
+
+            assert await recording.signs.silent_for(LOOKUP, STAGE, "", 1) is None
+
+
+async def test_the_alarm_counts_and_is_not_raised_for_each() -> None:
+    async with in_memory() as bus:
+        recording = Recording(bus, AcmeRun().events)
+        with capture_logs() as lines:
+            async with recording.running():
+                await recording.say(*[answer()] * 20)
+                await recording.letters(20)
+                recording.clock.set(AT + timedelta(seconds=FORGED_TOLD_EVERY_S))
+                await recording.say(answer())
+                await recording.letters(1)
+
+    assert [alarm["refused"] for alarm in alarms(lines)] == [1, 21]
+
+
+# While two versions run side by side.
+
+
+async def test_work_of_an_older_version_is_answered_without_a_receipt() -> None:
+    async with in_memory() as bus:
+        recording = Recording(bus, unmarked(AcmeRun().events))
+        with capture_logs() as lines:
+            async with recording.running():
+                await recording.say(answer(Alive()), answer())
+                finish = await recording.finish()
+
+    assert finish.outcome == "no_linkedin"
+    assert alarms(lines) == []
+
+
+async def test_with_a_wrong_receipt_it_is_refused_all_the_same() -> None:
+    async with in_memory() as bus:
+        recording = Recording(bus, unmarked(AcmeRun().events))
+        async with recording.running():
+            await recording.say(replace(answer(), receipt=WRONG))
+            await recording.letters(1)
+
+
+async def test_an_answer_to_work_that_is_done_is_quiet() -> None:
+    async with in_memory() as bus:
+        recording = Recording(bus, AcmeRun().events)
+        with capture_logs() as lines:
+            async with recording.running():
+                await recording.say(receipted(answer()))
+                await recording.finish()
+                await recording.say(answer(), replace(answer(), lookup="brand-none.1"))
+                await recording.say(replace(answer(), receipt=WRONG))
+                await recording.letters(1)  # by now the others were read
+
+    assert [alarm["receipt"] for alarm in alarms(lines)] == ["wrong"]
+
+
+async def test_a_stage_repeats_the_receipt_also_of_a_duplicate_that_has_one() -> None:
+    """The first came from a relay of an older version."""
+    stage = Finds()
+    stage.may.clear()
+    (issued,) = [each for each in AcmeRun().events if isinstance(each, StageIssued)]
+    new = RECEIPTS.work(replace(issued, attempt=2))
+    async with in_memory() as bus, bus.subscribe(OUTCOMES, group="test") as outcomes:
+        running = asyncio.create_task(Runner(stage, bus, HandClock(AT), drain_s=0).run())
+        for work in (replace(RECEIPTS.work(issued), receipt=""), new):
+            await bus.publish(TOPIC, key=work_key(work), value=encode(work))
+        await stage.given.wait()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        stage.may.set()
+        said = decode_outcome((await anext(aiter(outcomes))).value)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    assert (said.attempt, said.receipt) == (2, new.receipt)
+
+
+def test_a_receipt_is_the_same_for_every_attempt_and_every_process() -> None:
+    (issued,) = [each for each in AcmeRun().events if isinstance(each, StageIssued)]
+    again = RECEIPTS.work(replace(issued, attempt=7))
+
+    assert again.receipt == RECEIPTS.work(issued).receipt
+    assert decode_work(encode(again)).receipt == again.receipt
+    assert len({RECEIPTS.of(*work) for work in PIECES}) == len(PIECES)
+
+
+#: Which no separator may make one.
+PIECES: tuple[tuple[str, StageName, str], ...] = (
+    (LOOKUP, "ranking", ""),
+    (LOOKUP, "verification", ""),
+    (LOOKUP, "verification", HOME),
+    (LOOKUP, "verification", f"x{HOME}"),
+    (f"{LOOKUP}x", "verification", HOME),
+)
+
+
+async def test_a_stranger_s_word_is_told_and_proves_nothing() -> None:
+    (found,) = VERIFIED.checked
+    (evidence,) = found.evidence
+    stranger = Checked(
+        person="p1",
+        mail_domain=HOME,
+        verdict=Verdict.DELIVERABLE,
+        address=found.address,
+        verifier="nobody",
+        evidence=(replace(evidence, verifier="nobody"),),
+    )
+    async with in_memory() as bus:
+        recording = Recording(bus, AcmeRun().verifying().events)
+        with capture_logs() as lines:
+            async with recording.running():
+                said = answer(DomainVerified((stranger,)), "verification", HOME)
+                await recording.say(receipted(said))
+                finish = await recording.finish()
+
+    assert (finish.outcome, finish.verified) == ("no_emails", 0)
+    (line,) = [line for line in lines if line["event"] == "verifier_not_configured"]
+    assert line["verifiers"] == ["nobody"]
