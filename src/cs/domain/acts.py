@@ -11,7 +11,7 @@ import msgspec
 from cs.domain.brand_events import BrandForgotten
 from cs.domain.codec import AnyEvent
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
-from cs.domain.person import PersonErased, PersonSuppressed
+from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.domain.service import Paused, Resumed
 
 #: Characters of a name that are kept.
@@ -27,6 +27,7 @@ What = Literal[
     "brand_forgotten",
     "person_erased",
     "person_suppressed",
+    "suppression_lifted",
 ]
 
 _WHAT: dict[type[AnyEvent], What] = {
@@ -39,6 +40,7 @@ _WHAT: dict[type[AnyEvent], What] = {
     BrandForgotten: "brand_forgotten",
     PersonErased: "person_erased",
     PersonSuppressed: "person_suppressed",
+    SuppressionLifted: "suppression_lifted",
 }
 
 
