@@ -91,6 +91,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # How it reaches the outside.
     allow_networks: tuple[str, ...] = ()  # private networks that found hosts may be on
+    deny_networks: tuple[str, ...] = ()  # our own public ranges, never visited
     web_ports: tuple[Port, Port] = (80, 443)
     ca_file: Path | None = None  # trusted besides the public authorities
     dns: str | None = None  # host:port; None: the system's resolver
@@ -289,6 +290,7 @@ _FORMS = {
     "admin_host": "a host name or an IP address",
     "smtp_helo": "a host name",
     "allow_networks": "a list of networks like 10.0.0.0/8",
+    "deny_networks": "a list of networks like 198.51.100.0/24",
     "wikidata_url": "an address like https://www.wikidata.org/w/api.php",
     "searxng_url": "an address like http://127.0.0.1:8888",
     "ca_file": "a readable file of certificates in PEM form",
@@ -306,7 +308,7 @@ def _check_form(name: str, value: Any) -> None:
     """Raise ValueError or OSError if *value*, of the right type, has a wrong form."""
     good = True
     match name:
-        case "allow_networks":
+        case "allow_networks" | "deny_networks":
             for network in value:
                 ip_network(network)
         case "wikidata_url" | "searxng_url" if value is not None:

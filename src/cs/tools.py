@@ -19,9 +19,11 @@ from cs.outside.resolver import DnsResolver
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.plugins.given import NOTHING, Given
 from cs.settings import BadSettings, Settings
+from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.sources.port import BrandSource, PeopleSource, missing_of
 from cs.sources.registry import BrokenPlugin, brand_sources, people_sources
 from cs.sources.registry import Context as SourceContext
+from cs.verifiers.isolated import IsolatedVerifier
 from cs.verifiers.port import Verifier
 from cs.verifiers.registry import BrokenVerifier, UnknownVerifier, discover, installed_names
 from cs.verifiers.registry import Context as VerifierContext
@@ -75,7 +77,8 @@ async def outside(
     clock = clock or SystemClock()
     resolver = DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S)
     networks = [ip_network(network) for network in settings.allow_networks]
-    guard = Guard(networks, frozenset(settings.web_ports))
+    denied = [ip_network(network) for network in settings.deny_networks]
+    guard = Guard(networks, frozenset(settings.web_ports), denied)
     agent = user_agent(settings.contact)
     ca_file = settings.ca_file
     async with (
@@ -115,10 +118,23 @@ async def outside(
         if world == "sandbox":
             brand_names, left_out = names_in_sandbox(brand_names), REAL_ONLY
         try:
+            found_brands = brand_sources(for_source, enabled=brand_names)
+            found_people = people_sources(for_source, enabled=settings.people_sources)
             yield Tools(
-                _enabled("brand_sources", brand_sources(for_source), brand_names, left_out),
-                _enabled("people_sources", people_sources(for_source), settings.people_sources),
-                discover(for_verifier, enabled=settings.verifiers),
+                [
+                    IsolatedBrandSource(each, of_source(settings, each.name))
+                    for each in _enabled("brand_sources", found_brands, brand_names, left_out)
+                ],
+                [
+                    IsolatedPeopleSource(each, of_source(settings, each.name))
+                    for each in _enabled(
+                        "people_sources", found_people, settings.people_sources
+                    )
+                ],
+                [
+                    IsolatedVerifier(each, clock.now, of_verifier(settings, each.name))
+                    for each in discover(for_verifier, enabled=settings.verifiers)
+                ],
             )
         except (BrokenPlugin, BrokenVerifier, UnknownVerifier) as error:
             raise BadSettings(str(error)) from error

@@ -229,3 +229,20 @@ def test_any_text_is_a_url_or_forbidden(text: str) -> None:
     except Forbidden:
         return
     assert text.strip().lower().startswith("http")
+
+
+def test_denied_networks_are_closed_however_they_are_written_and_whatever_is_allowed() -> None:
+    denied: list[IPv4Network | IPv6Network] = [
+        IPv4Network("93.184.216.0/24"),
+        IPv6Network("2a00:1450::/32"),
+    ]
+    guard = Guard(allow_networks=denied, deny_networks=denied)
+    for address in ("93.184.216.34", "::ffff:93.184.216.34", "2a00:1450:4001:81b::200e"):
+        with pytest.raises(Forbidden):
+            guard.check(address)
+    with pytest.raises(Forbidden):
+        Guard([IPv6Network("64:ff9b::/96")], deny_networks=denied).check("64:ff9b::5db8:d822")
+    with pytest.raises(Forbidden):
+        guard.check_url("http://93.184.216.34/")
+
+    guard.check("93.184.217.34")

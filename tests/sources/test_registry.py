@@ -117,6 +117,16 @@ def test_a_broken_plugin_is_named_with_the_reason(value: str, why: str) -> None:
     assert "source 'bad' (cs.brand_sources" in str(caught.value)
 
 
+def test_a_broken_plugin_that_is_not_in_use_stops_nothing() -> None:
+    plugins = [*OURS, plugin("bad", "broken")]
+
+    (source, *_) = brand_sources(context, plugins=plugins, enabled=["wikidata"])
+
+    assert source.name
+    with pytest.raises(BrokenPlugin, match="no key"):
+        brand_sources(context, plugins=plugins, enabled=["bad"])
+
+
 def test_two_sources_of_one_name_are_one_too_many() -> None:
     with pytest.raises(BrokenPlugin, match="there is a source 'shop' already"):
         brand_sources(context, plugins=[plugin("a", "Shop"), plugin("b", "Shop")])

@@ -33,7 +33,7 @@ def test_what_fits_stays_as_it_is(many: list[Line]) -> None:
     assert bounded(many, 10**9) == tuple(many)
 
 
-def test_times_are_since_the_address_began() -> None:
+def test_times_are_since_the_first_line_that_is_kept_and_never_negative() -> None:
     clock = Clock()
     transcript = Transcript(clock)
     with transcript.kept():
@@ -45,8 +45,8 @@ def test_times_are_since_the_address_began() -> None:
 
     first, second = transcript.lines()
 
-    assert (first.at_ms, first.text) == (-2_000, "probe")
-    assert (second.at_ms, len(second.text)) == (250, LINE)
+    assert (first.at_ms, first.text) == (0, "probe")
+    assert (second.at_ms, len(second.text)) == (2_250, LINE)
 
 
 def test_what_fails_is_not_kept() -> None:

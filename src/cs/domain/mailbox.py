@@ -23,7 +23,7 @@ DEFINITE = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.CATCH_
 class Line(msgspec.Struct, frozen=True):
     """One line of a conversation with a mail server."""
 
-    at_ms: int  # since the check of this address began
+    at_ms: int  # since the first line, or since the check of this address began if earlier
     who: str  # "C" we said it, "S" the server said it
     text: str  # without the line end; at most 512 characters are kept
 

@@ -67,6 +67,7 @@ class Guard:
 
     Args:
         allow_networks: Ranges open besides the public internet.
+        deny_networks: Ranges closed whatever else is said: the operator's own.
         web_ports: Ports that a URL may name; none named means its scheme's own.
     """
 
@@ -74,7 +75,9 @@ class Guard:
         self,
         allow_networks: Sequence[Network] = (),
         web_ports: frozenset[int] = frozenset({80, 443}),
+        deny_networks: Sequence[Network] = (),
     ) -> None:
+        self._denied = tuple(deny_networks)
         self._allowed = tuple(allow_networks)
         self.web_ports = web_ports
 
@@ -128,6 +131,8 @@ class Guard:
             raise Forbidden(f"{host!r} is no host name")
 
     def _is_open(self, ip: IPv4Address | IPv6Address) -> bool:
+        if any(ip in net for net in self._denied):
+            return False
         if isinstance(ip, IPv4Address):
             return self._is_allowed(ip) or not any(ip in net for net in _CLOSED_IPV4)
         if ip.ipv4_mapped is not None:

@@ -38,10 +38,14 @@ class Given(Mapping[str, Any]):
         """Return this with *values* where it has none."""
         return Given({**values, **self._values}, self._secret)
 
+    def secrets(self) -> list[str]:
+        """Return the secrets there are, the longest first."""
+        secrets = (str(self._values[name]) for name in self._secret & self._values.keys())
+        return sorted(filter(None, secrets), key=len, reverse=True)
+
     def masked(self, text: str) -> str:
         """Return *text* without the secrets, should it repeat one."""
-        secrets = (str(self._values[name]) for name in self._secret & self._values.keys())
-        for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        for secret in self.secrets():
             text = text.replace(secret, MASK)
         return text
 

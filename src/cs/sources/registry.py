@@ -5,17 +5,20 @@ A distribution offers one with ``[project.entry-points."cs.brand_sources"]`` (or
 whole.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import msgspec
+from structlog import get_logger
 
 from cs.calls.paid import EVERY_TIME, Paid
 from cs.outside.port import Fetcher
 from cs.plugins.given import masked
 from cs.sources.port import BrandSource, PeopleSource
+
+log = get_logger()
 
 BRAND_SOURCES = "cs.brand_sources"
 PEOPLE_SOURCES = "cs.people_sources"
@@ -50,30 +53,50 @@ ContextOf = Callable[[str], Context]
 
 
 def brand_sources(
-    context_of: ContextOf, *, plugins: Iterable[EntryPoint] | None = None
+    context_of: ContextOf,
+    *,
+    plugins: Iterable[EntryPoint] | None = None,
+    enabled: Collection[str] | None = None,
 ) -> tuple[BrandSource, ...]:
     """Return every brand source installed, in the order of their entry points' names.
 
+    Args:
+        context_of: The context for the source with an entry point of that name.
+        plugins: The entry points to choose from; those of the group if ``None``.
+        enabled: The names that are used; what cannot be made of the others is left out.
+
     Raises:
-        BrokenPlugin: One cannot be loaded, made, or has the name of another.
+        BrokenPlugin: One that is used cannot be loaded, made, or has the name of another.
     """
-    return _made(BRAND_SOURCES, context_of, plugins)
+    return _made(BRAND_SOURCES, context_of, plugins, enabled)
 
 
 def people_sources(
-    context_of: ContextOf, *, plugins: Iterable[EntryPoint] | None = None
+    context_of: ContextOf,
+    *,
+    plugins: Iterable[EntryPoint] | None = None,
+    enabled: Collection[str] | None = None,
 ) -> tuple[PeopleSource, ...]:
     """Return every people source installed; otherwise as `brand_sources`."""
-    return _made(PEOPLE_SOURCES, context_of, plugins)
+    return _made(PEOPLE_SOURCES, context_of, plugins, enabled)
 
 
 def _made(
-    group: str, context_of: ContextOf, plugins: Iterable[EntryPoint] | None
+    group: str,
+    context_of: ContextOf,
+    plugins: Iterable[EntryPoint] | None,
+    enabled: Collection[str] | None,
 ) -> tuple[Any, ...]:
     installed = entry_points(group=group) if plugins is None else plugins
     made: dict[str, Any] = {}
     for plugin in sorted(installed, key=lambda one: one.name):
-        source = _make(group, plugin, context_of(plugin.name))
+        try:
+            source = _make(group, plugin, context_of(plugin.name))
+        except BrokenPlugin as broken:
+            if enabled is None or plugin.name in enabled:
+                raise
+            log.warning("disabled_source_left_out", source=plugin.name, why=str(broken))
+            continue
         if source.name in made:
             raise BrokenPlugin(
                 f"{_told(group, plugin)}: there is a source {source.name!r} already"

@@ -1,7 +1,11 @@
 """One exchanger of one mail domain: sessions opened, shared and renewed as it demands."""
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+
 from cs.domain.smtp_meaning import Kind, Meaning, meaning
 from cs.domain.smtp_reply import Reply
+from cs.verifiers.places import Places
 from cs.verifiers.smtp_session import (
     Exchange,
     Identity,
@@ -18,6 +22,10 @@ _RECIPIENTS = 3
 _STRIKES = 2
 #: Seconds after which a server that could not be reached is worth another try.
 _RETRY_LOST_S = 60.0
+
+
+#: Entered while a place at the exchanger is waited for: that is not its time.
+Waiting = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class Useless(Exception):
@@ -37,7 +45,7 @@ class Useless(Exception):
 
 
 class Exchanger:
-    """Asks one exchange about recipients; holds at most one session.
+    """Asks one exchange about recipients; holds at most one session, in a place of *places*.
 
     Attributes:
         one_recipient: Learned: it takes one recipient a session.
@@ -54,7 +62,11 @@ class Exchanger:
         note: Note,
         *,
         one_recipient: bool = False,
+        places: Places | None = None,
+        waiting: Waiting = nullcontext,
     ) -> None:
+        self._places = Places(1) if places is None else places
+        self._waiting = waiting
         self.exchange = exchange
         self.one_recipient = one_recipient
         self.vouched = False
@@ -117,13 +129,19 @@ class Exchanger:
         """End the session at hand, politely."""
         session, self._session = self._session, None
         if session is not None:
-            await session.quit(self._limits.quit_s)
+            try:
+                await session.quit(self._limits.quit_s)
+            finally:
+                self._places.give_back(self.exchange.address)
 
     async def abort(self) -> None:
         """End the session at hand, at once."""
         session, self._session = self._session, None
         if session is not None:
-            await session.abort()
+            try:
+                await session.abort()
+            finally:
+                self._places.give_back(self.exchange.address)
 
     async def _session_with(self, room_for: int) -> Session:
         if self._useless is not None:
@@ -157,9 +175,19 @@ class Exchanger:
         return await self._open_session()
 
     async def _open_session(self) -> Session:
-        return await open_session(
-            self.exchange, self._identity, self._limits, self._note, try_tls=self._try_tls
-        )
+        address = self.exchange.address
+        if self._places.free(address):
+            await self._places.take(address)
+        else:
+            async with self._waiting():
+                await self._places.take(address)
+        try:
+            return await open_session(
+                self.exchange, self._identity, self._limits, self._note, try_tls=self._try_tls
+            )
+        except BaseException:
+            self._places.give_back(address)
+            raise
 
     def _meaning(self, reply: Reply, address: str) -> Meaning:
         echoed = (address, self._mail_domain, self.exchange.host, self._identity.helo)

@@ -15,8 +15,9 @@ from msgspec import Meta
 from cs.domain.mailbox import DomainFacts
 from cs.outside.port import MailHosts, Resolver
 from cs.plugins.declaring import SECRET, takes
-from cs.verifiers.exchanger import Exchanger
+from cs.verifiers.exchanger import Exchanger, Waiting
 from cs.verifiers.mail_route import Guard, Route, route
+from cs.verifiers.places import Places
 from cs.verifiers.port import DomainCheck
 from cs.verifiers.probe import ProbeMemory
 from cs.verifiers.registry import Context
@@ -25,6 +26,9 @@ from cs.verifiers.smtp_session import Exchange, Identity, Limits
 from cs.verifiers.transcript import Transcript
 
 NAME = "smtp"
+#: Sessions to one address at once: one that asks and one that says good-bye or dials.
+#: Postfix lets one client have 50 (smtpd_client_connection_count_limit), small hosts far less.
+SESSIONS = 2
 Wait = Annotated[float, Meta(gt=0, le=600)]
 
 
@@ -41,6 +45,7 @@ class SmtpVerifier:
         salt: Makes the probes of this installation its own.
         now: The time, for evidence.
         monotonic: Seconds, for durations.
+        sessions: At most to one address of an exchanger at once, whatever the mail domains.
     """
 
     def __init__(
@@ -55,7 +60,9 @@ class SmtpVerifier:
         port: int = 25,
         limits: Limits | None = None,
         salt: str = "",
+        sessions: int = SESSIONS,
     ) -> None:
+        self._places = Places(sessions)
         self._resolver = resolver
         self._guard = guard
         self._identity = Identity(helo, mail_from)
@@ -78,7 +85,9 @@ class SmtpVerifier:
     async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
         domain = mail_domain.lower()
 
-        def exchanger(exchange: Exchange, transcript: Transcript) -> Exchanger:
+        def exchanger(
+            exchange: Exchange, transcript: Transcript, waiting: Waiting
+        ) -> Exchanger:
             return Exchanger(
                 exchange,
                 domain,
@@ -86,6 +95,8 @@ class SmtpVerifier:
                 self._limits,
                 transcript.note,
                 one_recipient=bool(known.one_recipient),
+                places=self._places,
+                waiting=waiting,
             )
 
         async def routed(mail: MailHosts) -> Route:
@@ -119,6 +130,9 @@ class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ""
     port: Annotated[int, Meta(ge=1, le=65535)] = 25
     salt: Annotated[str, SECRET, Meta(description="makes the probes our own")] = ""
+    sessions: Annotated[
+        int, Meta(ge=1, le=20, description="to one address of an exchanger at once")
+    ] = SESSIONS
     address_s: Wait = Limits.address_s
     connect_s: Wait = Limits.connect_s
     reply_s: Wait = Limits.reply_s
@@ -142,6 +156,7 @@ def from_context(context: Context) -> SmtpVerifier | None:
             reply_s=settings.reply_s,
         ),
         salt=settings.salt,
+        sessions=settings.sessions,
         now=context.now,
         monotonic=context.monotonic,
     )

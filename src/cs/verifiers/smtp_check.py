@@ -1,7 +1,8 @@
 """One mail domain being checked over SMTP: exchangers in order, probe first, then people."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 
 import msgspec
@@ -10,7 +11,7 @@ from cs.domain.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.mailbox_syntax import is_mailbox
 from cs.domain.smtp_meaning import Kind
 from cs.outside.port import MailHosts, Unreachable
-from cs.verifiers.exchanger import Exchanger, Useless
+from cs.verifiers.exchanger import Exchanger, Useless, Waiting
 from cs.verifiers.mail_route import Route
 from cs.verifiers.probe import Outcome, Probe, ProbeMemory, probe_names
 from cs.verifiers.smtp_session import Exchange
@@ -33,7 +34,7 @@ class Tools(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
     mail_hosts: Callable[[str], Awaitable[MailHosts]]
     route: Callable[[MailHosts], Awaitable[Route]]
-    exchanger: Callable[[Exchange, Transcript], Exchanger]
+    exchanger: Callable[[Exchange, Transcript, Waiting], Exchanger]
     memory: ProbeMemory
     salt: str
 
@@ -55,6 +56,7 @@ class SmtpCheck:
         self._exchangers: dict[Exchange, Exchanger] = {}
         self._probes: dict[Exchange, Probe] = {}
         self._timeouts = 0
+        self._limit: asyncio.Timeout | None = None
 
     @property
     def learned(self) -> DomainFacts:
@@ -65,7 +67,7 @@ class SmtpCheck:
         async with self._turn:
             self._transcript.begin()
             try:
-                async with asyncio.timeout(self._tools.address_s):
+                async with asyncio.timeout(self._tools.address_s) as self._limit:
                     finding, exchange = await self._find(address)
             except TimeoutError:
                 await self.abort()
@@ -92,6 +94,23 @@ class SmtpCheck:
         """End all sessions, at once."""
         for exchanger in self._exchangers.values():
             await exchanger.abort()
+
+    @asynccontextmanager
+    async def _waiting(self) -> AsyncIterator[None]:
+        """Stop the address's time while we wait for our own place at an exchanger.
+
+        Places at others are given back first, or two checks could wait for each other.
+        """
+        limit, loop = self._limit, asyncio.get_running_loop()
+        when = None if limit is None else limit.when()
+        if limit is None or when is None:
+            yield
+            return
+        began = loop.time()
+        limit.reschedule(None)
+        await self.close()
+        yield
+        limit.reschedule(when + loop.time() - began)
 
     async def _find(self, address: str) -> tuple[Finding, Exchange | None]:
         if not is_mailbox(address) or address.rpartition("@")[2].lower() != self._domain:
@@ -188,7 +207,9 @@ class SmtpCheck:
 
     def _exchanger(self, exchange: Exchange) -> Exchanger:
         if exchange not in self._exchangers:
-            self._exchangers[exchange] = self._tools.exchanger(exchange, self._transcript)
+            self._exchangers[exchange] = self._tools.exchanger(
+                exchange, self._transcript, self._waiting
+            )
         return self._exchangers[exchange]
 
     def _learn(self, **facts: bool) -> None:

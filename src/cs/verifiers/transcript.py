@@ -47,12 +47,15 @@ class Transcript:
     def lines(self) -> tuple[Line, ...]:
         """Return the lines of this address and those kept, in order of time, bounded.
 
-        Lines from before the address began have a negative time.
+        Their times count from the first of them, or from when the address began if no
+        earlier one is kept.
         """
+        lines = sorted((*self._kept, *self._lines), key=itemgetter(0))
+        began = min([self._began, *(at for at, _, _ in lines)])
         return bounded(
             [
-                Line(at_ms=round((at - self._began) * 1000), who=who, text=text)
-                for at, who, text in sorted((*self._kept, *self._lines), key=itemgetter(0))
+                Line(at_ms=round((at - began) * 1000), who=who, text=text)
+                for at, who, text in lines
             ]
         )
 

@@ -1,0 +1,62 @@
+"""Why a plug-in failed, in words that may stand in logs and evidence: no secret, no mailbox."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from cs.plugins.given import MASK, Given, masked
+
+#: Characters kept of a cause.
+CAUSE = 300
+_MAILBOX = re.compile(r"[^\s@'\"<>=&?]+(?:@|%40)[^\s@'\"<>&]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+
+
+def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
+    """Return *text* without the secrets of *settings*, nor as code or URLs write them.
+
+    >>> given = Given({"token": "a b'c"}, frozenset({"token"}))
+    >>> without_secrets("a b'c, a%20b%27c", given)
+    '********, ********'
+    """
+    text = masked(text, settings)
+    if isinstance(settings, Given):
+        for secret in settings.secrets():
+            for form in (repr(secret)[1:-1], ascii(secret)[1:-1], quote(secret, safe="")):
+                text = text.replace(form, MASK)
+    return text
+
+
+def told(text: str, settings: Mapping[str, Any]) -> str:
+    """Return *text* as it may be logged: one line, bounded, no secret, no mailbox."""
+    text = _MAILBOX.sub("[mailbox]", without_secrets(text, settings))
+    return _CONTROL.sub(" ", text)[:CAUSE]
+
+
+def cause_of(error: BaseException, settings: Mapping[str, Any]) -> str:
+    """Return why *error* was raised, as it may be logged.
+
+    >>> cause_of(ValueError("jane@acme.test: no"), {})
+    'ValueError: [mailbox] no'
+    """
+    try:
+        words = str(error)
+    except Exception:  # noqa: BLE001  somebody else's __str__
+        words = ""
+    name = type(error).__name__
+    return told(f"{name}: {words}" if words else name, settings)
+
+
+def is_ours(error: BaseException) -> bool:
+    """Return whether *error* ends us, and is not a plug-in's own.
+
+    A plug-in that raises `asyncio.CancelledError` or `SystemExit` by itself has only failed.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    if isinstance(error, BaseExceptionGroup):
+        return any(is_ours(each) for each in error.exceptions)
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)

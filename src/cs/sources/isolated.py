@@ -1,0 +1,75 @@
+"""A source that raises, or answers with something else, has failed; nobody else notices."""
+
+from typing import Generic, TypeVar
+
+import msgspec
+from structlog import get_logger
+
+from cs.domain.contact import BrandFacts, Query
+from cs.plugins.causes import cause_of, is_ours, told
+from cs.plugins.given import NOTHING, Given
+from cs.sources.port import (
+    INCONCLUSIVE,
+    BrandAnswer,
+    BrandSource,
+    Ended,
+    PeopleAnswer,
+    PeopleSource,
+    missing_of,
+)
+
+log = get_logger()
+
+S = TypeVar("S", BrandSource, PeopleSource)
+A = TypeVar("A", BrandAnswer, PeopleAnswer)
+
+
+class _Isolated(Generic[S]):
+    """Args: *given*: the source's settings, whose secrets are told nobody."""
+
+    def __init__(self, source: S, given: Given = NOTHING) -> None:
+        self._source: S = source
+        self._given = given
+        self.name = source.name
+
+    @property
+    def missing(self) -> str | None:
+        """What the source lacks, if it says so (`cs.sources.port.missing_of`)."""
+        return missing_of(self._source)
+
+    def _checked(self, answer: object, kind: type[A]) -> A:
+        """Return *answer*, its words fit to be told; what is none has failed."""
+        if not isinstance(answer, kind):
+            return self._failed(TypeError(f"it answered {type(answer).__name__}"), kind)
+        if answer.ended in INCONCLUSIVE:
+            why = told(answer.why or "it does not say", self._given)
+            log.warning("source_failed", source=self.name, ended=answer.ended.value, why=why)
+            return msgspec.structs.replace(answer, why=why)
+        return answer
+
+    def _failed(self, error: BaseException, kind: type[A]) -> A:
+        why = cause_of(error, self._given)
+        log.warning("source_failed", source=self.name, ended=Ended.FAILED.value, why=why)
+        return kind(source=self.name, ended=Ended.FAILED, why=why)
+
+
+class IsolatedBrandSource(_Isolated[BrandSource]):
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        try:
+            answer = await self._source.find(query, known)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            return self._failed(error, BrandAnswer)
+        return self._checked(answer, BrandAnswer)
+
+
+class IsolatedPeopleSource(_Isolated[PeopleSource]):
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        try:
+            answer = await self._source.find(brand, limit=limit)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            return self._failed(error, PeopleAnswer)
+        return self._checked(answer, PeopleAnswer)

@@ -1,0 +1,139 @@
+"""A verifier that raises knows nothing of the address, and says why; the others are asked."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
+
+import msgspec
+from structlog import get_logger
+
+from cs.domain.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.plugins.causes import cause_of, is_ours, told, without_secrets
+from cs.plugins.given import NOTHING, Given
+from cs.verifiers.port import DomainCheck, Verifier
+
+log = get_logger()
+
+#: The reason in the evidence of a verifier that raised.
+FAILED = "verifier-failed"
+#: How often the same failure of a verifier is told again.
+TOLD_EVERY_S = 60.0
+#: Reasons of one verifier that are remembered for that.
+REASONS = 20
+
+
+class IsolatedVerifier:
+    """Args: *given*: the verifier's settings, whose secrets are told nobody."""
+
+    def __init__(
+        self, verifier: Verifier, now: Callable[[], datetime], given: Given = NOTHING
+    ) -> None:
+        self._verifier = verifier
+        self._now = now
+        self._given = given
+        self._told_at: dict[str, float] = {}
+
+    @property
+    def name(self) -> str:
+        return self._verifier.name
+
+    @property
+    def cost(self) -> int:
+        return self._verifier.cost
+
+    @asynccontextmanager
+    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
+        stack = AsyncExitStack()
+        try:
+            check = await stack.enter_async_context(self._verifier.open(mail_domain, known))
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            yield _Failed(self, error, known)
+            return
+        try:
+            yield _Isolated(self, check, known)
+        except BaseException:
+            await stack.aclose()
+            raise
+        try:
+            await stack.aclose()
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            self.tell(FAILED, cause_of(error, self._given))
+
+    def failed(self, address: str, error: BaseException) -> Evidence:
+        """Return what is known of *address* from a verifier that raised *error*."""
+        cause = cause_of(error, self._given)
+        self.tell(FAILED, cause)
+        return Evidence(
+            address=address,
+            verdict=Verdict.UNKNOWN,
+            reason=FAILED,
+            verifier=self.name,
+            at=self._now(),
+            conversation=(Line(at_ms=0, who="C", text=f"[{cause}]"),),
+            answered=False,
+        )
+
+    def checked(self, address: str, evidence: object) -> Evidence:
+        """Return *evidence* without secrets; what is none was no answer."""
+        if not isinstance(evidence, Evidence):
+            return self.failed(address, TypeError(f"it gave {type(evidence).__name__}"))
+        if not evidence.answered:
+            words = [line.text for line in evidence.conversation[-1:]]
+            self.tell(evidence.reason, told(" ".join(words), self._given))
+        lines = tuple(
+            msgspec.structs.replace(line, text=without_secrets(line.text, self._given))
+            for line in evidence.conversation
+        )
+        reason = without_secrets(evidence.reason, self._given)
+        return msgspec.structs.replace(evidence, reason=reason, conversation=lines)
+
+    def tell(self, reason: str, why: str) -> None:
+        now = time.monotonic()
+        if now - self._told_at.get(reason, -TOLD_EVERY_S) >= TOLD_EVERY_S:
+            self._told_at = {**dict(list(self._told_at.items())[-REASONS:]), reason: now}
+            log.warning("verifier_failed", verifier=self.name, reason=reason, why=why)
+
+
+class _Isolated:
+    def __init__(
+        self, verifier: IsolatedVerifier, check: DomainCheck, known: DomainFacts
+    ) -> None:
+        self._verifier = verifier
+        self._check = check
+        self._known = known
+
+    @property
+    def learned(self) -> DomainFacts:
+        try:
+            learned = self._check.learned
+        except Exception:  # noqa: BLE001  a plug-in is somebody else's code
+            return self._known
+        return learned
+
+    async def check(self, address: str) -> Evidence:
+        try:
+            evidence = await self._check.check(address)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            return self._verifier.failed(address, error)
+        return self._verifier.checked(address, evidence)
+
+
+class _Failed:
+    """A domain check that never began."""
+
+    def __init__(
+        self, verifier: IsolatedVerifier, error: BaseException, known: DomainFacts
+    ) -> None:
+        self._verifier = verifier
+        self._error = error
+        self.learned = known
+
+    async def check(self, address: str) -> Evidence:
+        return self._verifier.failed(address, self._error)

@@ -1,0 +1,128 @@
+"""Whatever a source raises, it alone has failed, and nobody is told its secrets."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from cs.domain.contact import BrandFacts, Query
+from cs.plugins.given import Given
+from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
+from cs.sources.port import BrandAnswer, Ended, PeopleAnswer
+
+SECRET = "s3cr'et/+"
+GIVEN = Given({"token": SECRET, "url": "http://x"}, frozenset({"token"}))
+QUERY, ACME = Query("Acme"), BrandFacts(name="Acme", domain="acme.test")
+
+
+class Odd(BaseException):
+    """No `Exception`."""
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+RAISED = [
+    ValueError("no key"),
+    RecursionError("maximum recursion depth exceeded"),
+    MemoryError(),
+    Odd("odd"),
+    SystemExit(3),
+    StopIteration(),
+    asyncio.CancelledError("by itself"),
+    asyncio.InvalidStateError(),
+    BaseExceptionGroup("two", [Odd(), ValueError()]),
+    Mute(),
+    UnicodeEncodeError("idna", "x", 0, 1, "no"),
+]
+
+
+class Raising:
+    name = "raising"
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    async def find(self, *_: Any, **__: Any) -> Any:
+        raise self._error
+
+
+class Giving:
+    name = "giving"
+
+    def __init__(self, answer: object) -> None:
+        self._answer = answer
+
+    async def find(self, *_: Any, **__: Any) -> Any:
+        return self._answer
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+async def test_what_it_raises_is_a_failure_with_its_cause(error: BaseException) -> None:
+    source = Raising(error)
+    with capture_logs() as logs:
+        brand = await IsolatedBrandSource(source, GIVEN).find(QUERY, None)
+        people = await IsolatedPeopleSource(source, GIVEN).find(ACME, limit=3)
+
+    for answer in (brand, people):
+        assert (answer.source, answer.ended) == ("raising", Ended.FAILED)
+        assert answer.why is not None
+        assert answer.why.startswith((type(error).__name__, "RuntimeError"))  # StopIteration
+    assert [each["event"] for each in logs] == ["source_failed"] * 2
+    assert logs[0]["why"] == brand.why
+
+
+@pytest.mark.parametrize(
+    "text",
+    [SECRET, repr(SECRET), "http://x?t=s3cr%27et%2F%2B", f"b'Bearer {SECRET}'"],
+)
+async def test_no_secret_and_no_mailbox_is_told(text: str) -> None:
+    source = Raising(
+        ValueError(f"{text} for jane.doe@acme.test and jane%40acme.test\n\x1b[31m")
+    )
+    with capture_logs() as logs:
+        answer = await IsolatedBrandSource(source, GIVEN).find(QUERY, None)
+
+    told = f"{answer.why} {logs}"
+    for kept_back in ("s3cr", "jane", "\x1b", "\n"):
+        assert kept_back not in told
+    assert "********" in told
+
+
+async def test_its_own_words_of_a_failure_are_told_and_masked() -> None:
+    said = BrandAnswer(source="giving", ended=Ended.FAILED, why=f"401 for {SECRET}")
+    with capture_logs() as logs:
+        answer = await IsolatedBrandSource(Giving(said), GIVEN).find(QUERY, None)
+
+    assert answer.why == "401 for ********"
+    assert logs[0]["why"] == answer.why
+
+
+@pytest.mark.parametrize("answer", [None, "people", BrandAnswer(source="x", ended=Ended.USED)])
+async def test_what_is_no_answer_is_a_failure(answer: object) -> None:
+    found = await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3)
+
+    assert found.ended is Ended.FAILED
+
+
+async def test_a_good_answer_is_left_as_it_is() -> None:
+    answer = PeopleAnswer(source="giving", ended=Ended.NO_RESULTS)
+
+    assert await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3) is answer
+
+
+async def test_who_cancels_us_is_obeyed_and_a_keyboard_too() -> None:
+    class Waits:
+        name = "waits"
+
+        async def find(self, *_: Any, **__: Any) -> Any:
+            await asyncio.Event().wait()
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await IsolatedBrandSource(Waits()).find(QUERY, None)
+    with pytest.raises(KeyboardInterrupt):
+        await IsolatedBrandSource(Raising(KeyboardInterrupt())).find(QUERY, None)

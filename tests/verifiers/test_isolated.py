@@ -1,0 +1,117 @@
+"""A verifier that raises knows nothing, says why, and keeps nobody from asking the next."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import pytest
+from structlog.testing import capture_logs
+
+from cs.domain.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.pipeline.verification import ask
+from cs.plugins.given import Given
+from cs.verifiers.isolated import FAILED, IsolatedVerifier
+from sources.test_isolated import RAISED
+from verifiers.mail_world import NOW
+
+GIVEN = Given({"token": "s3cret"}, frozenset({"token"}))
+ADDRESS = "jo@acme.test"
+KNOWN = DomainFacts(greylists=True)
+Where = Literal["open", "check", "close"]
+
+
+class Raising:
+    name, cost = "raising", 0
+
+    def __init__(self, error: BaseException, where: Where) -> None:
+        self._error, self._where = error, where
+
+    @asynccontextmanager
+    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[Any]:
+        del mail_domain
+        self._raise("open")
+        self.learned = known
+        yield self
+        self._raise("close")
+
+    async def check(self, address: str) -> Evidence:
+        self._raise("check")
+        return evidence(address, Verdict.DELIVERABLE)
+
+    def _raise(self, where: Where) -> None:
+        if where == self._where:
+            raise self._error
+
+
+def evidence(address: str, verdict: Verdict, *lines: str, answered: bool = True) -> Evidence:
+    return Evidence(
+        address=address,
+        verdict=verdict,
+        reason="said-so",
+        verifier="raising",
+        at=NOW,
+        conversation=tuple(Line(at_ms=0, who="C", text=text) for text in lines),
+        answered=answered,
+    )
+
+
+@pytest.mark.parametrize("where", ["open", "check"])
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+async def test_what_it_raises_is_unknown_with_the_cause_in_the_evidence(
+    error: BaseException, where: Where
+) -> None:
+    verifier = IsolatedVerifier(Raising(error, where), lambda: NOW, GIVEN)
+    with capture_logs() as logs:
+        async with verifier.open("acme.test", KNOWN) as check:
+            found = await check.check(ADDRESS)
+            assert check.learned == KNOWN
+
+    assert (found.verdict, found.reason, found.answered) == (Verdict.UNKNOWN, FAILED, False)
+    text = found.conversation[0].text
+    assert text.startswith((f"[{type(error).__name__}", "[RuntimeError"))  # StopIteration
+    assert logs[0]["event"] == "verifier_failed"
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+async def test_what_it_raises_at_the_end_takes_nothing_back(error: BaseException) -> None:
+    verifier = IsolatedVerifier(Raising(error, "close"), lambda: NOW, GIVEN)
+    async with verifier.open("acme.test", KNOWN) as check:
+        found = await check.check(ADDRESS)
+
+    assert found.verdict is Verdict.DELIVERABLE
+
+
+async def test_the_next_verifier_is_asked_all_the_same() -> None:
+    first = IsolatedVerifier(Raising(ValueError(), "check"), lambda: NOW)
+    second = IsolatedVerifier(Raising(ValueError(), "close"), lambda: NOW)
+    async with first.open("acme.test", KNOWN) as one, second.open("acme.test", KNOWN) as two:
+        found = await ask([one, two], ADDRESS)
+
+    assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.DELIVERABLE]
+
+
+async def test_no_secret_stands_in_evidence_or_log() -> None:
+    class Telling(Raising):
+        async def check(self, address: str) -> Evidence:
+            line = "[protocol: Illegal header value b'Bearer s3cret ']"
+            return evidence(address, Verdict.UNKNOWN, line, answered=False)
+
+    verifier = IsolatedVerifier(Telling(ValueError(), "close"), lambda: NOW, GIVEN)
+    with capture_logs() as logs:
+        async with verifier.open("acme.test", KNOWN) as check:
+            found = await check.check(ADDRESS)
+            await check.check(ADDRESS)
+
+    assert found.conversation[0].text == "[protocol: Illegal header value b'Bearer ******** ']"
+    assert logs[0]["why"] == found.conversation[0].text
+    assert len([each for each in logs if each["reason"] == "said-so"]) == 1, "once a minute"
+
+
+async def test_what_is_no_evidence_is_no_answer() -> None:
+    class Odd(Raising):
+        async def check(self, address: str) -> Any:
+            return {"address": address}
+
+    verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
+    async with verifier.open("acme.test", KNOWN) as check:
+        assert (await check.check(ADDRESS)).reason == FAILED
