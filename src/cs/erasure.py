@@ -39,7 +39,7 @@ from cs.domain.person import (
 from cs.eventlog.damage import read_past
 from cs.eventlog.fingerprints import email_print, name_print, profile_print
 from cs.eventlog.port import Append, DamagedEvent, LogUnavailable, Recorded
-from cs.eventlog.sealing import personal_values
+from cs.eventlog.sealing import key_name, personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.projections.searches import key_of
@@ -73,6 +73,13 @@ class Suppressed(msgspec.Struct, frozen=True):
     since: datetime
     lookups: int
     by: str | None = None
+
+
+class AgedOut(msgspec.Struct, frozen=True):
+    """Lookups whose people are forgotten, and how many people that is."""
+
+    lookups: Sequence[str]
+    people: int
 
 
 class Erasure:
@@ -171,6 +178,8 @@ class Erasure:
     async def erase_all_again(self) -> int:
         """Erase everybody who ever was and still is suppressed; return how many there are.
 
+        Who aged out goes too.
+
         For a key store that came back from a backup: it has keys that were destroyed, and
         does not know who was suppressed since.
         """
@@ -178,7 +187,20 @@ class Erasure:
         streams = [stream for stream, (state, _, _) in everybody.items() if state.suppressed]
         for stream in streams:
             await self.erase(stream.removeprefix("person-"))
+        if aged_out := await self._aged_out():
+            await self.age_out(aged_out)
         return len(streams)
+
+    async def _aged_out(self) -> tuple[str, ...]:
+        """Return the lookups whose people have aged out."""
+        found: dict[str, None] = {}
+        position = 0
+        while page := await read_past(self._streams.log, position):
+            position = page[-1].position
+            for recorded in page:
+                if isinstance(recorded.event, ContactsErased) and recorded.event.aged_out:
+                    found[recorded.event.lookup] = None
+        return tuple(found)
 
     async def erase(
         self, given: str, prints: Iterable[str] = (), names: Iterable[str] = ()
@@ -215,11 +237,8 @@ class Erasure:
             await self._reflected()
             await self._keys.destroy(old)
         lookups = {_lookup_of(name) for name in found}
-        if lookups and self._forget_calls is not None:
-            try:
-                await self._forget_calls(lookups)
-            except CallsUnavailable as error:
-                raise LogUnavailable(f"answers of paid calls: {error}") from error
+        if lookups:
+            await self._forget(lookups)
         if unread is not None:
             raise unread
         erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
@@ -228,6 +247,54 @@ class Erasure:
 
     def _suppress(self, prints: tuple[str, ...]) -> SuppressPerson:
         return SuppressPerson(prints=prints, by=self._by, at=self._clock.now())
+
+    async def age_out(self, lookups: Sequence[str]) -> AgedOut:
+        """Forget everybody whom *lookups*, which have ended, found.
+
+        Nobody is suppressed: a later search may find them anew.  What is told of each lookup
+        comes last, so that whatever is interrupted is done again.  A lookup whose stream is
+        damaged is set aside and left out.
+
+        Raises:
+            LogUnavailable: Do it again.
+        """
+        people: dict[str, tuple[str, ...]] = {}
+        gone: list[str] = []
+        for lookup in lookups:
+            try:
+                refs = await self._people_of(lookup)
+                gone += await self._bodies_of(lookup)
+            except DamagedEvent as damaged:
+                self._streams.set_aside.note(damaged)
+            else:
+                people[lookup] = refs
+                gone += (key_name(lookup, ref) for ref in refs)
+        await self._keys.destroy(gone)
+        await self._forget(people)
+        for lookup, refs in people.items():
+            await self._leave_out(stream_of(lookup), {lookup: refs}, aged_out=True)
+        await self._reflected()
+        return AgedOut(tuple(people), sum(map(len, people.values())))
+
+    async def _people_of(self, lookup: str) -> tuple[str, ...]:
+        """Return everybody of *lookup*, shown or not, erased or not."""
+        found: set[str] = set()
+        for recorded in await self._streams.log.read(stream_of(lookup)):
+            plain = to_plain(recorded.event)
+            if plain.get("lookup") == lookup:
+                found.update(value["person"] for value in personal_values(plain))
+        return tuple(sorted(found))
+
+    async def _bodies_of(self, lookup: str) -> list[str]:
+        recorded = await self._streams.log.read(stream_of(lookup))
+        return [key for each in _results(recorded, lookup) if (key := key_of(each)) is not None]
+
+    async def _forget(self, lookups: Iterable[str]) -> None:
+        if self._forget_calls is not None:
+            try:
+                await self._forget_calls(lookups)
+            except CallsUnavailable as error:
+                raise LogUnavailable(f"answers of paid calls: {error}") from error
 
     async def _say(self, stream: str, command: PersonCommand) -> bool:
         events, _ = await self._streams.change(stream, lambda s: person.decide(command, s))
@@ -288,12 +355,14 @@ class Erasure:
 
     # Where they were.
 
-    async def _leave_out(self, stream: str, people: Mapping[str, tuple[str, ...]]) -> list[str]:
+    async def _leave_out(
+        self, stream: str, people: Mapping[str, tuple[str, ...]], *, aged_out: bool = False
+    ) -> list[str]:
         """Leave *people* of each lookup out; return the keys of results that hold them."""
 
         async def attempt() -> None:
             recorded = await self._streams.log.read(stream)
-            events = self._decided(recorded, people)
+            events = self._decided(recorded, people, aged_out=aged_out)
             if events:
                 await self._streams.log.append([Append(stream, recorded[-1].version, events)])
 
@@ -304,7 +373,11 @@ class Erasure:
         return [key for result in old if (key := key_of(result)) is not None]
 
     def _decided(
-        self, recorded: Sequence[Recorded], people: Mapping[str, tuple[str, ...]]
+        self,
+        recorded: Sequence[Recorded],
+        people: Mapping[str, tuple[str, ...]],
+        *,
+        aged_out: bool,
     ) -> list[BrandEvent]:
         events: list[BrandEvent] = []
         state = brand.fold(_brand_events(recorded))
@@ -315,6 +388,7 @@ class Erasure:
                 lookup=lookup,
                 people=people[lookup],
                 contacts=_contacts(results[-1]) if results else (),
+                aged_out=aged_out,
                 at=self._clock.now(),
             )
             new = brand.decide(command, state)

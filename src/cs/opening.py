@@ -28,6 +28,7 @@ from cs.keystore.port import KeyStore, WrongMasterKey
 from cs.keystore.sqlite import OpenToOthers, SqliteKeyStore, master_key
 from cs.projections.brands import Brands
 from cs.projections.projection import Projection
+from cs.projections.returned import Returned
 from cs.projections.searches import Searches
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import Usage
@@ -81,7 +82,7 @@ class Data(msgspec.Struct, frozen=True):
 
 
 def projections() -> Sequence[Projection]:
-    return (Searches(), Usage(), Brands())
+    return (Searches(), Usage(), Brands(), Returned())
 
 
 @asynccontextmanager

@@ -63,6 +63,7 @@ from cs.projections.following import ViewFollower
 from cs.projections.port import generation
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
+from cs.retention import Retention
 from cs.settings import BadSettings, Settings
 from cs.tools import ASKS, check_world, outside, unusable, verifier_names
 from cs.wiring import stages, suppressing
@@ -270,6 +271,14 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
                 streams, reading, clock, signs, restart_work=False, real=SystemClock()
             ).run()
 
+        retention = Retention(
+            data.log, data.views, erasure, clock, months=settings.people_kept_for
+        )
+
+        async def age_out(_: int) -> None:
+            await retention.run()
+
+        aging = Leader(data.pool, "retention", holder(), age_out)
         leader = Leader(data.pool, "driver", holder(), drive)
         ready = Readiness(
             data.log,
@@ -281,7 +290,13 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
             set_aside=streams.set_aside,
         )
         await views.catch_up()
-        work = [views.run(), recorder.run(), leader.run(), streams.set_aside.watch()]
+        work = [
+            views.run(),
+            recorder.run(),
+            leader.run(),
+            aging.run(),
+            streams.set_aside.watch(),
+        ]
         async with _working(shared.times, *work):
             yield Role(ready)
 

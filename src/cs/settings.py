@@ -72,6 +72,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lookup_deadline_s: Seconds = 120.0
     lookups_per_day: Annotated[int, Meta(ge=0)] | None = None  # service-wide ceiling
     contacts: Annotated[int, Meta(ge=1, le=100)] = 25  # of one search
+    people_kept_for: Annotated[int, Meta(ge=2, le=120)] = 24  # months without a search
 
     # How much it takes on at once (docs/operations.md, "Overload").
     holds: Annotated[int, Meta(ge=0)] = 2_000  # calls held; beyond: 202 at once

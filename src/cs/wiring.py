@@ -45,6 +45,7 @@ from cs.pipeline.verification import Verification
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
+from cs.retention import Retention
 from cs.sandbox.run import open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
 from cs.settings import Settings
@@ -101,6 +102,7 @@ async def running(
     bus: Bus,
     clock: Clock,
     allowed: Terms,
+    kept_for_months: int | None = None,
     snapshots: Snapshots | None = None,
     real: Clock | None = None,
     misconfiguration: Misconfiguration | None = None,
@@ -114,6 +116,7 @@ async def running(
     reading = Reading(log, views, runner, keys)
     api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
     receipts = Receipts(await keys.secret(SHARED))
+    erasure = Erasure(streams, keys, clock, reached_end(log, runner))
     manager = ProcessManager(
         streams,
         bus,
@@ -123,8 +126,11 @@ async def running(
         receipts=receipts,
         verifiers=[v.name for s in work if isinstance(s, Verification) for v in s.verifiers],
         real=real or SystemClock(),
-        suppressing=suppressing(Erasure(streams, keys, clock, reached_end(log, runner)), keys),
+        suppressing=suppressing(erasure, keys),
     )
+    retention = None
+    if kept_for_months is not None:
+        retention = Retention(log, views, erasure, clock, months=kept_for_months)
     health = Health(log, runner, keys, misconfiguration)
     async with asyncio.TaskGroup() as tasks:
         roles = [
@@ -148,6 +154,8 @@ async def running(
             ),
             tasks.create_task(manager.run(), name="process-manager"),
         ]
+        if retention is not None:
+            roles.append(tasks.create_task(retention.run(), name="retention"))
         yield RunningService(build(api), api, streams, reading, health, manager)
         for role in roles:
             role.cancel()
@@ -180,6 +188,7 @@ async def embedded(
                 bus=memory_bus(waiting=settings.messages_waiting),
                 clock=clock,
                 allowed=terms(settings),
+                kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=tools.misconfiguration,
             ) as service:

@@ -21,6 +21,7 @@ from cs.opening import projections
 from cs.opening_postgres import shared_data
 from cs.projections.brands import BRANDS
 from cs.projections.port import Views
+from cs.projections.returned import RETURNED
 from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
@@ -28,7 +29,7 @@ from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
 from cs.settings import load
 
-EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
+EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RETURNED, RESULTS)
 
 
 #: Names of log lines that tell of a bug: a role that fell over, a stage that raised.

@@ -14,13 +14,14 @@ from cs.opening import projections
 from cs.projections.aside import ASIDE
 from cs.projections.brands import BRANDS
 from cs.projections.port import Views, named
+from cs.projections.returned import RETURNED
 from cs.projections.rows import Rows, Table
 from cs.projections.runner import ViewRunner, sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.usage import USAGE
 from projections.history import LIVE, write
 
-EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS, ASIDE)
+EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RETURNED, RESULTS, ASIDE)
 
 
 class History:

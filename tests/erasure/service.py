@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from cs.answering import Terms
-from cs.clock import SystemClock
+from cs.clock import Clock, SystemClock
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mailbox import DomainFacts
 from cs.erasure import Erasure
@@ -112,9 +112,16 @@ class Erasable(Service):
 
 
 @asynccontextmanager
-async def erasable(tools: Tools, keys: MemoryKeyStore | None = None) -> AsyncIterator[Erasable]:
+async def erasable(
+    tools: Tools,
+    keys: MemoryKeyStore | None = None,
+    *,
+    clock: Clock | None = None,
+    months: int | None = None,
+) -> AsyncIterator[Erasable]:
     keys = keys or MemoryKeyStore()
-    log, clock, views = MemoryEventLog(keys), SystemClock(), SqliteViews(None, projections())
+    log, views = MemoryEventLog(keys), SqliteViews(None, projections())
+    clock = clock or SystemClock()
     try:
         async with running(
             log,
@@ -124,6 +131,7 @@ async def erasable(tools: Tools, keys: MemoryKeyStore | None = None) -> AsyncIte
             bus=memory_bus(),
             clock=clock,
             allowed=Terms(deadline=timedelta(seconds=120)),
+            kept_for_months=months,
         ) as service:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")

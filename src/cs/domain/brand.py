@@ -60,7 +60,7 @@ class Brand(msgspec.Struct, frozen=True):
     live: Lookup | None = None
     reusable: Finish | None = None  # the newest one
     ended: tuple[Finish, ...] = ()  # the last few, reusable or not, for late joins
-    erased: frozenset[str] = frozenset()  # "<lookup>#<person>"
+    erased: frozenset[str] = frozenset()  # "<lookup>#<person>", "<lookup>#" if aged out
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
     def answer(self, at: datetime) -> Finish | None:
@@ -166,7 +166,7 @@ def evolve(state: Brand, event: BrandEvent) -> Brand:
 def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[ContactsErased, ...]:
     lookup = command.lookup
     new = tuple(p for p in command.people if f"{lookup}#{p}" not in state.erased)
-    if not new:
+    if not new and not (command.aged_out and f"{lookup}#" not in state.erased):
         return ()
     gone = state.erased | {f"{lookup}#{person}" for person in new}
     left = tuple(
@@ -175,7 +175,16 @@ def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[Contact
         if f"{lookup}#{contact.person}" not in gone and contact.full_name is not None
     )
     verified = sum(contact.email is not None for contact in left)
-    return (ContactsErased(lookup=lookup, people=new, verified=verified, contacts=left, at=at),)
+    return (
+        ContactsErased(
+            lookup=lookup,
+            people=new,
+            verified=verified,
+            contacts=left,
+            aged_out=command.aged_out,
+            at=at,
+        ),
+    )
 
 
 def _without(state: Brand, event: ContactsErased) -> Brand:
@@ -183,7 +192,8 @@ def _without(state: Brand, event: ContactsErased) -> Brand:
 
     An answer without a verified e-mail is no answer any more (CONTRACT.md C11).
     """
-    erased = state.erased | {f"{event.lookup}#{person}" for person in event.people}
+    people = (*event.people, "") if event.aged_out else event.people
+    erased = state.erased | {f"{event.lookup}#{person}" for person in people}
     live, reusable = state.live, state.reusable
     if live is not None and live.id == event.lookup:
         live = run.evolve(live, event)

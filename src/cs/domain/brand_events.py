@@ -117,6 +117,7 @@ class ContactsErased(LookupEvent, frozen=True, kw_only=True):
 
     people: tuple[str, ...]  # "p1"
     verified: int = 0
+    aged_out: bool = False  # all of them, because no search returned them for long
     contacts: tuple[Contact, ...] = ()
 
 
@@ -214,6 +215,7 @@ class EraseContacts(Command, frozen=True, kw_only=True):
     lookup: str
     people: tuple[str, ...]
     contacts: tuple[Contact, ...] = ()
+    aged_out: bool = False  # all there are; told once even if all were erased before
 
 
 class ForgetBrand(Command, frozen=True, kw_only=True):

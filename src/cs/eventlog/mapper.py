@@ -7,6 +7,7 @@ import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from msgspec.structs import replace
 
+from cs.domain.brand_events import ContactsErased
 from cs.domain.codec import (
     AnyEvent,
     decode,
@@ -51,6 +52,8 @@ class DataKeys(Protocol):
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
 _SEALED = b'"sealed"'
+#: After these, keys that are kept open may be destroyed ones.
+_FORGETTING = (PersonErased, ContactsErased)
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -176,7 +179,7 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
             raise NewerEvent(position, stream, topic)
         if _SEALED in state:
             wanted.update(needs(msgspec.json.decode(state)))
-    if any(event_of(topic) is PersonErased for _, _, _, topic, _ in rows):
+    if any(event_of(topic) in _FORGETTING for _, _, _, topic, _ in rows):
         keys.forget()
     return _opened(await held_keys(keys, wanted), rows, keys.lost)
 

@@ -4,8 +4,18 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from cs.domain.brand_events import ContactsErased
+from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
 from cs.eventlog.port import Recorded
+
+
+def _forgets(event: AnyEvent) -> bool:
+    """Return whether *event* tells that people were forgotten, whom earlier ones show."""
+    return isinstance(event, PersonErased) or (
+        isinstance(event, ContactsErased) and event.aged_out
+    )
+
 
 #: Events kept.  A follower further behind reads the store.
 KEPT = 4096
@@ -24,7 +34,7 @@ class Recent:
         for event in events:
             if self._events and self._events[-1].position != event.position - 1:
                 self._events.clear()  # another process appended in between
-            if isinstance(event.event, PersonErased):
+            if _forgets(event.event):
                 self._events.clear()  # they are in clear here
             self._events.append(event)
             self.head = max(self.head, event.position)
@@ -49,7 +59,7 @@ class Recent:
 
     def hear(self, events: Iterable[Recorded]) -> None:
         """Take note of *events* read from the store: drop what came before an erasure."""
-        erased = [each.position for each in events if isinstance(each.event, PersonErased)]
+        erased = [each.position for each in events if _forgets(each.event)]
         while erased and self._events and self._events[0].position <= erased[-1]:
             self._events.popleft()
 

@@ -18,7 +18,7 @@ from cs.projections.rows import Table
 R = TypeVar("R", bound=msgspec.Struct)
 
 #: The tables of all projections; names are ours, never a caller's.
-TABLES = ("searches", "results", "usage", "brands", ASIDE.name)
+TABLES = ("searches", "results", "usage", "brands", "returned", ASIDE.name)
 
 #: Rows as they will be, encoded, by (table, id).
 Changed = Mapping[tuple[str, str], bytes]

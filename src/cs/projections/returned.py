@@ -1,0 +1,44 @@
+"""When the people of each lookup were last returned by a search: what ages out goes by it."""
+
+from datetime import datetime
+
+import msgspec
+
+from cs.domain.brand_events import ContactsErased, LookupFinished
+from cs.domain.key import SearchSettled
+from cs.eventlog.port import Recorded
+from cs.projections.projection import SealBody
+from cs.projections.rows import Rows, Table
+
+
+class ReturnedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """``day``: UTC, like ``2026-11-22``; ``None`` once its people have aged out."""
+
+    day: str | None
+
+
+#: By lookup, tagged by the day.
+RETURNED = Table("returned", ReturnedRow, lambda row: row.day)
+
+
+def day_of(at: datetime) -> str:
+    return at.date().isoformat()
+
+
+class Returned:
+    name = "returned"
+    version = 1
+
+    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+        del seal
+        match recorded.event:
+            case LookupFinished(lookup=lookup, at=at):
+                rows.put(RETURNED, lookup, ReturnedRow(day=day_of(at)))
+            case SearchSettled(lookup=lookup, at=at):
+                before = rows.get(RETURNED, lookup)
+                if before is not None and before.day is not None and before.day < day_of(at):
+                    rows.put(RETURNED, lookup, ReturnedRow(day=day_of(at)))
+            case ContactsErased(lookup=lookup, aged_out=True):
+                rows.put(RETURNED, lookup, ReturnedRow(day=None))
+            case _:
+                pass
