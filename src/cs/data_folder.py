@@ -61,6 +61,11 @@ class DataFolder:
     def master_key(self) -> Path:
         return self.path / "master.key"
 
+    @property
+    def next_master_key(self) -> Path:
+        """The one that takes its place: there while it is changed (`cs master-key rotate`)."""
+        return self.master_key.with_name(f"{self.master_key.name}.next")
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep other services off this folder.

@@ -8,7 +8,8 @@ import errno
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,6 @@ from structlog import get_logger
 
 from cs.calls.forgetting import forgetting
 from cs.calls.paid import Paid, Registered
-from cs.calls.sealing import key_from
 from cs.calls.sqlite import SqliteCalls
 from cs.data_folder import DataFolder, DataFolderError
 from cs.eventlog.log_file import LogFile
@@ -25,7 +25,13 @@ from cs.eventlog.port import LogUnavailable
 from cs.eventlog.sqlite import LOCK_TIMEOUT_S, SqliteEventLog
 from cs.eventlog.sqlite_snapshots import SqliteSnapshots
 from cs.keystore.port import KeyStore, WrongMasterKey
-from cs.keystore.sqlite import OpenToOthers, SqliteKeyStore, master_key
+from cs.keystore.sqlite import (
+    OpenToOthers,
+    SqliteKeyStore,
+    existing_master_key,
+    master_key,
+)
+from cs.keystore.wrapping import PAID_CALLS, MasterKeys, Wrapping
 from cs.projections.brands import Brands
 from cs.projections.projection import Projection
 from cs.projections.returned import Returned
@@ -105,7 +111,9 @@ async def opened(
     """
     try:
         async with AsyncExitStack() as stack:
-            store = await stack.enter_async_context(_data_keys(folder, lock_timeout_s))
+            store = await stack.enter_async_context(
+                key_store(folder, lock_timeout_s=lock_timeout_s)
+            )
             file = LogFile(folder.data_keys)
             file.opened()
             keys = WatchedKeys(store, file)
@@ -131,11 +139,10 @@ async def paid_calls(path: Path) -> AsyncIterator[Paid]:
 
     Nothing is made before the first such call: most services never make one.
     """
-
-    def key() -> bytes:
-        return key_from(DataFolder(path, make=False).master_key.read_bytes())
-
-    async with SqliteCalls(path / CALLS_FILE, key) as calls, forgetting(calls):
+    async with (
+        SqliteCalls(path / CALLS_FILE, partial(_calls_key, path)) as calls,
+        forgetting(calls),
+    ):
         yield Registered(calls)
 
 
@@ -148,11 +155,16 @@ async def erase_paid_calls(path: Path, lookups: Iterable[str]) -> int:
     if not os.access(path / CALLS_FILE, os.F_OK):
         return 0
 
-    def key() -> bytes:
-        return key_from(DataFolder(path, make=False).master_key.read_bytes())
-
-    async with SqliteCalls(path / CALLS_FILE, key) as calls:
+    async with SqliteCalls(path / CALLS_FILE, partial(_calls_key, path)) as calls:
         return await calls.erase(lookups)
+
+
+def _calls_key(path: Path) -> bytes:
+    keys = key_store(DataFolder(path, make=False))
+    try:
+        return keys.stored_secret(PAID_CALLS)
+    finally:
+        keys.close()
 
 
 def _advice(error: BaseException, folder: Path) -> str:
@@ -173,10 +185,24 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _data_keys(folder: DataFolder, lock_timeout_s: int) -> SqliteKeyStore:
+def key_store(folder: DataFolder, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> SqliteKeyStore:
+    """Open the data keys of *folder* by themselves.
+
+    Raises:
+        DataFolderError: They or the master key cannot be used.
+        WrongMasterKey: The master key is not theirs.
+    """
+
+    def masters() -> Sequence[bytes]:
+        held = [existing_master_key(folder.master_key)]
+        with suppress(FileNotFoundError):
+            held.append(existing_master_key(folder.next_master_key))
+        return held
+
     try:
+        master_key(folder.master_key)
         return SqliteKeyStore(
-            folder.data_keys, master_key(folder.master_key), lock_timeout_s=lock_timeout_s
+            folder.data_keys, MasterKeys(masters), lock_timeout_s=lock_timeout_s
         )
     except OpenToOthers as error:
         raise DataFolderError(str(error)) from error
@@ -185,6 +211,31 @@ def _data_keys(folder: DataFolder, lock_timeout_s: int) -> SqliteKeyStore:
             f"{error.filename or folder.path} cannot be used: {error.strerror or error}; "
             f"{_advice(error, folder.path)}"
         ) from error
+
+
+def make_next_master_key(folder: DataFolder) -> str:
+    """Make the master key that takes the place of *folder*'s unless it is there; name it.
+
+    Raises:
+        DataFolderError: It cannot be made or read.
+    """
+    try:
+        return Wrapping(master_key(folder.next_master_key)).version
+    except (OSError, OpenToOthers, WrongMasterKey) as error:
+        raise DataFolderError(f"{folder.next_master_key} cannot be used: {error}") from error
+
+
+def put_next_master_key_in_place(folder: DataFolder) -> Path:
+    """Let the next master key of *folder* be its master key; return where the old one is.
+
+    Cut off in the middle, it is done by doing it again.
+    """
+    old = Wrapping(existing_master_key(folder.master_key)).version
+    kept = folder.master_key.with_name(f"{folder.master_key.name}.{old}")
+    if not kept.exists():
+        kept.hardlink_to(folder.master_key)
+    folder.next_master_key.replace(folder.master_key)
+    return kept
 
 
 def _views(folder: DataFolder) -> SqliteViews:

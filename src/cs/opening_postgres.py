@@ -14,6 +14,7 @@ from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.postgres_snapshots import PostgresSnapshots
 from cs.keystore.port import KeyStore
 from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.opening import projections
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.pool import Pool, check_address, connected, open_pool
@@ -62,7 +63,7 @@ async def shared_data(
         await _checked(pool, "service")
         await _checked(keys_pool, "keys")
         store = await stack.enter_async_context(
-            PostgresKeyStore(keys_pool, key_of(settings.master_key_file, "master_key_file"))
+            PostgresKeyStore(keys_pool, MasterKeys(lambda: _masters(settings)))
         )
         keys = WatchedKeys(store)
         time = DatabaseTime(pool)
@@ -74,6 +75,33 @@ async def shared_data(
         views = PostgresViews(pool, projections())
         stack.push_async_callback(views.close)
         yield SharedData(pool, events, keys, views, snapshots, time)
+
+
+@asynccontextmanager
+async def shared_key_store(settings: Settings, role: str) -> AsyncIterator[PostgresKeyStore]:
+    """Open the key store's database by itself; otherwise as `shared_data`."""
+    dsn = needed(settings.keys_postgres, "keys_postgres")
+    async with open_pool(dsn, role=role, most=settings.postgres_connections) as pool:
+        await _checked(pool, "keys")
+        async with PostgresKeyStore(pool, MasterKeys(lambda: _masters(settings))) as store:
+            yield store
+
+
+def next_master_key(settings: Settings) -> str:
+    """Return the name of the master key that is to take the place of the one in use.
+
+    Raises:
+        BadSettings: There is none.
+    """
+    return Wrapping(key_of(settings.next_master_key_file, "next_master_key_file")).version
+
+
+def _masters(settings: Settings) -> list[bytes]:
+    """Return the master key, and while it is changed the one that takes its place."""
+    masters = [key_of(settings.master_key_file, "master_key_file")]
+    if settings.next_master_key_file is not None:
+        masters.append(key_of(settings.next_master_key_file, "next_master_key_file"))
+    return masters
 
 
 @asynccontextmanager

@@ -54,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     insecure_postgres: bool = False  # databases elsewhere need not prove who they are
     postgres_connections: Annotated[int, Meta(ge=2, le=100)] = 10  # of one process to each
     master_key_file: Path | None = None  # 32 bytes that wrap the data keys
+    next_master_key_file: Path | None = None  # while the master key is changed: the new one
     stages_key_file: Path | None = None  # 32 bytes that seal what stages remember
     kafka: tuple[str, ...] = ()  # host:port of some brokers
     kafka_prefix: str = ""  # before every topic and group

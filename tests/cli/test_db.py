@@ -31,10 +31,11 @@ def test_check_changes_nothing_and_its_exit_code_tells(here: Here, database: str
         done = here("db", "migrate", "--check", f"--keys={database}")
         return done.code, done.out
 
-    assert check() == (1, "keys: lacks 1 keys, 2 secrets\n")
-    assert check() == (1, "keys: lacks 1 keys, 2 secrets\n")
+    assert check() == (1, "keys: lacks 1 keys, 2 secrets, 3 master_keys\n")
+    assert check() == (1, "keys: lacks 1 keys, 2 secrets, 3 master_keys\n")
     assert (
-        here("db", "migrate", f"--keys={database}").out == "keys: applied 1 keys, 2 secrets\n"
+        here("db", "migrate", f"--keys={database}").out
+        == "keys: applied 1 keys, 2 secrets, 3 master_keys\n"
     )
     assert check() == (0, "keys: nothing is missing\n")
 
@@ -43,7 +44,9 @@ def test_several_stores_are_told_one_a_line(here: Here, database: str) -> None:
     done = here("db", "migrate", f"--keys={database}", f"--stages={database}")
 
     assert done.code == 0
-    assert done.out == "keys: applied 1 keys, 2 secrets\nstages: applied 1 stages\n"
+    assert (
+        done.out == "keys: applied 1 keys, 2 secrets, 3 master_keys\nstages: applied 1 stages\n"
+    )
 
 
 def test_who_names_no_database_is_told_how(here: Here) -> None:
@@ -58,7 +61,8 @@ def test_databases_of_the_settings_are_brought_up_and_options_go_before(
 
     assert here("db", "migrate", f"--stages={database}").out == "stages: applied 1 stages\n"
     assert (
-        here("db", "migrate").out == "keys: applied 1 keys, 2 secrets\nstages: nothing to do\n"
+        here("db", "migrate").out
+        == "keys: applied 1 keys, 2 secrets, 3 master_keys\nstages: nothing to do\n"
     )
 
 

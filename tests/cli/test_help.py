@@ -11,7 +11,7 @@ from cli.command import Here, ran
 from cs.cli.app import COMMANDS, build
 from cs.cli.exit_codes import codes_of
 
-GROUPS = {"keys", "brands", "people", "sandbox", "config", "log", "db", "topics"}
+GROUPS = {"keys", "master-key", "brands", "people", "sandbox", "config", "log", "db", "topics"}
 
 
 def every_command() -> list[list[str]]:

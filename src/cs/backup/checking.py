@@ -1,5 +1,6 @@
 """Does a copied log open, count and hold its promises, and which keys does it lack?"""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -8,7 +9,7 @@ from cs.backup.manifest import BackupError
 from cs.data_folder import DataFolder, DataFolderError
 from cs.eventlog.audit import Audit
 from cs.eventlog.streams import Streams
-from cs.opening import opened
+from cs.opening import key_store, opened
 
 
 class Copies(DataFolder):
@@ -48,6 +49,7 @@ class Checked(msgspec.Struct, frozen=True):
     world: str | None
     violations: int
     keys_lost: int
+    master_keys: Sequence[str]  # names of those that the keys are wrapped with
 
 
 async def check(copies: Copies) -> Checked:
@@ -68,6 +70,8 @@ async def check(copies: Copies) -> Checked:
                     position = page[-1].position
             head = await data.log.head()
             world = (await Streams(data.log).service()).state.world
+        async with key_store(copies) as keys:
+            master_keys = await keys.versions()
     except DataFolderError as error:
         raise BackupError(
             f"{copies.log} and {copies.data_keys} cannot be read: {error.__cause__ or error}"
@@ -77,4 +81,4 @@ async def check(copies: Copies) -> Checked:
             made.unlink(missing_ok=True)  # views, and what lies beside an open file
     if not head == position == audit.events:
         raise BackupError(f"{copies.log} ends at position {head} and holds {audit.events}")
-    return Checked(head, world, violations, len(lost))
+    return Checked(head, world, violations, len(lost), master_keys)

@@ -74,7 +74,9 @@ async def _copy(source: DataFolder, at: Places, *, with_master_key: bool) -> Che
     for copy in copies:
         settle(copy)
     if with_master_key:
-        copy_file(source.master_key, at.keys / source.master_key.name)
+        for key in (source.master_key, source.next_master_key):
+            if key.exists():  # the next one while it is changed
+                copy_file(key, at.keys / key.name)
     return checked
 
 
@@ -92,6 +94,7 @@ def _describe(
         violations=checked.violations,
         keys_lost=checked.keys_lost,
         files=described(folder, names),
+        master_keys=checked.master_keys if part == "keys" else (),
     )
     write(folder, manifest)
     sync_folder(folder.parent)

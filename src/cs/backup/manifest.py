@@ -41,6 +41,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         backup: The same in both parts of one backup.
         head: The position of the last event in the log; of both parts.
+        master_keys: As `cs master-key show` names them; of the keys only.
         violations: Promises that the log breaks, by `cs.eventlog.audit`.
         keys_lost: Data keys of people in the log that the key store had lost.
     """
@@ -55,6 +56,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     violations: int
     keys_lost: int = 0
     files: Mapping[str, File]
+    master_keys: Sequence[str] = ()  # names of those that the keys are wrapped with
 
 
 def described(folder: Path, names: Sequence[str]) -> dict[str, File]:

@@ -9,11 +9,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cs.calls.port import Call, CallsUnavailable
 
 
-def key_from(master: bytes) -> bytes:
-    """Return the register's key where the process holds the master key anyway."""
-    return hmac.digest(master, b"calls", "sha256")
-
-
 class CallSeal:
     """What a 32-byte key does (AES-256-GCM; the call is bound to its answer).
 

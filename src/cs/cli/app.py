@@ -37,6 +37,7 @@ COMMANDS = (
     ("stage", "cs.cli.roles:stage", "One role by itself: work for one stage."),
     ("topics", "cs.cli.topics:app", "Make the topics on Kafka, and show them."),
     ("log", "cs.cli.log:app", "Check the event log."),
+    ("master-key", "cs.cli.master_key:app", "Change the master key while the service runs."),
     ("db", "cs.cli.db:app", "Bring PostgreSQL databases up to this version."),
     ("backup", "cs.cli.backup:backup", "Copy the data away, beside a running service."),
     ("restore", "cs.cli.backup:restore", "Bring a backup back into an empty folder."),

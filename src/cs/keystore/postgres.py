@@ -17,7 +17,13 @@ import asyncpg
 from cs.keystore.lost import LostValues
 from cs.keystore.open_keys import OpenKeys, ensured
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
-from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_name
+from cs.keystore.wrapping import (
+    FINGERPRINTS,
+    MasterKeys,
+    fingerprint,
+    secret_name,
+    version_of,
+)
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, PooledConnection, away_is_told, connected, transaction
 
@@ -33,31 +39,29 @@ class PostgresKeyStore:
 
     Args:
         pool: To the key store's own database.
-        master: 32 bytes.
+        master: 32 bytes, or two such while the master key is changed.
 
     Raises:
         KeysUnavailable: On entering: the database is away.
         WrongMasterKey: On entering: the store was made with another master key.
     """
 
-    def __init__(self, pool: Pool, master: bytes) -> None:
+    def __init__(self, pool: Pool, master: bytes | MasterKeys) -> None:
         self._pool = pool
-        self._wrapping = Wrapping(master)
+        self._masters = MasterKeys.of(master)
+        self._in_use = self._masters.first
         self._open = OpenKeys()
         self._secrets: dict[str, bytes] = {}
         self.lost = LostValues()
 
     async def __aenter__(self) -> Self:
-        proof = self._wrapping.proof
         async with self._writing() as connection:
-            made = await connection.fetchval(_MAKE_MASTER, proof)
-            if await connection.fetchval("SELECT proof FROM master") != proof:
-                raise WrongMasterKey(
-                    "the key store's database was made with another master key; "
-                    "give this process the one that belongs to it"
-                )
+            made = await connection.fetchval(_MAKE_MASTER, self._masters.first.proof)
+            await self._look_in_use(connection)
+            older = await connection.fetch("SELECT proof FROM older_master")
+            self._masters.check_older(_WHERE, [row["proof"] for row in older])
             # In this transaction, or one who opens it beside us takes it for an older store.
-            first = self._wrapping.earlier_secrets()
+            first = self._in_use.earlier_secrets()
             if made is not None:
                 first = {name: os.urandom(32) for name in first}
             for name, secret in first.items():
@@ -94,9 +98,12 @@ class PostgresKeyStore:
     async def secret(self, name: str) -> bytes:
         if name not in self._secrets:
             async with self._writing() as connection:
-                await self._keep_secret(connection, name, os.urandom(32))
                 wrapped = await connection.fetchval(_SECRET, name)
-            self._secrets[name] = self._wrapping.unwrapped(secret_name(name), wrapped)
+                while wrapped is None:
+                    await self._look_in_use(connection)
+                    await self._keep_secret(connection, name, os.urandom(32))
+                    wrapped = await connection.fetchval(_SECRET, name)
+            self._secrets[name] = self._masters.unwrapped(secret_name(name), wrapped)
         return self._secrets[name]
 
     def fingerprint(self, kind: str, value: str) -> str:
@@ -135,22 +142,96 @@ class PostgresKeyStore:
     def forget(self) -> None:
         self._open.forget()
 
+    async def versions(self) -> Sequence[str]:
+        """Return the master key in use, then those that keys are wrapped with still."""
+        async with self._writing() as connection:
+            await self._look_in_use(connection)
+            older = await connection.fetch("SELECT proof FROM older_master")
+        return [self._in_use.version, *(version_of(row["proof"]) for row in older)]
+
+    async def begin_rotation(self, version: str) -> None:
+        new = self._masters.get(version)
+        if new is None:
+            raise WrongMasterKey(f"this process does not hold the master key {version}")
+
+        async def begin(connection: PooledConnection) -> None:
+            await connection.execute(_NOBODY_WRAPS)
+            await self._look_in_use(connection)
+            if self._in_use.version != version:
+                await connection.execute(
+                    "INSERT INTO older_master VALUES ($1) ON CONFLICT DO NOTHING",
+                    self._in_use.proof,
+                )
+                await connection.execute("DELETE FROM older_master WHERE proof = $1", new.proof)
+                await connection.execute("UPDATE master SET proof = $1", new.proof)
+
+        await self._rotating(begin)
+        self._in_use = new
+
+    async def rewrap(self, after: str, limit: int) -> tuple[str, int]:
+        async with self._writing() as connection:
+            rows = await connection.fetch(_OTHERWISE, after, self._in_use.mark, limit)
+            names = [row["name"] for row in rows]
+            before = [row["wrapped"] for row in rows]
+            anew = [
+                self._in_use.wrapped(name, self._masters.unwrapped(name, wrapped))
+                for name, wrapped in zip(names, before, strict=True)
+            ]
+            await connection.execute(_REWRAP, names, before, anew)
+        return (names[-1] if names else after), len(names)
+
+    async def left(self) -> int:
+        async with self._writing() as connection:
+            found: int = await connection.fetchval(_LEFT, self._in_use.mark)
+        return found
+
+    async def end_rotation(self) -> None:
+        async def end(connection: PooledConnection) -> None:
+            for row in await connection.fetch("SELECT name, wrapped FROM secret FOR UPDATE"):
+                name = secret_name(row["name"])
+                wrapped = self._in_use.wrapped(
+                    name, self._masters.unwrapped(name, row["wrapped"])
+                )
+                await connection.execute(
+                    "UPDATE secret SET wrapped = $2 WHERE name = $1", row["name"], wrapped
+                )
+
+        await self._rotating(end)
+        async with self._writing() as connection:
+            parts = await connection.fetch(_PARTS)
+        await self._write_anew(parts)
+        async with self._writing() as connection:
+            await connection.execute("DELETE FROM older_master")
+
+    async def _rotating(self, step: Callable[[PooledConnection], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(WRITE_ANEW_S):
+                await self._retried(step)
+        except (DatabaseAway, TimeoutError) as error:
+            why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
+            raise KeysUnavailable(f"the key store: {why}; rotate again") from error
+
     async def _keep_secret(
         self, connection: PooledConnection, name: str, secret: bytes
     ) -> None:
         """Store *secret* unless there is one called *name*."""
-        wrapped = self._wrapping.wrapped(secret_name(name), secret)
-        await connection.execute(_KEEP_SECRET, name, wrapped)
+        wrapped = self._in_use.wrapped(secret_name(name), secret)
+        await connection.execute(_KEEP_SECRET, name, wrapped, self._in_use.proof)
 
     async def _ensure(self, names: Sequence[str]) -> dict[str, bytes]:
-        found = await self._find(names)
-        missing = sorted(set(names) - set(found))
-        if missing:
-            made = [self._wrapping.wrapped(name, os.urandom(32)) for name in missing]
+        held = await self._look(names)
+        while missing := sorted(set(names) - held.keys()):
+            made = [self._in_use.wrapped(name, os.urandom(32)) for name in missing]
             async with self._writing() as connection:
-                await connection.execute(_MAKE, missing, made)
-            found |= await self._find(missing)
-        return found
+                stored = await connection.fetchval(_MAKE, missing, made, self._in_use.proof)
+                if not stored:  # all are there by now, or another master key is in use
+                    await self._look_in_use(connection)
+            held |= await self._look(missing)
+        return {name: key for name, key in held.items() if key is not None}
+
+    async def _look_in_use(self, connection: PooledConnection) -> None:
+        proof = await connection.fetchval("SELECT proof FROM master")
+        self._in_use = self._masters.in_use(_WHERE, proof)
 
     async def _find(self, names: Sequence[str]) -> dict[str, bytes]:
         held = await self._look(names)
@@ -158,7 +239,7 @@ class PostgresKeyStore:
 
     async def _look(self, names: Sequence[str]) -> dict[str, bytes | None]:
         return {
-            name: None if wrapped is None else self._wrapping.unwrapped(name, wrapped)
+            name: None if wrapped is None else self._masters.unwrapped(name, wrapped)
             for name, wrapped in await self._read(_LOOK, names)
         }
 
@@ -248,6 +329,10 @@ class _InTheWay(Exception):
 _PATIENCE = f"""
 SET LOCAL lock_timeout = {LOCK_PATIENCE_MS}; SET LOCAL statement_timeout = {WRITE_ANEW_S * 1000}
 """
+_WHERE = "the key store's database"
+_PARTS = """
+SELECT inhrelid::regclass::text AS part FROM pg_inherits WHERE inhparent = 'data_key'::regclass
+"""
 _BOUND = """
 SELECT pg_get_expr(relpartbound, oid) FROM pg_class
 WHERE oid = to_regclass($1) AND relispartition
@@ -263,10 +348,35 @@ _INDEX = """
 INSERT INTO person_index SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING
 """
 _MAKE_MASTER = "INSERT INTO master (proof) VALUES ($1) ON CONFLICT DO NOTHING RETURNING one"
-_KEEP_SECRET = "INSERT INTO secret VALUES ($1, $2) ON CONFLICT DO NOTHING"  # noqa: S105
+#: Nothing is wrapped with a master key that is in use no more.
+_KEEP_SECRET = """
+INSERT INTO secret SELECT $1, $2::bytea WHERE (SELECT proof FROM master) = $3
+ON CONFLICT DO NOTHING
+"""  # noqa: S105
 _SECRET = "SELECT wrapped FROM secret WHERE name = $1"  # noqa: S105
 _MAKE = """
-INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING
+WITH made AS (
+    INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[])
+    WHERE (SELECT proof FROM master) = $3
+    ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT count(*) FROM made
+"""
+#: Whoever makes a key now sees the new master key when this has been committed.
+_NOBODY_WRAPS = "LOCK TABLE ONLY data_key IN SHARE MODE; LOCK TABLE secret IN SHARE MODE"
+_OTHERWISE = """
+SELECT name, wrapped FROM data_key
+WHERE name > $1 AND wrapped IS NOT NULL AND substring(wrapped FROM 1 FOR 5) <> $2
+ORDER BY name LIMIT $3
+"""
+_LEFT = """
+SELECT count(*) FROM data_key
+WHERE wrapped IS NOT NULL AND substring(wrapped FROM 1 FOR 5) <> $1
+"""
+_REWRAP = """
+UPDATE data_key SET wrapped = anew.wrapped
+FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS anew (name, before, wrapped)
+WHERE data_key.name = anew.name AND data_key.wrapped = anew.before
 """
 _LOOK = "SELECT name, wrapped FROM data_key WHERE name = ANY($1)"
 _DESTROY = """

@@ -12,7 +12,14 @@ from typing import Any, ParamSpec, Self, TypeVar
 from cs.keystore.lost import LostValues
 from cs.keystore.open_keys import OpenKeys, ensured
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
-from cs.keystore.wrapping import FINGERPRINTS, Wrapping, fingerprint, secret_name
+from cs.keystore.wrapping import (
+    FINGERPRINTS,
+    MasterKeys,
+    Wrapping,
+    fingerprint,
+    secret_name,
+    version_of,
+)
 from cs.private_files import exposed, make_private
 from cs.sqlite_errors import told
 
@@ -29,6 +36,20 @@ class OpenToOthers(Exception):
     """Others may read the master key; the message says how to mend it."""
 
 
+def existing_master_key(path: Path) -> bytes:
+    """As `master_key`, and it is there.
+
+    Raises:
+        OSError: It is not, or cannot be read.
+    """
+    if exposure := exposed(path):
+        raise OpenToOthers(f"the master key {exposure}")
+    key = path.read_bytes()
+    if len(key) != 32:
+        raise WrongMasterKey(f"{path} holds {len(key)} bytes, not a 32-byte key")
+    return key
+
+
 def master_key(path: Path) -> bytes:
     """Return the 32-byte master key in the file at *path*, making it (0600) if missing.
 
@@ -39,12 +60,7 @@ def master_key(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        if exposure := exposed(path):
-            raise OpenToOthers(f"the master key {exposure}") from None
-        key = path.read_bytes()
-        if len(key) != 32:
-            raise WrongMasterKey(f"{path} holds {len(key)} bytes, not a 32-byte key") from None
-        return key
+        return existing_master_key(path)
     key = os.urandom(32)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -64,11 +80,12 @@ class SqliteKeyStore:
     """
 
     def __init__(
-        self, path: Path, master: bytes, *, lock_timeout_s: int = LOCK_TIMEOUT_S
+        self, path: Path, master: bytes | MasterKeys, *, lock_timeout_s: int = LOCK_TIMEOUT_S
     ) -> None:
         make_private(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="keystore")
-        self._wrapping = Wrapping(master)
+        self._masters = MasterKeys.of(master)
+        self._path = path
         self._open = OpenKeys()
         self.lost = LostValues()
         self._db = sqlite3.connect(
@@ -79,28 +96,40 @@ class SqliteKeyStore:
         self._db.execute("PRAGMA secure_delete=ON")
         for statement in _SCHEMA:
             self._db.execute(statement)
-        self._check_master(path)
-        self._secrets = {FINGERPRINTS: self._secret(FINGERPRINTS)}
+        try:
+            self._check_master()
+        except WrongMasterKey:
+            self._db.close()
+            raise
+        self._secrets = {FINGERPRINTS: self.stored_secret(FINGERPRINTS)}
 
-    def _check_master(self, path: Path) -> None:
-        proof = self._wrapping.proof
+    def _check_master(self) -> None:
         with self._transaction():
-            made = self._db.execute("INSERT OR IGNORE INTO master (proof) VALUES (?)", (proof,))
-            right = self._db.execute("SELECT proof FROM master").fetchone()[0] == proof
+            made = self._db.execute(
+                "INSERT OR IGNORE INTO master (proof) VALUES (?)", (self._masters.first.proof,)
+            )
+            in_use = self._in_use()
+            older = self._db.execute("SELECT proof FROM older_master").fetchall()
+            self._masters.check_older(str(self._path), [proof for (proof,) in older])
             # In this transaction, or one who opens it beside us takes it for an older store.
-            first = self._wrapping.earlier_secrets()
+            first = in_use.earlier_secrets()
             if made.rowcount:
                 first = {name: os.urandom(32) for name in first}
-            for name, secret in first.items() if right else ():
+            for name, secret in first.items():
                 self._keep_secret(name, secret)
-        if not right:
-            self._db.close()
-            raise WrongMasterKey(f"{path} was made with another master key")
+
+    def _in_use(self) -> Wrapping:
+        """Return what wraps new keys; within a transaction that is so until its end."""
+        (proof,) = self._db.execute("SELECT proof FROM master").fetchone()
+        return self._masters.in_use(str(self._path), proof)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._thread.shutdown(wait=True)
         self._db.close()
 
@@ -121,7 +150,7 @@ class SqliteKeyStore:
 
     async def secret(self, name: str) -> bytes:
         if name not in self._secrets:
-            self._secrets[name] = await self._run(self._secret, name)
+            self._secrets[name] = await self._run(self.stored_secret, name)
         return self._secrets[name]
 
     def fingerprint(self, kind: str, value: str) -> str:
@@ -149,6 +178,22 @@ class SqliteKeyStore:
     def forget(self) -> None:
         self._open.forget()
 
+    async def versions(self) -> Sequence[str]:
+        """Return the master key in use, then those that keys are wrapped with still."""
+        return await self._run(self._versions)
+
+    async def begin_rotation(self, version: str) -> None:
+        await self._run(self._begin_rotation, version)
+
+    async def rewrap(self, after: str, limit: int) -> tuple[str, int]:
+        return await self._run(self._rewrap, after, limit)
+
+    async def left(self) -> int:
+        return await self._run(self._left)
+
+    async def end_rotation(self) -> None:
+        await self._run(self._end_rotation)
+
     async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         try:
@@ -160,14 +205,13 @@ class SqliteKeyStore:
 
     def _ensure(self, names: Sequence[str]) -> dict[str, bytes]:
         found = self._find(names)
-        rows = [
-            (name, self._wrapping.wrapped(name, os.urandom(32)))
-            for name in names
-            if name not in found
-        ]
-        if rows:
-            self._write("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
-            found |= self._find([name for name, _ in rows])
+        missing = [name for name in names if name not in found]
+        if missing:
+            with self._transaction():
+                in_use = self._in_use()
+                rows = [(name, in_use.wrapped(name, os.urandom(32))) for name in missing]
+                self._db.executemany("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
+            found |= self._find(missing)
         return found
 
     def _find(self, names: Sequence[str]) -> dict[str, bytes]:
@@ -181,19 +225,59 @@ class SqliteKeyStore:
             query = f"SELECT name, wrapped FROM data_key WHERE name IN ({marks})"  # noqa: S608
             for name, wrapped in self._db.execute(query, page):
                 found[name] = (
-                    None if wrapped is None else self._wrapping.unwrapped(name, wrapped)
+                    None if wrapped is None else self._masters.unwrapped(name, wrapped)
                 )
         return found
 
-    def _secret(self, name: str) -> bytes:
+    def _versions(self) -> list[str]:
+        with self._transaction():
+            older = self._db.execute("SELECT proof FROM older_master").fetchall()
+            return [self._in_use().version, *(version_of(proof) for (proof,) in older)]
+
+    def _begin_rotation(self, version: str) -> None:
+        with self._transaction():
+            in_use, new = self._in_use(), self._masters.get(version)
+            if new is None:
+                raise WrongMasterKey(f"this process does not hold the master key {version}")
+            if new.version != in_use.version:
+                self._db.execute(
+                    "INSERT OR IGNORE INTO older_master VALUES (?)", (in_use.proof,)
+                )
+                self._db.execute("DELETE FROM older_master WHERE proof = ?", (new.proof,))
+                self._db.execute("UPDATE master SET proof = ?", (new.proof,))
+
+    def _rewrap(self, after: str, limit: int) -> tuple[str, int]:
+        with self._transaction():
+            in_use = self._in_use()
+            rows = self._db.execute(_OTHERWISE, (after, in_use.mark, limit)).fetchall()
+            anew = [(in_use.wrapped(n, self._masters.unwrapped(n, w)), n) for n, w in rows]
+            self._db.executemany("UPDATE data_key SET wrapped = ? WHERE name = ?", anew)
+        return (rows[-1][0] if rows else after), len(rows)
+
+    def _left(self) -> int:
+        with self._transaction():
+            return int(self._db.execute(_LEFT, (self._in_use().mark,)).fetchone()[0])
+
+    def _end_rotation(self) -> None:
+        with self._transaction():
+            in_use = self._in_use()
+            rows = self._db.execute("SELECT name, wrapped FROM secret").fetchall()
+            names = [(secret_name(name), name, wrapped) for name, wrapped in rows]
+            anew = [(in_use.wrapped(s, self._masters.unwrapped(s, w)), n) for s, n, w in names]
+            self._db.executemany("UPDATE secret SET wrapped = ? WHERE name = ?", anew)
+            self._db.execute("DELETE FROM older_master")
+        self._wipe()
+
+    def stored_secret(self, name: str) -> bytes:
+        """Return what `secret` does, in this thread."""
         with self._transaction():
             self._keep_secret(name, os.urandom(32))
             found = self._db.execute("SELECT wrapped FROM secret WHERE name = ?", (name,))
-            return self._wrapping.unwrapped(secret_name(name), found.fetchone()[0])
+            return self._masters.unwrapped(secret_name(name), found.fetchone()[0])
 
     def _keep_secret(self, name: str, secret: bytes) -> None:
         """Store *secret* unless there is one called *name*."""
-        wrapped = self._wrapping.wrapped(secret_name(name), secret)
+        wrapped = self._in_use().wrapped(secret_name(name), secret)
         self._db.execute("INSERT OR IGNORE INTO secret VALUES (?, ?)", (name, wrapped))
 
     def _destroy(self, names: tuple[str, ...]) -> None:
@@ -256,6 +340,11 @@ class SqliteKeyStore:
 _DESTROY = (
     "INSERT INTO data_key VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET wrapped = NULL"
 )
+_OTHERWISE = (
+    "SELECT name, wrapped FROM data_key WHERE name > ? AND wrapped IS NOT NULL "
+    "AND substr(wrapped, 1, 5) <> ? ORDER BY name LIMIT ?"
+)
+_LEFT = "SELECT count(*) FROM data_key WHERE wrapped IS NOT NULL AND substr(wrapped, 1, 5) <> ?"
 _MATCHING = "SELECT DISTINCT name FROM person_index WHERE fingerprint IN ({marks})"
 _SUPPRESSED = "SELECT fingerprint FROM suppressed WHERE fingerprint IN ({marks})"
 _SCHEMA = (
@@ -269,5 +358,6 @@ _SCHEMA = (
         "CREATE TABLE IF NOT EXISTS master (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, "
         "proof BLOB NOT NULL)"
     ),
+    "CREATE TABLE IF NOT EXISTS older_master (proof BLOB PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS secret (name TEXT PRIMARY KEY, wrapped BLOB NOT NULL)",
 )

@@ -3,6 +3,8 @@
 import hashlib
 import hmac
 import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -25,17 +27,28 @@ def secret_name(name: str) -> str:
     return f"secret:{name}"
 
 
+def version_of(proof: bytes) -> str:
+    """Return what a master key is called, given its `Wrapping.proof`: 8 hex digits."""
+    return hashlib.sha256(proof).hexdigest()[:8]
+
+
+#: Before what is wrapped: this, and the version of the master key.  Earlier wraps have neither.
+_NAMED = b"\x01"
+_NONCE = 12
+#: Bytes of an earlier wrap: nonce, key, tag.
+_UNNAMED_SIZE = _NONCE + 32 + 16
+
+
 class Wrapping:
-    """What a 32-byte master key does (AES-256-GCM; the key's name is bound to it)."""
+    """What a 32-byte master key does (AES-256-GCM; its version and the name are bound)."""
 
     def __init__(self, master: bytes) -> None:
         self._master = master
         self._wrap = AESGCM(master)
-
-    @property
-    def proof(self) -> bytes:
-        """Tells this master key from others, and nothing about it."""
-        return hmac.digest(self._derived(b"index"), b"proof", "sha256")
+        self.proof = hmac.digest(self._derived(b"index"), b"proof", "sha256")
+        self.version = version_of(self.proof)
+        #: What every key that it has wrapped begins with.
+        self.mark = _NAMED + bytes.fromhex(self.version)
 
     def earlier_secrets(self) -> dict[str, bytes]:
         """Return the secrets of a store made when they were derived from the master key.
@@ -48,12 +61,10 @@ class Wrapping:
             PAID_CALLS: self._derived(b"calls"),
         }
 
-    def _derived(self, purpose: bytes) -> bytes:
-        return hmac.digest(self._master, purpose, "sha256")
-
     def wrapped(self, name: str, key: bytes) -> bytes:
-        nonce = os.urandom(12)
-        return nonce + self._wrap.encrypt(nonce, key, name.encode())
+        nonce = os.urandom(_NONCE)
+        bound = self.mark + name.encode()
+        return self.mark + nonce + self._wrap.encrypt(nonce, key, bound)
 
     def unwrapped(self, name: str, wrapped: bytes) -> bytes:
         """Return the key called *name*.
@@ -61,9 +72,94 @@ class Wrapping:
         Raises:
             WrongMasterKey: It was wrapped by another master key, or is damaged.
         """
+        bound, box = name.encode(), wrapped
+        if len(wrapped) != _UNNAMED_SIZE:
+            bound, box = self.mark + bound, wrapped[len(self.mark) :]
         try:
-            return self._wrap.decrypt(wrapped[:12], wrapped[12:], name.encode())
+            return self._wrap.decrypt(box[:_NONCE], box[_NONCE:], bound)
         except InvalidTag as error:
             raise WrongMasterKey(
-                f"the data key {name!r} was not wrapped by this master key"
+                f"the data key {name!r} was not wrapped by this master key, or is damaged"
             ) from error
+
+    def _derived(self, purpose: bytes) -> bytes:
+        return hmac.digest(self._master, purpose, "sha256")
+
+
+class MasterKeys:
+    """The master keys that this process holds: one, or two while it is changed.
+
+    Args:
+        load: Gives them, 32 bytes each; asked again when another one is needed, since it
+            may have been put there since.
+    """
+
+    def __init__(self, load: Callable[[], Sequence[bytes]]) -> None:
+        self._load = load
+        self._held: dict[str, Wrapping] = {}
+        self._look()
+        self.first = next(iter(self._held.values()))
+
+    @classmethod
+    def of(cls, master: "bytes | MasterKeys") -> "MasterKeys":
+        return master if isinstance(master, MasterKeys) else cls(lambda: [master])
+
+    def get(self, version: str) -> Wrapping | None:
+        if version not in self._held:
+            self._look()
+        return self._held.get(version)
+
+    def in_use(self, where: str, proof: bytes) -> Wrapping:
+        """Return the one that *where* says is in use.
+
+        Raises:
+            WrongMasterKey: This process does not hold it.
+        """
+        if found := self.get(version_of(proof)):
+            return found
+        raise WrongMasterKey(
+            f"{where} was made with another master key, {version_of(proof)}; this process "
+            f"holds {self._names()}: give it the one that belongs to it"
+        )
+
+    def check_older(self, where: str, proofs: Iterable[bytes]) -> None:
+        """Check that this process holds those that keys in *where* are still wrapped with.
+
+        Raises:
+            WrongMasterKey: It does not.
+        """
+        for proof in proofs:
+            if self.get(version_of(proof)) is None:
+                raise WrongMasterKey(
+                    f"{where} has keys that are wrapped with master key {version_of(proof)} "
+                    f"still, and this process holds {self._names()}: a change of the master "
+                    "key was not finished; give it both, and run `cs master-key rotate` again"
+                )
+
+    def unwrapped(self, name: str, wrapped: bytes) -> bytes:
+        """Return the key called *name*, by whichever master key wrapped it.
+
+        Raises:
+            WrongMasterKey: This process does not hold that one, or the key is damaged.
+        """
+        if len(wrapped) == _UNNAMED_SIZE:
+            for wrapping in tuple(self._held.values())[:-1]:
+                with suppress(WrongMasterKey):
+                    return wrapping.unwrapped(name, wrapped)
+            return tuple(self._held.values())[-1].unwrapped(name, wrapped)
+        version = wrapped[1:5].hex()
+        if found := self.get(version):
+            return found.unwrapped(name, wrapped)
+        raise WrongMasterKey(
+            f"the data key {name!r} is wrapped with master key {version}, and this process "
+            f'holds {self._names()}: give it that one too (docs/operations.md, "A new master '
+            'key")'
+        )
+
+    def _look(self) -> None:
+        for master in self._load():
+            wrapping = Wrapping(master)
+            self._held.setdefault(wrapping.version, wrapping)
+
+    def _names(self) -> str:
+        return " and ".join(self._held)
