@@ -297,14 +297,14 @@ def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
         (["search", "Acme", "--json", "--csv"], "--json or --csv"),
         (["get", "srch_1", "--json", "--csv"], "--json or --csv"),
         (["search", "Acme", "--file=x.csv"], "--file takes the brands from the file"),
-        (["search", "Acme", "--retry-failed"], "--results, --ask-again and"),
+        (["search", "Acme", "--retry-failed"], "--results, --ask-again, --retry-failed and"),
         (["search", "--file="], "--file and --results are names of files"),
         (["search", "--file=/"], "--file and --results are names of files"),
         (["search", "--file=x.csv", "--results="], "--file and --results are names of files"),
         (["search", "--file=x.csv", "--no-wait"], "--file takes the brands from the file"),
         (["search", "--file=x.csv", "--json", "--results=y.csv"], "the name of the results"),
         (["search", "--file=x.csv", "--csv", "--results=y.jsonl"], "the name of the results"),
-        (["search", "Acme", "--results=x.csv"], "--results, --ask-again and"),
+        (["search", "Acme", "--results=x.csv"], "--results, --ask-again, --retry-failed and"),
         (["search", "Acme", "--idempotency-key=a b"], "an idempotency key has 1 to 255"),
         (["search", "Ac\udcffme"], "brand and domain: the words are not UTF-8"),
         (["get", "srch_\udcff"], "the id of the search: the words are not UTF-8"),
@@ -326,7 +326,9 @@ def test_text_of_a_server_is_printed_as_it_is(here: Here) -> None:
     with answering(ok(body)) as server:
         out = here("get", "srch_1", f"--url={server.url}", f"--key={KEY}").out
 
-    assert out.startswith("[/x]  new_reason: try again in a few minutes (searched live, not")
+    assert out.startswith(
+        "[/x]  new_reason: a reason that this version does not know (searched live, not"
+    )
     assert "[red]Jo" in out
 
 

@@ -1,5 +1,6 @@
 """``cs search --file``: a whole list, within the limits of the key, and only once."""
 
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from cs.cli.exit_codes import FAILED
-from cs.cli.list_journal import Again, BadJournal, Journal, hashed
+from cs.cli.list_journal import Again, BadJournal, Journal, hashed, searched_before
 from cs.cli.list_owner import check_owner
 from cs.cli.list_results import Results
 from cs.cli.list_rows import BadList, Row, read_rows
@@ -29,12 +30,14 @@ class List(msgspec.Struct, frozen=True):
         results: What is found, rewritten from the journal beside it.
         ask_again: Ask anew for rows whose answer was lost too long ago to be found.
         retry_failed: Search rows anew that failed by no fault of theirs.
+        again: Search what was searched before under another name of the results.
     """
 
     path: Path
     results: Path
     ask_again: bool = False
     retry_failed: bool = False
+    again: bool = False
 
     @property
     def journal(self) -> Path:
@@ -71,6 +74,8 @@ def search_list(
         rows = read_rows(asked.path)
         _check_known(asked)
         place = str(asked.path.resolve())
+        if not asked.again and not asked.journal.exists():
+            _ask_about_others(asked, rows, place)
         with Journal(asked.journal, hashed(identity), place) as journal:
             check_owner(journal, hashed(identity), client, ask_again=asked.ask_again)
             if asked.retry_failed:
@@ -88,6 +93,31 @@ def search_list(
     except OSError as error:
         stop(f"{error.filename or asked.results}: {error.strerror}")
     _end(asked, rows, journal, stopped)
+
+
+def _ask_about_others(asked: List, rows: tuple[Row, ...], place: str) -> None:
+    """End the command unless its user wants *rows* of another journal searched again.
+
+    Raises:
+        BadList: They were searched before, and nobody can be asked.
+    """
+    folders = {path.absolute().parent for path in (asked.path, asked.results)} | {Path.cwd()}
+    others = [each for folder in sorted(folders) for each in sorted(folder.glob("*.journal"))]
+    for journal in others:
+        count = searched_before(journal, rows, place)
+        if not count:
+            continue
+        results = journal.with_name(journal.name.removesuffix(".journal"))
+        told = f"{count} of {len(rows)} brands of this list were searched into {results}"
+        if not sys.stdin.isatty():
+            raise BadList(
+                f"{told}; --results {results} goes on there, --again searches them again, "
+                "which may be charged again"
+            )
+        warn(f"{told}; searching them again may be charged again")
+        if input("search them again? [y/N] ").strip().casefold() not in {"y", "yes"}:
+            stop(f"nothing was searched; --results {results} goes on there")
+        return
 
 
 def _note_again(journal: Journal, rows: tuple[Row, ...]) -> None:

@@ -47,7 +47,8 @@ def search(
     *,
     domain: Annotated[str | None, Parameter(help="The brand's web site.")] = None,
     file: Annotated[
-        Path | None, Parameter(help="Search a whole list instead: CSV of brand, domain.")
+        Path | None,
+        Parameter(help="Search a list: CSV of brand, domain; .txt: one brand a line."),
     ] = None,
     results: Annotated[
         Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
@@ -71,6 +72,10 @@ def search(
         bool,
         Parameter(negative="", help="List: search again what the service could not finish."),
     ] = False,
+    again: Annotated[
+        bool,
+        Parameter(negative="", help="List: search again what another --results has."),
+    ] = False,
     patience: Patient = PATIENCE_S,
     key: Key = "",
     url: Url = HERE,
@@ -79,7 +84,8 @@ def search(
 
     With --file a whole list is searched, within the limits of the key. What is found goes
     to --results; run it again to go on where it stopped. Nothing is charged twice unless
-    --ask-again says so. The list goes on after its key was rotated or the server moved.
+    --ask-again says so; a list that was searched into other --results asks first, or needs
+    --again. The list goes on after its key was rotated or the server moved.
     Where several exit codes apply, the first of 5, 4, 1, 3 is it.
 
     Example: `CS_API_KEY=cs_live_... cs search Veltrana --domain veltrana.test`
@@ -94,12 +100,12 @@ def search(
         path = results or results_beside(file, json=json)
         if (json and not is_json(path)) or (csv and is_json(path)):
             stop(f"the name of the results says their form, and {path.name} says another", 2)
-        asked = List(file, path, ask_again=ask_again, retry_failed=retry_failed)
+        asked = List(file, path, ask_again=ask_again, retry_failed=retry_failed, again=again)
         with Progress() as progress, _client(url, key, patience, progress) as client:
             search_list(asked, client, progress, identity=f"{url.rstrip('/')} {key}")
         return
-    if results is not None or ask_again or retry_failed:
-        stop("--results, --ask-again and --retry-failed belong to --file", 2)
+    if results is not None or ask_again or retry_failed or again:
+        stop("--results, --ask-again, --retry-failed and --again belong to --file", 2)
     if brand is None and domain is None:
         stop("name a brand, a --domain or both, or a whole list with --file", 2)
     name = idempotency_key or str(uuid.uuid4())

@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -228,6 +229,21 @@ class Journal:
                 self.place = place or self.place
             case Moved(identity=identity):
                 self.identity = identity
+
+
+def searched_before(path: Path, rows: Iterable[Row], place: str) -> int:
+    """Return how many of *rows* the journal at *path* has asked for, of the list at *place*.
+
+    0 for one that is of another list, or cannot be read.
+    """
+    try:
+        entries = [_decoder.decode(line) for line in path.read_bytes().splitlines()]
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return 0
+    if place not in {each.place for each in entries if isinstance(each, Begun)}:
+        return 0
+    keys = {each.key for each in entries if isinstance(each, Asked | Ended)}
+    return sum(hashed("\0".join((place, *row.wish))) in keys for row in rows)
 
 
 def hashed(text: str) -> str:

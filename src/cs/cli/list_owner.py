@@ -25,7 +25,7 @@ def check_owner(
         if not _knows(client, journal.search):
             raise BadJournal(
                 f"{other}: this one does not know its search {journal.search!r}; "
-                "use that one, or other --results to begin anew"
+                "use that one, or other --results and --again to begin anew"
             )
     elif (doubtful := len(journal.asked.keys() - journal.ended.keys())) and not ask_again:
         raise BadJournal(

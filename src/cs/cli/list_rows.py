@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,8 @@ import msgspec
 #: A list larger than this is no list of brands.
 MAX_BYTES = 16 * 1024 * 1024
 _NAMES = ("brand", "domain")
+#: What separates columns.
+_BETWEEN = re.compile(r"\s*[,;\t ]\s*")
 #: What the reader of CSV says, as people would.
 _TOLD = {"unexpected end of data": "a quote is opened that nothing closes"}
 
@@ -35,6 +38,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
     A first line with ``brand`` or ``domain`` in it names the columns; without one they
     are brand and domain.  Commas, semicolons and tabs separate, as the first line does.
+    In a ``.txt`` every line is one brand, whatever is in it.
 
     Raises:
         BadList: It is no such file, or there is no brand in it.
@@ -47,7 +51,8 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     if len(data) > MAX_BYTES:
         raise BadList(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
     try:
-        rows = rows_of(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        rows = rows_of_lines(text) if path.suffix.lower() == ".txt" else rows_of(text)
     except UnicodeDecodeError as error:
         raise BadList(f"{path} is not UTF-8; save it as CSV UTF-8") from error
     except BadList as error:
@@ -90,6 +95,26 @@ def rows_of(text: str) -> tuple[Row, ...]:
             begun = True
     except csv.Error as error:
         raise BadList(f"line {line}: {_TOLD.get(str(error), error)}") from error
+    return tuple(rows.values())
+
+
+def rows_of_lines(text: str) -> tuple[Row, ...]:
+    r"""Return a row for each line of *text*, one brand a line.
+
+    >>> [(row.number, row.brand) for row in rows_of_lines("Mars, Inc.\n\nAcme; Co\n")]
+    [(1, 'Mars, Inc.'), (3, 'Acme; Co')]
+
+    Raises:
+        BadList: The first line names columns.
+    """
+    rows: dict[tuple[str, str], Row] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        brand = " ".join(line.split())
+        if not rows and len(set(_NAMES) & set(_BETWEEN.split(brand.casefold()))) > 1:
+            raise BadList(f"line {number} names columns; a list with columns is called .csv")
+        if brand:
+            row = Row(number, brand, None)
+            rows.setdefault(row.wish, row)
     return tuple(rows.values())
 
 

@@ -1,6 +1,7 @@
-"""What goes on, in one line on a terminal; nothing is shown anywhere else."""
+"""What goes on: one line that changes on a terminal, a line now and then anywhere else."""
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -12,16 +13,24 @@ from cs.cli.output import errors
 
 #: A pause from which on it is told.
 TOLD_S = 2.0
+#: How often a line is printed where there is no terminal; a pause as long is told.
+LINE_EVERY_S = 10.0
 
 
 class Progress:
     """Use as ``with``; the line is gone afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._told_at = monotonic()
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
-        shown = errors.is_terminal
+        self._shown = errors.is_terminal
         self._line = Line(
-            *columns, TimeElapsedColumn(), console=errors, transient=True, disable=not shown
+            *columns,
+            TimeElapsedColumn(),
+            console=errors,
+            transient=True,
+            disable=not self._shown,
         )
         self._task = self._line.add_task("calling")
         self._text = "calling"
@@ -42,12 +51,21 @@ class Progress:
         """Say what is done from now on."""
         self._text = " ".join(harmless(text).split())
         self._line.update(self._task, description=self._text)
+        self._tell(self._text)
+
+    def _tell(self, text: str) -> None:
+        """Print *text* where there is no terminal, unless something was told just now."""
+        now = self._monotonic()
+        if not self._shown and now - self._told_at >= LINE_EVERY_S:
+            self._told_at = now
+            errors.print(text)
 
     def sleep(self, seconds: float) -> None:
         """Let *seconds* go by, and show that it is so."""
         if seconds >= TOLD_S:
             pause = f"{self._text}, next call in {span(seconds)}"
             self._line.update(self._task, description=pause)
+            self._tell(pause)
         time.sleep(seconds)
         self._line.update(self._task, description=self._text)
 
