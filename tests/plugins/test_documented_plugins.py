@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from cli.command import Here
 from cs.domain.contact import Query
@@ -93,3 +94,53 @@ def test_a_documented_verifier_without_its_settings_is_left_out(
     assert here("config", "check", "--json").rows[0]["verifiers"] == ["smtp"]
     with_it = here("config", "check", "--json", f"--config={file}").rows[0]
     assert with_it["verifiers"] == ["smtp", "oracle"], "the cheapest first"
+
+
+async def test_why_the_documented_verifier_had_no_answer_is_in_evidence_and_log(
+    install: Install,
+) -> None:
+    """Its token is empty unless it is set, and no header may end in a space."""
+    files, points, _ = documented("verifiers.md")
+    install(files, points)
+    async with serve(pages({"/check": b'{"result": "valid"}'})) as provider:
+        settings = load(
+            environment={
+                "CS_VERIFIERS": "oracle",
+                "CS_VERIFIERS__ORACLE__URL": f"{provider.url}/check",
+            }
+        )
+        with capture_logs() as logs:
+            async with outside(settings) as tools:
+                (verifier,) = tools.verifiers
+                async with verifier.open("acme.example", DomainFacts()) as check:
+                    evidence = await check.check("ada@acme.example")
+
+    assert (evidence.verdict, evidence.reason) == (Verdict.UNKNOWN, "no-answer")
+    cause = "Illegal header value b'Bearer '"
+    assert cause in evidence.conversation[-1].text
+    (told,) = [each for each in logs if each["event"] == "verifier_failed"]
+    assert cause in told["why"]
+
+
+async def test_a_source_that_raises_is_told_as_failed_through_the_whole_set_up(
+    install: Install,
+) -> None:
+    files, points, _ = documented("sources.md")
+    raising = {
+        name: text.replace(
+            "        if self._settings.url is None:",
+            "        raise SystemExit(f'bad key {self._settings.api_key}')\n"
+            "        if self._settings.url is None:",
+        )
+        for name, text in files.items()
+    }
+    install(raising, points)
+    settings = load(
+        environment={"CS_BRAND_SOURCES": "shop", "CS_SOURCES__SHOP__API_KEY": "s3cret"}
+    )
+    async with outside(settings) as tools:
+        (source,) = tools.brand_sources
+        answer = await source.find(Query(brand="Acme"), None)
+
+    assert answer.ended is Ended.FAILED
+    assert answer.why == "SystemExit: bad key ********"
