@@ -21,12 +21,13 @@ READS = f"""
 
 class _QuotaGrantedV2(key.Event, frozen=True, kw_only=True):
     searches: int
+    by: str | None = None
 
 
 ALSO_READ["{V2}"] = OtherVersion(
     _QuotaGrantedV2,
     key.QuotaGranted,
-    lambda v2: key.QuotaGranted(units=v2.searches, at=v2.at),
+    lambda v2: key.QuotaGranted(units=v2.searches, by=v2.by, at=v2.at),
 )
 """
 
@@ -35,12 +36,13 @@ WRITES = f"""
 
 class _QuotaGrantedV1(key.Event, frozen=True, kw_only=True):
     units: int
+    by: str | None = None
 
 
 ALSO_READ["{V1}"] = OtherVersion(
     _QuotaGrantedV1,
     key.QuotaGranted,
-    lambda v1: key.QuotaGranted(searches=v1.units, at=v1.at),
+    lambda v1: key.QuotaGranted(searches=v1.units, by=v1.by, at=v1.at),
 )
 """
 
@@ -59,14 +61,14 @@ def that_writes(folder: Path) -> Path:
     _replaced(
         source,
         "domain/key.py",
-        "    units: int  # negative takes away\n\n\nclass SearchAdmitted",
-        "    searches: int  # negative takes away\n\n\nclass SearchAdmitted",
+        "class QuotaGranted(Event, frozen=True, kw_only=True):\n    units: int",
+        "class QuotaGranted(Event, frozen=True, kw_only=True):\n    searches: int",
     )
     _replaced(
         source,
         "domain/key.py",
-        "(QuotaGranted(units=units, at=at),)",
-        "(QuotaGranted(searches=units, at=at),)",
+        "return (QuotaGranted(units=units, ",
+        "return (QuotaGranted(searches=units, ",
     )
     for module in ("domain/key.py", "projections/usage.py", "eventlog/audit.py"):
         _replaced(source, module, "case QuotaGranted(units=", "case QuotaGranted(searches=")
@@ -85,6 +87,7 @@ def _replaced(source: Path, module: str, old: str, new: str) -> None:
 
 class GrantedV1(key.Event, frozen=True, kw_only=True):
     units: int
+    by: str | None = None
 
 
 class GrantedV2(key.QuotaGranted, frozen=True, kw_only=True):
@@ -94,7 +97,7 @@ class GrantedV2(key.QuotaGranted, frozen=True, kw_only=True):
 
 
 def upcast(v1: GrantedV1) -> GrantedV2:
-    return GrantedV2(units=v1.units, searches=v1.units, at=v1.at)
+    return GrantedV2(units=v1.units, searches=v1.units, by=v1.by, at=v1.at)
 
 
 @contextmanager
