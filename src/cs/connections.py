@@ -169,11 +169,14 @@ class Connection(H11Protocol):
         if call is not None and not call.response_complete:
             self._bound.idle.pop(self, None)
             self._unset_ending()
-        elif not self.transport.is_closing():
-            self._bound.idle.setdefault(self)
-            begun = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
-            if begun and self._ending is None:
-                self._ending = self.loop.call_later(HEAD_S, self.transport.close)
+            return
+        if self not in self.connections:
+            return  # it is gone
+        # Also one that closes once its answer is read: that may be never.
+        self._bound.idle.setdefault(self)
+        begun = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
+        if begun and self._ending is None and not self.transport.is_closing():
+            self._ending = self.loop.call_later(HEAD_S, self.transport.close)
 
     def _turn_away(self) -> None:
         if self._bound.told >= TOLD_AT_ONCE:

@@ -18,6 +18,9 @@ from cs.serving import address, listen, serving
 CALL = b"GET /now HTTP/1.1\r\nHost: x\r\n\r\n"
 HELD = b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n"
 
+#: More than the kernel takes from us for somebody who does not read.
+LONG = b"x" * 20_000_000
+
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -26,7 +29,7 @@ class App:
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
-        self.held = 0
+        self.held = self.answered = 0
         self.asked = asyncio.Condition()
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
@@ -35,9 +38,11 @@ class App:
                 self.held += 1
                 self.asked.notify_all()
             await self.go.wait()
-        headers = [(b"content-length", b"2")]
+        body = LONG if scope["path"] == "/long" else b"ok"
+        headers = [(b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"ok"})
+        await send({"type": "http.response.body", "body": body})
+        self.answered += 1
 
     async def holds(self, calls: int) -> None:
         async with self.asked:
@@ -183,6 +188,19 @@ async def test_a_newcomer_takes_the_place_of_who_has_made_no_call_for_longest() 
 
     full = [line for line in lines if line["event"] == "connections_full"]
     assert [(line["port"], line["most"], line["closed"]) for line in full] == [("api", 4, 1)]
+
+
+@pytest.mark.usefixtures("four")
+async def test_who_does_not_read_an_answer_that_is_the_last_makes_room_too() -> None:
+    app = App()
+    last = b"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    async with port(app) as at:
+        deaf = [await at.connect(last) for _ in range(4)]
+        for reader, _ in deaf:
+            await reader.readexactly(15)
+        assert app.answered == 4
+
+        await at.answered()
 
 
 @pytest.mark.usefixtures("four")
