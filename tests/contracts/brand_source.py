@@ -3,8 +3,22 @@
 from typing import NamedTuple
 
 from cs.domain.contact import Query
+from cs.domain.message_limits import check
 from cs.domain.naming import canonical_domain
 from cs.sources.port import INCONCLUSIVE, BrandSource, Ended
+
+#: As a brand may be named by a caller, a web page or a stage of another make.
+HOSTILE = (
+    "jane@exämple..de",
+    "a\0b",
+    "\u202eevil\u2066",
+    "\x9b31m",
+    "<script>alert(1)</script>",
+    "!!g :de <1 ?x",
+    "=cmd()",
+    "x" * 120,
+    " ",
+)
 
 
 class Case(NamedTuple):
@@ -54,6 +68,20 @@ class BrandSourceContract:
         answer = await case.source.find(case.unknown, None)
 
         assert (answer.ended, answer.matches) == (Ended.NO_RESULTS, ())
+
+    async def test_what_it_tells_is_what_a_message_may_hold(self, case: Case) -> None:
+        answer = await case.source.find(case.known, None)
+
+        check(tuple(match.facts for match in answer.matches))
+
+    async def test_no_name_makes_it_raise_or_tell_what_no_message_may_hold(
+        self, case: Case
+    ) -> None:
+        for name in HOSTILE:
+            answer = await case.source.find(Query(brand=name), None)
+
+            assert answer.source == case.source.name
+            check(tuple(match.facts for match in answer.matches))
 
     async def test_asked_twice_it_says_the_same(self, case: Case) -> None:
         first = await case.source.find(case.known, None)

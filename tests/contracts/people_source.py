@@ -2,8 +2,24 @@
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from cs.domain.contact import BrandFacts
+from cs.domain.message_limits import check
 from cs.sources.port import INCONCLUSIVE, Ended, PeopleSource
+
+#: As a brand may be named by a caller, a web page or a stage of another make.
+HOSTILE = (
+    "jane@exämple..de",
+    "a\0b",
+    "\u202eevil\u2066",
+    "\x9b31m",
+    "<script>alert(1)</script>",
+    "!!g :de <1 ?x",
+    "=cmd()",
+    "x" * 120,
+    " ",
+)
 
 
 class Case(NamedTuple):
@@ -53,6 +69,25 @@ class PeopleSourceContract:
         answer = await case.source.find(case.unknown, limit=50)
 
         assert (answer.ended, answer.people) == (Ended.NO_RESULTS, ())
+
+    async def test_what_it_tells_is_what_a_message_may_hold(self, case: Case) -> None:
+        answer = await case.source.find(case.known, limit=50)
+
+        check(answer.people)
+
+    async def test_no_name_of_a_brand_makes_it_raise_or_tell_what_none_may(
+        self, case: Case
+    ) -> None:
+        for name in HOSTILE:
+            for brand in (
+                replace(case.known, name=name),
+                replace(case.known, parent_company=name, aliases=(name,)),
+                replace(case.known, domain=name, linkedin_company_url=name),
+            ):
+                answer = await case.source.find(brand, limit=50)
+
+                assert answer.source == case.source.name
+                check(answer.people)
 
     async def test_asked_twice_it_says_the_same(self, case: Case) -> None:
         first = await case.source.find(case.known, limit=50)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from cs.domain.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.message_limits import check as check_limits
 from cs.verifiers.port import Verifier
 
 EVIDENCE_BYTES = 8_192
@@ -96,7 +97,23 @@ class VerifierContract(ABC):
         assert found.verdict is Verdict.CATCH_ALL
 
     @pytest.mark.parametrize(
-        "local", ["", "a b", "a@b", "jo\r\nDATA", "jo..lane", "x" * 65, "jo>", "jö"]
+        "local",
+        [
+            "",
+            "a b",
+            "a@b",
+            "jo\r\nDATA",
+            "jo..lane",
+            "x" * 65,
+            "jo>",
+            "jö",
+            "jo\0",
+            "jo\ud800",
+            "\u202ejo",
+            "jo\x9b31m",
+            "x\r\n<script>",
+            "x" * 70_000,
+        ],
     )
     async def test_what_is_no_mailbox_is_not_asked_about(
         self, subject: Subject, local: str
@@ -104,6 +121,21 @@ class VerifierContract(ABC):
         found = await _one(subject, f"{local}@{subject.mail_domain}")
 
         assert (found.verdict, found.reason) == (Verdict.UNDELIVERABLE, "bad-address")
+
+    @pytest.mark.parametrize(
+        "mail_domain", ["exämple..de", "a\0b.test", "-.test", "x" * 70_000, ""]
+    )
+    async def test_at_what_is_no_mail_domain_nobody_is_verified(
+        self, subject: Subject, mail_domain: str
+    ) -> None:
+        async with subject.verifier.open(mail_domain, NOTHING) as check:
+            found = await check.check(f"jo@{mail_domain}")
+
+        assert (found.verdict, found.reason) == (Verdict.UNDELIVERABLE, "bad-address")
+
+    async def test_evidence_is_what_a_message_may_hold(self, subject: Subject) -> None:
+        for address in (subject.real, subject.ghost):
+            check_limits(await _one(subject, address))
 
     async def test_what_was_known_stays_learned(self, subject: Subject) -> None:
         known = DomainFacts(pattern="first.last")

@@ -30,11 +30,11 @@ from cs.bus.topics import of_a_new_kind
 _publish_known = _publish
 
 
-async def _publish(event, bus, patient_by):
+async def _publish(event, bus, *others):
     if event.stage == "brand-resolution":
         value = of_a_new_kind(event, "input")
         await bus.publish(STAGE_TOPICS[event.stage], key=event.lookup.encode(), value=value)
-    await _publish_known(event, bus, patient_by)
+    await _publish_known(event, bus, *others)
 """,
     "pipeline/runner.py": """
 
@@ -54,7 +54,7 @@ async def _report_next(self, work, given, finding):
     )
     value = of_a_new_kind(outcome, "finding")
     await self._bus.publish(OUTCOMES, key=work.lookup.encode(), value=value)
-    await _report_known(self, work, given, finding)
+    return await _report_known(self, work, given, finding)
 
 
 Runner._report = _report_next
