@@ -58,6 +58,7 @@ from cs.postgres.lease import Leader
 from cs.postgres.pool import Pool
 from cs.postgres.pruning import pruning
 from cs.postgres.signs import PostgresSigns
+from cs.private_files import exposed
 from cs.projections.followed import Listener
 from cs.projections.following import ViewFollower
 from cs.projections.port import generation
@@ -67,6 +68,9 @@ from cs.retention import Retention
 from cs.settings import BadSettings, Settings
 from cs.tools import ASKS, check_world, outside, unusable, verifier_names
 from cs.wiring import stages, suppressing
+
+#: More is no password: another file was named by mistake.
+_PASSWORD_BYTES = 1_024
 
 
 class Role(msgspec.Struct, frozen=True):
@@ -102,12 +106,40 @@ def bus_settings(settings: Settings, world: World = "live") -> KafkaSettings:
             key_file=settings.kafka_key_file,
             sasl_mechanism=settings.kafka_sasl,
             username=settings.kafka_username,
-            password=settings.kafka_password,
+            password=_kafka_password(settings),
             session_timeout_s=settings.kafka_session_timeout_s,
             rebalance_timeout_s=max(20.0, settings.kafka_session_timeout_s),
         )
     except ValueError as error:
         raise BadSettings(f"kafka: {error}") from error
+
+
+def _kafka_password(settings: Settings) -> str | None:
+    """Return the password of *settings*, itself or what stands in its file.
+
+    Raises:
+        BadSettings: Both are given, or the file holds none, cannot be read, or others may.
+    """
+    file, name = settings.kafka_password_file, "kafka_password_file"
+    if file is None:
+        return settings.kafka_password
+    if settings.kafka_password is not None:
+        raise BadSettings(f"{name}: kafka_password is set too; take one of the two away")
+    try:
+        if exposure := exposed(file):
+            raise BadSettings(f"{name}: {exposure}")
+        with file.open("rb") as opened:
+            written = opened.read(_PASSWORD_BYTES + 1)
+    except OSError as error:
+        raise BadSettings(f"{name}: {file} cannot be read: {error.strerror}") from error
+    try:
+        password = written.decode().rstrip("\r\n")  # which editors and `echo` leave
+    except UnicodeDecodeError:
+        password = ""
+    if not password.isprintable() or not password or len(written) > _PASSWORD_BYTES:
+        told = f"{name}: {file}: one line of UTF-8 text, at most {_PASSWORD_BYTES} bytes"
+        raise BadSettings(told)
+    return password
 
 
 class _Shared(msgspec.Struct, frozen=True):

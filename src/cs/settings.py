@@ -66,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kafka_sasl: SaslMechanism | None = None
     kafka_username: str | None = None
     kafka_password: str | None = None
+    kafka_password_file: Path | None = None  # instead: a file that holds it
     kafka_session_timeout_s: Seconds = 10.0  # brokers insist on 6 or more
     events_feed: bool = False  # publish every event, personal data sealed, for other teams
 

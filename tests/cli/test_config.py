@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from cli.command import Here
+from cs.roles import bus_settings
 from cs.sandbox.certificates import Authority
-from cs.settings import Settings
+from cs.settings import Settings, load
 
 
 def test_every_setting_in_force_is_shown(
@@ -199,7 +200,60 @@ def test_certificates_that_cannot_be_read_are_told(
     assert here("config", "check").told(2).startswith("kafka: ca_file: cannot be used")
 
 
-@pytest.mark.parametrize("setting", ["CS_KAFKA_TLS=true", "CS_KAFKA_PREFIX=staging."])
+@pytest.fixture
+def password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, many: Path) -> Path:
+    """The file of a SCRAM user's password, in the environment."""
+    assert many.exists()
+    file = tmp_path / "kafka-password"
+    file.write_text("s3cret\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("CS_KAFKA_SASL", "SCRAM-SHA-512")
+    monkeypatch.setenv("CS_KAFKA_USERNAME", "cs-relay")
+    monkeypatch.setenv("CS_KAFKA_PASSWORD_FILE", str(file))
+    return file
+
+
+def test_kafkas_password_comes_from_a_file_and_only_its_path_is_shown(
+    here: Here, password: Path
+) -> None:
+    assert bus_settings(load()).password == "s3cret"
+    assert here("config", "check").code == 0
+    shown = here("config", "show")
+    assert f"{password}  # environment variable CS_KAFKA_PASSWORD_FILE" in shown.out
+    assert "s3cret" not in shown.out + repr(bus_settings(load()))
+
+
+@pytest.mark.parametrize("written", [b"", b"\n", b"two\nlines", b"\xff", b"x" * 1_025])
+def test_a_file_with_no_password_is_told(here: Here, password: Path, written: bytes) -> None:
+    password.write_bytes(written)
+
+    told = here("config", "check").told(2)
+
+    assert told.startswith(f"kafka_password_file: {password}: one line of UTF-8 text")
+
+
+@pytest.mark.parametrize("command", [["config", "check"], ["topics", "show"]])
+def test_a_file_of_a_password_that_cannot_be_read_or_others_read_is_told(
+    here: Here, monkeypatch: pytest.MonkeyPatch, password: Path, command: list[str]
+) -> None:
+    password.chmod(0o644)
+    open_to_all = here(*command).told(2)
+    password.unlink()
+    missing = here(*command).told(2)
+    monkeypatch.setenv("CS_KAFKA_PASSWORD", "s3cret")
+    twice = here(*command).told(2)
+
+    assert "can be read by everybody on this machine (mode 0644); run: chmod 600" in open_to_all
+    assert missing == (
+        f"kafka_password_file: {password} cannot be read: No such file or directory"
+    )
+    assert twice == "kafka_password_file: kafka_password is set too; take one of the two away"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["CS_KAFKA_TLS=true", "CS_KAFKA_PREFIX=staging.", "CS_KAFKA_PASSWORD_FILE=/nowhere"],
+)
 def test_how_kafka_is_reached_means_nothing_without_brokers(
     here: Here, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:

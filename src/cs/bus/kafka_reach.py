@@ -119,7 +119,7 @@ def _fault(settings: KafkaSettings, who: str, error: BaseException) -> BusUnavai
         case SaslAuthenticationFailed():
             return BusRefused(
                 f"{who} refuses the user {settings.username!r} by {mechanism}: look at "
-                "kafka_username, kafka_password and kafka_sasl"
+                "kafka_username, kafka_password or kafka_password_file, and kafka_sasl"
             )
         case UnsupportedSaslMechanismError() | IllegalSaslStateError():
             return BusRefused(

@@ -24,6 +24,7 @@ _OF_KAFKA = (
     "kafka_sasl",
     "kafka_username",
     "kafka_password",
+    "kafka_password_file",
 )
 
 
