@@ -19,6 +19,7 @@ from cs.keystore.open_keys import OpenKeys, ensured
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import (
     FINGERPRINTS,
+    UNNAMED_SIZE,
     MasterKeys,
     fingerprint,
     secret_name,
@@ -50,6 +51,7 @@ class PostgresKeyStore:
         self._pool = pool
         self._masters = MasterKeys.of(master)
         self._in_use = self._masters.first
+        self._named = False  # how new keys are wrapped: read with which master key is in use
         self._open = OpenKeys()
         self._secrets: dict[str, bytes] = {}
         self.lost = LostValues()
@@ -163,18 +165,18 @@ class PostgresKeyStore:
                     self._in_use.proof,
                 )
                 await connection.execute("DELETE FROM older_master WHERE proof = $1", new.proof)
-                await connection.execute("UPDATE master SET proof = $1", new.proof)
+            await connection.execute("UPDATE master SET proof = $1, named = true", new.proof)
 
         await self._rotating(begin)
-        self._in_use = new
+        self._in_use, self._named = new, True
 
     async def rewrap(self, after: str, limit: int) -> tuple[str, int]:
         async with self._writing() as connection:
-            rows = await connection.fetch(_OTHERWISE, after, self._in_use.mark, limit)
+            rows = await connection.fetch(_OTHERWISE, self._in_use.mark, after, limit)
             names = [row["name"] for row in rows]
             before = [row["wrapped"] for row in rows]
             anew = [
-                self._in_use.wrapped(name, self._masters.unwrapped(name, wrapped))
+                self._wrapped(name, self._masters.unwrapped(name, wrapped))
                 for name, wrapped in zip(names, before, strict=True)
             ]
             await connection.execute(_REWRAP, names, before, anew)
@@ -189,9 +191,7 @@ class PostgresKeyStore:
         async def end(connection: PooledConnection) -> None:
             for row in await connection.fetch("SELECT name, wrapped FROM secret FOR UPDATE"):
                 name = secret_name(row["name"])
-                wrapped = self._in_use.wrapped(
-                    name, self._masters.unwrapped(name, row["wrapped"])
-                )
+                wrapped = self._wrapped(name, self._masters.unwrapped(name, row["wrapped"]))
                 await connection.execute(
                     "UPDATE secret SET wrapped = $2 WHERE name = $1", row["name"], wrapped
                 )
@@ -215,23 +215,28 @@ class PostgresKeyStore:
         self, connection: PooledConnection, name: str, secret: bytes
     ) -> None:
         """Store *secret* unless there is one called *name*."""
-        wrapped = self._in_use.wrapped(secret_name(name), secret)
-        await connection.execute(_KEEP_SECRET, name, wrapped, self._in_use.proof)
+        wrapped = self._wrapped(secret_name(name), secret)
+        await connection.execute(_KEEP_SECRET, name, wrapped, self._in_use.proof, self._named)
+
+    def _wrapped(self, name: str, key: bytes) -> bytes:
+        return self._in_use.wrapped(name, key, named=self._named)
 
     async def _ensure(self, names: Sequence[str]) -> dict[str, bytes]:
         held = await self._look(names)
         while missing := sorted(set(names) - held.keys()):
-            made = [self._in_use.wrapped(name, os.urandom(32)) for name in missing]
+            made = [self._wrapped(name, os.urandom(32)) for name in missing]
             async with self._writing() as connection:
-                stored = await connection.fetchval(_MAKE, missing, made, self._in_use.proof)
+                stored = await connection.fetchval(
+                    _MAKE, missing, made, self._in_use.proof, self._named
+                )
                 if not stored:  # all are there by now, or another master key is in use
                     await self._look_in_use(connection)
             held |= await self._look(missing)
         return {name: key for name, key in held.items() if key is not None}
 
     async def _look_in_use(self, connection: PooledConnection) -> None:
-        proof = await connection.fetchval("SELECT proof FROM master")
-        self._in_use = self._masters.in_use(_WHERE, proof)
+        (row,) = await connection.fetch("SELECT proof, named FROM master")
+        self._in_use, self._named = self._masters.in_use(_WHERE, row["proof"]), row["named"]
 
     async def _find(self, names: Sequence[str]) -> dict[str, bytes]:
         held = await self._look(names)
@@ -348,31 +353,32 @@ _INDEX = """
 INSERT INTO person_index SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING
 """
 _MAKE_MASTER = "INSERT INTO master (proof) VALUES ($1) ON CONFLICT DO NOTHING RETURNING one"
-#: Nothing is wrapped with a master key that is in use no more.
+#: Nothing is wrapped with a master key that is in use no more, or in a way that is.
 _KEEP_SECRET = """
-INSERT INTO secret SELECT $1, $2::bytea WHERE (SELECT proof FROM master) = $3
+INSERT INTO secret SELECT $1, $2::bytea
+WHERE EXISTS (SELECT FROM master WHERE proof = $3 AND named = $4)
 ON CONFLICT DO NOTHING
 """  # noqa: S105
 _SECRET = "SELECT wrapped FROM secret WHERE name = $1"  # noqa: S105
 _MAKE = """
 WITH made AS (
     INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[])
-    WHERE (SELECT proof FROM master) = $3
+    WHERE EXISTS (SELECT FROM master WHERE proof = $3 AND named = $4)
     ON CONFLICT DO NOTHING RETURNING 1
 )
 SELECT count(*) FROM made
 """
 #: Whoever makes a key now sees the new master key when this has been committed.
 _NOBODY_WRAPS = "LOCK TABLE ONLY data_key IN SHARE MODE; LOCK TABLE secret IN SHARE MODE"
-_OTHERWISE = """
-SELECT name, wrapped FROM data_key
-WHERE name > $1 AND wrapped IS NOT NULL AND substring(wrapped FROM 1 FOR 5) <> $2
-ORDER BY name LIMIT $3
-"""
-_LEFT = """
-SELECT count(*) FROM data_key
-WHERE wrapped IS NOT NULL AND substring(wrapped FROM 1 FOR 5) <> $1
-"""
+#: Before the first rotation an unnamed wrap is one of the master key in use.
+_BY_ANOTHER = f"""
+wrapped IS NOT NULL AND substring(wrapped FROM 1 FOR 5) <> $1
+AND ((SELECT named FROM master) OR length(wrapped) <> {UNNAMED_SIZE})
+"""  # noqa: S608
+_OTHERWISE = f"""
+SELECT name, wrapped FROM data_key WHERE {_BY_ANOTHER} AND name > $2 ORDER BY name LIMIT $3
+"""  # noqa: S608
+_LEFT = f"SELECT count(*) FROM data_key WHERE {_BY_ANOTHER}"  # noqa: S608
 _REWRAP = """
 UPDATE data_key SET wrapped = anew.wrapped
 FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS anew (name, before, wrapped)

@@ -14,6 +14,7 @@ from cs.keystore.open_keys import OpenKeys, ensured
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import (
     FINGERPRINTS,
+    UNNAMED_SIZE,
     MasterKeys,
     Wrapping,
     fingerprint,
@@ -105,10 +106,13 @@ class SqliteKeyStore:
 
     def _check_master(self) -> None:
         with self._transaction():
+            columns = self._db.execute("PRAGMA table_info(master)").fetchall()
+            if not any(column[1] == "named" for column in columns):
+                self._db.execute(_ADD_NAMED)
             made = self._db.execute(
                 "INSERT OR IGNORE INTO master (proof) VALUES (?)", (self._masters.first.proof,)
             )
-            in_use = self._in_use()
+            in_use, _ = self._in_use()
             older = self._db.execute("SELECT proof FROM older_master").fetchall()
             self._masters.check_older(str(self._path), [proof for (proof,) in older])
             # In this transaction, or one who opens it beside us takes it for an older store.
@@ -118,10 +122,14 @@ class SqliteKeyStore:
             for name, secret in first.items():
                 self._keep_secret(name, secret)
 
-    def _in_use(self) -> Wrapping:
-        """Return what wraps new keys; within a transaction that is so until its end."""
-        (proof,) = self._db.execute("SELECT proof FROM master").fetchone()
-        return self._masters.in_use(str(self._path), proof)
+    def _in_use(self) -> tuple[Wrapping, bool]:
+        """Return what wraps new keys, and whether named: within a transaction until its end."""
+        proof, named = self._db.execute("SELECT proof, named FROM master").fetchone()
+        return self._masters.in_use(str(self._path), proof), bool(named)
+
+    def _wrapped(self, name: str, key: bytes) -> bytes:
+        in_use, named = self._in_use()
+        return in_use.wrapped(name, key, named=named)
 
     async def __aenter__(self) -> Self:
         return self
@@ -208,8 +216,11 @@ class SqliteKeyStore:
         missing = [name for name in names if name not in found]
         if missing:
             with self._transaction():
-                in_use = self._in_use()
-                rows = [(name, in_use.wrapped(name, os.urandom(32))) for name in missing]
+                in_use, named = self._in_use()
+                rows = [
+                    (name, in_use.wrapped(name, os.urandom(32), named=named))
+                    for name in missing
+                ]
                 self._db.executemany("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
             found |= self._find(missing)
         return found
@@ -232,11 +243,11 @@ class SqliteKeyStore:
     def _versions(self) -> list[str]:
         with self._transaction():
             older = self._db.execute("SELECT proof FROM older_master").fetchall()
-            return [self._in_use().version, *(version_of(proof) for (proof,) in older)]
+            return [self._in_use()[0].version, *(version_of(proof) for (proof,) in older)]
 
     def _begin_rotation(self, version: str) -> None:
         with self._transaction():
-            in_use, new = self._in_use(), self._masters.get(version)
+            (in_use, _), new = self._in_use(), self._masters.get(version)
             if new is None:
                 raise WrongMasterKey(f"this process does not hold the master key {version}")
             if new.version != in_use.version:
@@ -244,26 +255,28 @@ class SqliteKeyStore:
                     "INSERT OR IGNORE INTO older_master VALUES (?)", (in_use.proof,)
                 )
                 self._db.execute("DELETE FROM older_master WHERE proof = ?", (new.proof,))
-                self._db.execute("UPDATE master SET proof = ?", (new.proof,))
+            self._db.execute("UPDATE master SET proof = ?, named = 1", (new.proof,))
 
     def _rewrap(self, after: str, limit: int) -> tuple[str, int]:
         with self._transaction():
-            in_use = self._in_use()
-            rows = self._db.execute(_OTHERWISE, (after, in_use.mark, limit)).fetchall()
-            anew = [(in_use.wrapped(n, self._masters.unwrapped(n, w)), n) for n, w in rows]
+            in_use, named = self._in_use()
+            asked = (in_use.mark, after, limit)
+            rows = self._db.execute(_OTHERWISE, asked).fetchall()
+            keys = [(name, self._masters.unwrapped(name, wrapped)) for name, wrapped in rows]
+            anew = [(in_use.wrapped(name, key, named=named), name) for name, key in keys]
             self._db.executemany("UPDATE data_key SET wrapped = ? WHERE name = ?", anew)
         return (rows[-1][0] if rows else after), len(rows)
 
     def _left(self) -> int:
         with self._transaction():
-            return int(self._db.execute(_LEFT, (self._in_use().mark,)).fetchone()[0])
+            in_use, _ = self._in_use()
+            return int(self._db.execute(_LEFT, (in_use.mark,)).fetchone()[0])
 
     def _end_rotation(self) -> None:
         with self._transaction():
-            in_use = self._in_use()
             rows = self._db.execute("SELECT name, wrapped FROM secret").fetchall()
             names = [(secret_name(name), name, wrapped) for name, wrapped in rows]
-            anew = [(in_use.wrapped(s, self._masters.unwrapped(s, w)), n) for s, n, w in names]
+            anew = [(self._wrapped(s, self._masters.unwrapped(s, w)), n) for s, n, w in names]
             self._db.executemany("UPDATE secret SET wrapped = ? WHERE name = ?", anew)
             self._db.execute("DELETE FROM older_master")
         self._wipe()
@@ -277,7 +290,7 @@ class SqliteKeyStore:
 
     def _keep_secret(self, name: str, secret: bytes) -> None:
         """Store *secret* unless there is one called *name*."""
-        wrapped = self._in_use().wrapped(secret_name(name), secret)
+        wrapped = self._wrapped(secret_name(name), secret)
         self._db.execute("INSERT OR IGNORE INTO secret VALUES (?, ?)", (name, wrapped))
 
     def _destroy(self, names: tuple[str, ...]) -> None:
@@ -340,11 +353,18 @@ class SqliteKeyStore:
 _DESTROY = (
     "INSERT INTO data_key VALUES (?, NULL) ON CONFLICT (name) DO UPDATE SET wrapped = NULL"
 )
-_OTHERWISE = (
-    "SELECT name, wrapped FROM data_key WHERE name > ? AND wrapped IS NOT NULL "
-    "AND substr(wrapped, 1, 5) <> ? ORDER BY name LIMIT ?"
+#: Before the first rotation an unnamed wrap is one of the master key in use.
+_BY_ANOTHER = (
+    "wrapped IS NOT NULL AND substr(wrapped, 1, 5) <> ? "  # noqa: S608
+    f"AND ((SELECT named FROM master) OR length(wrapped) <> {UNNAMED_SIZE})"
 )
-_LEFT = "SELECT count(*) FROM data_key WHERE wrapped IS NOT NULL AND substr(wrapped, 1, 5) <> ?"
+_OTHERWISE = (
+    f"SELECT name, wrapped FROM data_key WHERE {_BY_ANOTHER} "  # noqa: S608
+    "AND name > ? ORDER BY name LIMIT ?"
+)
+_LEFT = f"SELECT count(*) FROM data_key WHERE {_BY_ANOTHER}"  # noqa: S608
+#: Until a rotation begins wraps are as the version before reads them.
+_ADD_NAMED = "ALTER TABLE master ADD COLUMN named INTEGER NOT NULL DEFAULT 0"
 _MATCHING = "SELECT DISTINCT name FROM person_index WHERE fingerprint IN ({marks})"
 _SUPPRESSED = "SELECT fingerprint FROM suppressed WHERE fingerprint IN ({marks})"
 _SCHEMA = (

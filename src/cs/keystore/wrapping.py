@@ -32,22 +32,27 @@ def version_of(proof: bytes) -> str:
     return hashlib.sha256(proof).hexdigest()[:8]
 
 
-#: Before what is wrapped: this, and the version of the master key.  Earlier wraps have neither.
+#: Before a named wrap: this, and the version of the master key.  An unnamed one has neither.
 _NAMED = b"\x01"
 _NONCE = 12
-#: Bytes of an earlier wrap: nonce, key, tag.
-_UNNAMED_SIZE = _NONCE + 32 + 16
+#: Bytes of an unnamed wrap: nonce, key, tag.
+UNNAMED_SIZE = _NONCE + 32 + 16
 
 
 class Wrapping:
-    """What a 32-byte master key does (AES-256-GCM; its version and the name are bound)."""
+    """What a 32-byte master key does (AES-256-GCM).
+
+    A wrap is named if it begins with the version of its master key; bound are that and the
+    name of what is wrapped.  An unnamed one is nonce and ciphertext, the name bound: all that
+    the version before can read (docs/upgrades.md, "Wrapped keys").
+    """
 
     def __init__(self, master: bytes) -> None:
         self._master = master
         self._wrap = AESGCM(master)
         self.proof = hmac.digest(self._derived(b"index"), b"proof", "sha256")
         self.version = version_of(self.proof)
-        #: What every key that it has wrapped begins with.
+        #: What every named wrap of it begins with.
         self.mark = _NAMED + bytes.fromhex(self.version)
 
     def earlier_secrets(self) -> dict[str, bytes]:
@@ -61,10 +66,10 @@ class Wrapping:
             PAID_CALLS: self._derived(b"calls"),
         }
 
-    def wrapped(self, name: str, key: bytes) -> bytes:
+    def wrapped(self, name: str, key: bytes, *, named: bool) -> bytes:
         nonce = os.urandom(_NONCE)
-        bound = self.mark + name.encode()
-        return self.mark + nonce + self._wrap.encrypt(nonce, key, bound)
+        mark = self.mark if named else b""
+        return mark + nonce + self._wrap.encrypt(nonce, key, mark + name.encode())
 
     def unwrapped(self, name: str, wrapped: bytes) -> bytes:
         """Return the key called *name*.
@@ -73,7 +78,7 @@ class Wrapping:
             WrongMasterKey: It was wrapped by another master key, or is damaged.
         """
         bound, box = name.encode(), wrapped
-        if len(wrapped) != _UNNAMED_SIZE:
+        if len(wrapped) != UNNAMED_SIZE:
             bound, box = self.mark + bound, wrapped[len(self.mark) :]
         try:
             return self._wrap.decrypt(box[:_NONCE], box[_NONCE:], bound)
@@ -142,7 +147,7 @@ class MasterKeys:
         Raises:
             WrongMasterKey: This process does not hold that one, or the key is damaged.
         """
-        if len(wrapped) == _UNNAMED_SIZE:
+        if len(wrapped) == UNNAMED_SIZE:
             for wrapping in tuple(self._held.values())[:-1]:
                 with suppress(WrongMasterKey):
                     return wrapping.unwrapped(name, wrapped)
