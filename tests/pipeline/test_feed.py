@@ -234,14 +234,17 @@ async def test_a_long_log_goes_out_page_by_page(monkeypatch: pytest.MonkeyPatch)
     assert 8 in others.kept
 
 
+@pytest.mark.parametrize(
+    "damaged", [b"\xff{", b'{"units":1,"by":"J\xffo"}', b"[]", b'{"lookup":5}']
+)
 async def test_a_damaged_event_holds_up_its_own_stream_and_goes_out_when_it_is_mended(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, damaged: bytes
 ) -> None:
     monkeypatch.setattr(feeding, "MENDED_S", 0.001)
     others = Feeding()
     await others.append("key-a", units(1), units(2))
     await others.append("key-b", units(3))
-    whole = others.log.spoil(1, b"\xff{")
+    whole = others.log.spoil(1, damaged)
     async with others.running():
         (first,) = await others.records(1)
         assert places([first]) == [("key-b", 0)]

@@ -14,7 +14,7 @@ from structlog import get_logger
 
 from cs.bus.headers import event_headers
 from cs.bus.port import Bus, BusUnavailable
-from cs.bus.topics import EVENTS, PublicEvent, encode
+from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Stored
 from cs.pipeline.lanes import Lanes, kept_while
@@ -59,7 +59,7 @@ async def feed(
                     if isinstance(row, int):
                         await lanes.put(row, row, row)
                     else:
-                        whole = _is_json(row.state)
+                        whole = _is_event(row)
                         await lanes.put(
                             row.stream, row.position, row if whole else row.position
                         )
@@ -91,27 +91,33 @@ async def _whole(events: EventLog, position: int) -> Stored:
     while True:
         with suppress(LogUnavailable):
             page = await events.stored(position - 1, 1)
-            if page and page[0].position == position and _is_json(page[0].state):
+            if page and page[0].position == position and _is_event(page[0]):
                 return page[0]
         await asyncio.sleep(MENDED_S)
 
 
-def _is_json(state: bytes) -> bool:
+def _is_event(row: Stored) -> bool:
+    """Return whether *row* can be published: damage may leave JSON, but of no event."""
     try:
-        msgspec.json.decode(state)
-    except (msgspec.DecodeError, TypeError, RecursionError):
+        msgspec.json.decode(row.state)  # all of it; the headers tell of one field
+        event_headers(_public(row))
+    except (*UNREADABLE, TypeError):
         return False
     return True
 
 
-async def _publish(row: Stored, bus: Bus) -> None:
-    event = PublicEvent(
+def _public(row: Stored) -> PublicEvent:
+    return PublicEvent(
         position=row.position,
         stream=row.stream,
         version=row.version,
         topic=row.topic,
         state=msgspec.Raw(row.state),
     )
+
+
+async def _publish(row: Stored, bus: Bus) -> None:
+    event = _public(row)
     key, value, headers = row.stream.encode(), encode(event), event_headers(event)
     while True:
         try:
