@@ -34,6 +34,7 @@ from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.opening import projections
+from cs.projections.aside import ASIDE, SET_ASIDE
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import USAGE
@@ -165,7 +166,21 @@ def scribbled(path: Path, damage: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("state", [b"\xff", b"", b"{}", b'{"units":', b"[]", b"7", None])
+@pytest.mark.parametrize(
+    "state",
+    [
+        b"\xff",
+        b"",
+        b"{}",
+        b'{"units":',
+        b"[]",
+        b"7",
+        None,
+        b'["sealed"]',
+        b'{"sealed":' * 5_000,
+        b'{"units":1,"by":"Jo\xff Lane"}',
+    ],
+)
 async def test_an_event_that_cannot_be_decoded_is_named_and_the_others_are_read(
     path: Path, state: bytes | None
 ) -> None:
@@ -174,8 +189,9 @@ async def test_an_event_that_cannot_be_decoded_is_named_and_the_others_are_read(
         database.execute("UPDATE stored_events SET state = ? WHERE rowid = 4", (state,))
 
     async with opened(path) as log:
-        with pytest.raises(LogUnavailable, match="event 4, key-1 version 1, is damaged"):
+        with pytest.raises(LogUnavailable, match="event 4, key-1 version 1, is dam") as told:
             await log.tail(0)
+        assert "Lane" not in str(told.value)  # which is logged
         with pytest.raises(LogUnavailable, match="event 4, key-1 version 1, is damaged"):
             await log.read("key-1")
         assert said(await log.tail(0, 3)) == [0, 1, 0]
@@ -507,6 +523,28 @@ async def test_damaged_views_are_made_anew_while_the_service_runs(tmp_path: Path
         async with asyncio.timeout(10):
             await here.runner.reached(301)
         assert await here.quotas() == quotas | {"x": quotas["0"]}
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+@pytest.mark.parametrize("row", [b"noise", b'{"label":"Jo\xff"}'])
+async def test_a_row_that_is_damaged_ends_no_role_and_sets_no_stream_aside(
+    tmp_path: Path, row: bytes
+) -> None:
+    async with followed(tmp_path) as here:
+        quotas = await here.quotas()
+        with closing(sqlite3.connect(tmp_path / "views.db")) as database, database:
+            database.execute("UPDATE usage SET row = ? WHERE id = '7'", (row,))
+
+        following = asyncio.create_task(here.runner.run())
+        await here.log.append([Append("key-7", 0, units(3))])
+        async with asyncio.timeout(10):
+            while here.runner.position < 301:
+                assert not following.done(), following.exception()
+                await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+
+        assert await here.views.tagged(ASIDE, SET_ASIDE) == []
+        assert await here.quotas() == quotas | {"7": quotas["7"] + 3}
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
 

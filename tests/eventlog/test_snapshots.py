@@ -145,7 +145,9 @@ async def test_a_snapshot_of_another_shape_is_not_used_and_not_in_the_way(path: 
     ]
 
 
-@pytest.mark.parametrize("state", [b"", b"\xff", b'{"quota": "many"}', b"[]"])
+@pytest.mark.parametrize(
+    "state", [b"", b"\xff", b'{"quota": "many"}', b"[]", b'{"secret_hash":"\xff"}']
+)
 async def test_a_damaged_snapshot_is_as_good_as_none(path: Path, state: bytes) -> None:
     await _grow(path, EVERY + 1)
     _sql(path, "UPDATE snapshots SET state = ?", state)

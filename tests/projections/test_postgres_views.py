@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from contracts.views import EVERY, History, ViewsContract
-from cs.domain.key import SearchAdmitted
+from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.opening import projections
 from cs.postgres.lease import Fenced
 from cs.postgres.pool import Pool, open_pool
+from cs.projections.aside import ASIDE, SET_ASIDE
 from cs.projections.port import TABLES
 from cs.projections.postgres_views import PostgresViews
 from cs.projections.projection import Projection
 from cs.projections.searches import SEARCHES
 from cs.projections.usage import USAGE
+from domain.acme_run import AT
 from projections.history import issued, write
 from projections.long_history import write_long
 from servers.postgres import Postgres
@@ -264,6 +266,33 @@ async def test_a_row_that_cannot_be_read_empties_the_views_rather_than_mislead(
         assert await views.position() == 0
         await history.runner(views).catch_up()
 
+        assert await history.rows(views) == await history.replayed()
+
+
+async def test_a_row_that_cannot_be_read_ends_nobody_who_writes_the_views(
+    database: str, history: History, pool: Pool
+) -> None:
+    async with node(database) as views:
+        runner = history.runner(views)
+        await runner.catch_up()
+        usage = views._set.table("usage")
+        spoil = f"UPDATE {usage} SET row = $1 WHERE id = 'two'"
+        more = [Append("key-two", 3, [QuotaGranted(units=3, at=AT)])]
+        await history.log.append(more)
+        newer = await history.log.tail(runner.position)
+
+        await pool.execute(spoil, b"noise")
+        with pytest.raises(LogUnavailable, match="damaged; they are made anew"):
+            await views.ahead(newer, lambda _, body: body)
+        assert await views.position() == 0
+        await history.runner(views).catch_up()
+
+        await pool.execute(spoil, b'{"label":"Jo\xff"}')
+        again = [Append("key-two", 4, [QuotaGranted(units=4, at=AT)])]
+        await history.log.append(again)
+        await history.runner(views).catch_up()
+
+        assert await views.tagged(ASIDE, SET_ASIDE) == []
         assert await history.rows(views) == await history.replayed()
 
 

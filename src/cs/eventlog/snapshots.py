@@ -86,8 +86,8 @@ class Shape:
             return None
         try:
             return self._decoder.decode(snapshot.state)
-        except msgspec.DecodeError as error:
-            log.warning("snapshot_damaged", stream=snapshot.stream, why=str(error))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            log.warning("snapshot_damaged", stream=snapshot.stream, why=type(error).__name__)
             return None
 
 

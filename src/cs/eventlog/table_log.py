@@ -34,7 +34,15 @@ from cs.eventlog.recent import Recent
 from cs.keystore.port import KeysUnavailable
 
 #: What decoding raises if a stored event is not what was stored.
-_DAMAGED = (msgspec.MsgspecError, InvalidTag, ValueError, LookupError, TypeError)
+_DAMAGED = (
+    msgspec.MsgspecError,
+    InvalidTag,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -146,5 +154,6 @@ class TableLog(ABC):
                 for row in rows:  # which one is it?
                     await self._recorded([row])
             position, stream, version, _, _ = rows[0]
-            why = f"event {position}, {stream} version {version}, is damaged: {error!r}"
+            why = f"event {position}, {stream} version {version}, is damaged: "
+            why += type(error).__name__  # its words may hold some of the event
             raise DamagedEvent(position, stream, version, why) from error

@@ -98,7 +98,9 @@ class PostgresViews:
         except LogUnavailable:
             if self._made:
                 raise
-            return await self.position()  # made anew: the checkpoint tells it
+        except msgspec.MsgspecError as error:
+            await self._begin_anew(error)
+        return await self.position()  # made anew: the checkpoint tells it
 
     async def _apply(
         self,
@@ -137,29 +139,43 @@ class PostgresViews:
         return await folded(self._projections, new, seal, fetch, set_aside)
 
     async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
-        async with self._changing() as connection:
-            held = await connection.fetchrow(_HOLD, self._set.generation)
-            if held is None or held["position"] != late.checkpoint:
-                return False
-            if epoch is not None and epoch < held["epoch"]:
-                return False
-            fetch = self._fetch(connection)
-            rows = await folded_late(self._projections, late, seal, fetch)
-            if rows is None:
-                return False
-            await self._write(connection, rows)
-            return True
+        try:
+            async with self._changing() as connection:
+                return await self._take_up(connection, late, seal, epoch)
+        except msgspec.MsgspecError as error:
+            raise await self._begin_anew(error) from error
+
+    async def _take_up(
+        self, connection: PooledConnection, late: TakeUp, seal: SealBody, epoch: int | None
+    ) -> bool:
+        held = await connection.fetchrow(_HOLD, self._set.generation)
+        if held is None or held["position"] != late.checkpoint:
+            return False
+        if epoch is not None and epoch < held["epoch"]:
+            return False
+        rows = await folded_late(self._projections, late, seal, self._fetch(connection))
+        if rows is None:
+            return False
+        await self._write(connection, rows)
+        return True
 
     async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
-        async with self._changing() as connection:
-            await connection.execute(_ONE_SNAPSHOT)
-            # Before the snapshot is taken: in it, tables emptied later would look empty.
-            await connection.execute(_LOCK.format(tables=self._set.tables))
-            checkpoint = await self._position(connection)
-            check_since(checkpoint, newer[0].position - 1)
-            new = following_on(newer, checkpoint)
-            rows = await self._folded(connection, new, seal)
-            return {(table, row_id): data for table, row_id, _, data in rows.changes()}
+        try:
+            async with self._changing() as connection:
+                rows = await self._rows_ahead(connection, newer, seal)
+        except msgspec.MsgspecError as error:
+            raise await self._begin_anew(error) from error
+        return {(table, row_id): data for table, row_id, _, data in rows.changes()}
+
+    async def _rows_ahead(
+        self, connection: PooledConnection, newer: Sequence[Recorded], seal: SealBody
+    ) -> Rows:
+        await connection.execute(_ONE_SNAPSHOT)
+        # Before the snapshot is taken: in it, tables emptied later would look empty.
+        await connection.execute(_LOCK.format(tables=self._set.tables))
+        checkpoint = await self._position(connection)
+        check_since(checkpoint, newer[0].position - 1)
+        return await self._folded(connection, following_on(newer, checkpoint), seal)
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         if "\0" in row_id:
@@ -210,9 +226,14 @@ class PostgresViews:
             try:
                 return [(r["id"], table.decode(r["row"])) for r in found if r["id"] is not None]
             except msgspec.MsgspecError as error:
-                log.warning("views_damaged", error=str(error))
+                damage = error
+        raise await self._begin_anew(damage)
+
+    async def _begin_anew(self, damage: msgspec.MsgspecError) -> LogUnavailable:
+        """Empty the views, a row of which cannot be read; return what to raise for it."""
+        log.warning("views_damaged", error=str(damage))
         await self.reset()
-        raise LogUnavailable("the views were damaged; they are made anew from the log")
+        return LogUnavailable("the views were damaged; they are made anew from the log")
 
     async def _pairs(
         self, statement: str, table: Table[R], since: int, *values: object

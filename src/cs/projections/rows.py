@@ -23,7 +23,15 @@ class Table(Generic[R]):
         self._decoder = msgspec.json.Decoder(row)
 
     def decode(self, data: bytes) -> R:
-        return self._decoder.decode(data)
+        """Return the row in *data*.
+
+        Raises:
+            msgspec.MsgspecError: It is damaged.
+        """
+        try:
+            return self._decoder.decode(data)
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise msgspec.DecodeError(f"a row of {self.name} is damaged") from error
 
 
 class Below(Protocol):

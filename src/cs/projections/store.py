@@ -90,7 +90,7 @@ class ViewStore:
             try:
                 with self._transaction():
                     return self._apply(page, seal)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, msgspec.MsgspecError) as error:
                 failed = self._failed(error)
                 if not self._emptied:
                     raise failed from error
