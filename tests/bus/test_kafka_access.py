@@ -1,20 +1,18 @@
 """Users and ACLs on a real broker with an authoriser: each role does its work, and no more."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupAuthorizationFailedError, TopicAuthorizationFailedError
-from aiokafka.protocol.api import Request, RequestStruct, Response
-from aiokafka.protocol.types import Array, Int8, Int16, Int32, Schema, String
 
 from bus.kafka_cases import settings_for
 from contracts.bus import take
 from cs.bus.access import access_of_roles
 from cs.bus.kafka import KafkaBus
+from cs.bus.kafka_access import grant
 from cs.bus.kafka_lag import lag
 from cs.bus.kafka_settings import KafkaSettings, connection
 from cs.bus.kafka_topics import CannotApply, apply, shown
@@ -29,82 +27,9 @@ pytestmark = pytest.mark.slow
 PREFIX = "team."
 ROLES = access_of_roles(PREFIX)
 USERS = {f"cs-{role}": f"password-of-{role}" for role in ROLES} | {"cs-nobody": "password-none"}
+GRANTED = {f"cs-{role}": accesses for role, accesses in ROLES.items()}
 NAMES = [plan.name for plan in TOPICS]
 STAGES = {f"stage-{name}": (name, topic) for name, topic in STAGE_TOPICS.items()}
-
-
-class CreateAclsResponse(Response):  # type: ignore[misc]
-    API_KEY = 30
-    API_VERSION = 1
-    SCHEMA = Schema(
-        ("throttle_time_ms", Int32),
-        ("results", Array(("error_code", Int16), ("error_message", String("utf-8")))),
-    )
-
-
-class CreateAclsV1(RequestStruct):  # type: ignore[misc]
-    """Kafka's protocol guide, "CreateAcls Request (Version: 1)"; aiokafka has none."""
-
-    API_KEY = 30
-    API_VERSION = 1
-    RESPONSE_TYPE = CreateAclsResponse
-    SCHEMA = Schema(
-        (
-            "creations",
-            Array(
-                ("resource_type", Int8),
-                ("resource_name", String("utf-8")),
-                ("resource_pattern_type", Int8),
-                ("principal", String("utf-8")),
-                ("host", String("utf-8")),
-                ("operation", Int8),
-                ("permission_type", Int8),
-            ),
-        )
-    )
-
-
-RESOURCES = {"topic": 2, "group": 3}
-OPERATIONS = {
-    "Read": 3,
-    "Write": 4,
-    "Create": 5,
-    "Alter": 7,
-    "Describe": 8,
-    "DescribeConfigs": 10,
-    "AlterConfigs": 11,
-}
-LITERAL, ALLOW = 3, 3
-
-
-class CreateAcls(Request[CreateAclsV1]):  # type: ignore[misc]
-    API_KEY = 30
-
-    def __init__(self, creations: Sequence[tuple[int, str, int, str, str, int, int]]) -> None:
-        self._creations = creations
-
-    def build(self, request_struct_class: type[CreateAclsV1]) -> CreateAclsV1:
-        return request_struct_class(self._creations)
-
-
-async def allow(bootstrap: str) -> None:
-    """Give every user what its role needs, as the broker's superuser."""
-    creations = [
-        (
-            *(RESOURCES[each.resource], each.name, LITERAL, f"User:cs-{role}", "*"),
-            *(OPERATIONS[operation], ALLOW),
-        )
-        for role, accesses in ROLES.items()
-        for each in accesses
-        for operation in each.operations
-    ]
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
-    await admin.start()
-    try:
-        answer = await admin._send_request(CreateAcls(creations))
-    finally:
-        await admin.close()
-    assert [code for code, _ in answer.results] == [0] * len(creations)
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +45,8 @@ def guarded() -> Iterator[Kafka]:
             folder / "kafka", settings=settings, listeners=[listener], users=USERS
         )
         with running as kafka:
-            asyncio.run(allow(kafka.bootstrap))
+            everybody = settings_for(kafka.bootstrap, PREFIX)
+            asyncio.run(grant(everybody, GRANTED))
             topics = of(kafka, "topics")
             applied = asyncio.run(apply(topics, TOPICS, partitions=1, replication=1))
             assert all(each.done for each in applied)
@@ -165,6 +91,14 @@ async def test_the_user_of_the_topics_finds_nothing_left_to_do(guarded: Kafka) -
     assert len(states) == len(TOPICS)
     with pytest.raises(CannotApply):
         await apply(settings, [TopicPlan("somebody-elses")], partitions=1, replication=1)
+
+
+async def test_rights_are_given_again_without_harm_and_only_by_who_may(guarded: Kafka) -> None:
+    await grant(settings_for(guarded.bootstrap, PREFIX), GRANTED)
+
+    for role in ROLES:
+        with pytest.raises(CannotApply, match="may not give rights: it needs Alter on the"):
+            await grant(of(guarded, role), {"cs-nobody": ROLES["relay"]})
 
 
 async def test_the_relay_issues_work_and_feeds_events(guarded: Kafka) -> None:

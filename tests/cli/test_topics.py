@@ -140,5 +140,19 @@ def test_what_each_user_needs_is_printed_for_kafkas_own_tool(here: Here) -> None
     } == {"team.cs.outcomes.v1", "team.cs.dead-letters.v1"}
 
 
+@pytest.mark.slow
+def test_rights_on_brokers_that_check_nobody_are_told(
+    kafka: str, topic_prefix: str, here: Here
+) -> None:
+    ran = here("topics", "acls", "--apply", f"--bootstrap={kafka}", f"--prefix={topic_prefix}")
+
+    assert ran.told() == "these brokers check nobody: set authorizer.class.name there"
+    assert ran.out == ""
+
+
+def test_rights_are_given_to_some_broker(here: Here) -> None:
+    assert "--bootstrap" in here("topics", "acls", "--apply").told(2)
+
+
 def test_the_group_of_the_process_manager_is_the_one_that_it_joins() -> None:
     assert access.PROCESS_MANAGER == GROUP

@@ -55,7 +55,7 @@ async def shown(settings: KafkaSettings, plans: Sequence[TopicPlan]) -> list[Top
     Raises:
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
-    async with _admin(settings) as admin:
+    async with administering(settings) as admin:
         states = await _states(admin, [settings.on_broker(plan.name) for plan in plans])
     return sorted(states.values(), key=lambda state: state.name)
 
@@ -69,7 +69,7 @@ async def apply(
         CannotApply: There are fewer brokers than replicas, or the cluster refuses.
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
-    async with _admin(settings) as admin:
+    async with administering(settings) as admin:
         brokers = [each["node_id"] for each in (await admin.describe_cluster())["brokers"]]
         if len(brokers) < replication:
             raise CannotApply(
@@ -182,7 +182,12 @@ def _refused(name: str, code: int, message: str | None) -> None:
 
 
 @asynccontextmanager
-async def _admin(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+async def administering(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+    """Connect to the cluster to change it.
+
+    Raises:
+        BusUnavailable: Kafka cannot be reached, or turns us away.
+    """
     await reach(settings)  # the client does not say why it cannot
     admin = AIOKafkaAdminClient(**connection(settings))
     where = ", ".join(settings.bootstrap_servers)

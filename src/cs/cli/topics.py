@@ -9,6 +9,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from cs.bus.access import access_of_roles, kafka_acls
+from cs.bus.kafka_access import grant
 from cs.bus.kafka_settings import BadKafkaSettings, KafkaSettings
 from cs.bus.kafka_topics import Applied, CannotApply, TopicState, apply, shown
 from cs.bus.port import BusUnavailable
@@ -114,6 +115,7 @@ def show_acls(
     bootstrap: Bootstrap = None,
     prefix: Prefix = None,
     user: Annotated[str, Parameter(help="Begins the names of users.")] = "cs-",
+    apply: Annotated[bool, Parameter(negative="", help="Give it to them.")] = False,
     json: Json = False,
     config: Config = None,
 ) -> None:
@@ -121,18 +123,29 @@ def show_acls(
 
     As commands of Kafka's own tool; with --json one line for each topic or group of a user.
     Users are named cs-relay, cs-process-manager, cs-stage-ranking and so on, cs-topics for
-    `cs topics apply`, cs-feed-reader for who reads the feed. Connects to nothing.
+    `cs topics apply`, cs-feed-reader for who reads the feed. Connects to nothing, but with
+    --apply: then it gives them these rights, as the user of the settings kafka... that may.
+    Safe to repeat; takes none away.
 
-    Example: `cs topics acls --bootstrap kafka-1:9094 | sh`
+    Example: `cs topics acls --bootstrap kafka-1:9094 | sh`, or `cs topics acls --apply`
     """
     chosen = _chosen(config, bootstrap, prefix)
     at = ",".join(chosen.kafka) or "localhost:9092"
-    for role, accesses in access_of_roles(chosen.kafka_prefix).items():
+    users = {user + role: each for role, each in access_of_roles(chosen.kafka_prefix).items()}
+    if apply:
+        on = _kafka(config, bootstrap, prefix)
+        try:
+            asyncio.run(grant(on, users))
+        except (CannotApply, BusUnavailable, BadKafkaSettings) as error:
+            stop(str(error))
+    for name, accesses in users.items():
         for access in accesses:
             if json:
-                print_json({"user": user + role, **msgspec.to_builtins(access)})
-            else:
-                print(kafka_acls(user + role, access, at))  # a console would wrap it
+                print_json({"user": name, **msgspec.to_builtins(access)})
+            elif not apply:
+                print(kafka_acls(name, access, at))  # a console would wrap it
+        if apply and not json:
+            console.print(f"{name}: may use {len(accesses)} topics and groups")
 
 
 def _kafka(config: Path | None, bootstrap: str | None, prefix: str | None) -> KafkaSettings:
