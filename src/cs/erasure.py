@@ -11,6 +11,7 @@ In this order, so that whatever is interrupted is finished by doing it again:
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +35,7 @@ from cs.domain.person import (
     LiftSuppression,
     PersonCommand,
     PersonEvent,
+    PersonSuppressed,
     SuppressPerson,
 )
 from cs.eventlog.damage import read_past
@@ -76,10 +78,28 @@ class Suppressed(msgspec.Struct, frozen=True):
 
 
 class AgedOut(msgspec.Struct, frozen=True):
-    """Lookups whose people are forgotten, and how many people that is."""
+    """Lookups whose people are forgotten, and how many people that is.
+
+    Attributes:
+        unread: Why others are left out; ``None`` if none is.
+    """
 
     lookups: Sequence[str]
     people: int
+    unread: DamagedEvent | None = None
+
+
+class _Wish(msgspec.Struct, frozen=True):
+    """What is known of one person who was ever suppressed.
+
+    Attributes:
+        prints: Every fingerprint that was ever said.
+    """
+
+    prints: frozenset[str]
+    since: datetime
+    by: str | None
+    state: person.Person = person.INITIAL
 
 
 class Erasure:
@@ -136,9 +156,11 @@ class Erasure:
     async def suppressed(self, print_: str | None = None) -> list[Suppressed]:
         """Return who is suppressed, the earliest first; only who has *print_* if given."""
         return [
-            Suppressed(stream.removeprefix("person-"), since, len(state.erased_from), by)
-            for stream, (state, since, by) in (await self._people()).items()
-            if state.suppressed and (print_ is None or print_ in _prints(stream, state))
+            Suppressed(
+                stream.removeprefix("person-"), wish.since, len(wish.state.erased_from), wish.by
+            )
+            for stream, wish in (await self._wishes()).items()
+            if wish.state.suppressed and (print_ is None or print_ in wish.prints)
         ]
 
     async def lift(self, people: Iterable[str]) -> int:
@@ -148,48 +170,63 @@ class Erasure:
         known by as well stay refused.
         """
         wanted = {f"person-{each}" for each in people}
-        everybody = await self._people()
-        lifted = {s: state for s, (state, _, _) in everybody.items() if s in wanted}
-        others = [
-            _prints(stream, state)
-            for stream, (state, _, _) in everybody.items()
-            if state.suppressed and stream not in wanted
-        ]
-        mine = (_prints(stream, state) for stream, state in lifted.items())
-        await self._keys.unsuppress(frozenset().union(*mine) - frozenset().union(*others))
+        wishes = await self._wishes()
+        lifted = wishes.keys() & wanted
+        await self._refuse_no_longer(wishes, lifted)
         lift = LiftSuppression(at=self._clock.now(), by=self._by)
-        return sum([await self._say(stream, lift) for stream in lifted])
+        return sum([await self._say(stream, lift) for stream in wishes if stream in lifted])
 
-    async def _people(self) -> dict[str, tuple[person.Person, datetime, str | None]]:
-        """Return everybody who was ever suppressed, by stream; since when, and by whom."""
-        people: dict[str, tuple[person.Person, datetime, str | None]] = {}
+    async def _refuse_no_longer(
+        self, wishes: Mapping[str, _Wish], lifted: AbstractSet[str]
+    ) -> None:
+        """Let the key store take fingerprints of *lifted* streams, but for those of others."""
+        theirs = (wish.prints for stream, wish in wishes.items() if stream in lifted)
+        others = (
+            wish.prints
+            for stream, wish in wishes.items()
+            if stream not in lifted and wish.state.suppressed
+        )
+        await self._keys.unsuppress(frozenset().union(*theirs) - frozenset().union(*others))
+
+    async def _wishes(self) -> dict[str, _Wish]:
+        """Return what everybody who was ever suppressed asked for, by stream."""
+        wishes: dict[str, _Wish] = {}
         position = 0
         while page := await read_past(self._streams.log, position):
             position = page[-1].position
             for each in page:
                 if isinstance(each.event, PersonEvent):
-                    first = (person.INITIAL, each.event.at, each.event.by)
-                    before, since, by = people.get(each.stream, first)
-                    if not before.suppressed:
-                        since, by = each.event.at, each.event.by
-                    people[each.stream] = (person.evolve(before, each.event), since, by)
-        return people
+                    wishes[each.stream] = _after(wishes.get(each.stream), each)
+        return wishes
 
     async def erase_all_again(self) -> int:
         """Erase everybody who ever was and still is suppressed; return how many there are.
 
-        Who aged out goes too.
+        Who aged out goes too, and what was erased of people who may be found again.
 
         For a key store that came back from a backup: it has keys that were destroyed, and
-        does not know who was suppressed since.
+        does not know who was suppressed or lifted since.
+
+        Raises:
+            LogUnavailable: Do it again.
+            DamagedEvent: The same, once the damage is mended.  All others are gone.
         """
-        everybody = await self._people()
-        streams = [stream for stream, (state, _, _) in everybody.items() if state.suppressed]
-        for stream in streams:
-            await self.erase(stream.removeprefix("person-"))
+        wishes = await self._wishes()
+        suppressed = [stream for stream, wish in wishes.items() if wish.state.suppressed]
+        lifted = wishes.keys() - set(suppressed)
+        await self._refuse_no_longer(wishes, lifted)
+        gone = frozenset[str]().union(*(wishes[s].state.erased_from for s in lifted))
+        unread = await self._take_out(gone)
+        for stream in suppressed:
+            try:
+                await self.erase(stream.removeprefix("person-"))
+            except DamagedEvent as damaged:
+                unread = damaged
         if aged_out := await self._aged_out():
-            await self.age_out(aged_out)
-        return len(streams)
+            unread = (await self.age_out(aged_out)).unread or unread
+        if unread is not None:
+            raise unread
+        return len(suppressed)
 
     async def _aged_out(self) -> tuple[str, ...]:
         """Return the lookups whose people have aged out."""
@@ -224,6 +261,18 @@ class Erasure:
         said = await self._say(stream, self._suppress(all_prints))
         await self._keys.suppress(all_prints)
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
+        unread = await self._take_out(found)
+        if unread is not None:
+            raise unread
+        erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
+        done = await self._say(stream, erase)
+        return Erased(len(_lookups_of(found)), len(found), bool(said or done))
+
+    async def _take_out(self, found: frozenset[str]) -> DamagedEvent | None:
+        """Destroy the data keys *found*, and take those they are of out of their lookups.
+
+        Returns what could not be read: of that stream nobody was left out.
+        """
         await self._keys.destroy(found)
         old: list[str] = []
         unread: DamagedEvent | None = None
@@ -236,14 +285,9 @@ class Erasure:
         if old:
             await self._reflected()
             await self._keys.destroy(old)
-        lookups = {_lookup_of(name) for name in found}
-        if lookups:
-            await self._forget(lookups)
-        if unread is not None:
-            raise unread
-        erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
-        done = await self._say(stream, erase)
-        return Erased(len(lookups), len(found), bool(said or done))
+        if found:
+            await self._forget(_lookups_of(found))
+        return unread
 
     def _suppress(self, prints: tuple[str, ...]) -> SuppressPerson:
         return SuppressPerson(prints=prints, by=self._by, at=self._clock.now())
@@ -260,12 +304,14 @@ class Erasure:
         """
         people: dict[str, tuple[str, ...]] = {}
         gone: list[str] = []
+        unread: DamagedEvent | None = None
         for lookup in lookups:
             try:
                 refs = await self._people_of(lookup)
                 gone += await self._bodies_of(lookup)
             except DamagedEvent as damaged:
                 self._streams.set_aside.note(damaged)
+                unread = damaged
             else:
                 people[lookup] = refs
                 gone += (key_name(lookup, ref) for ref in refs)
@@ -274,7 +320,7 @@ class Erasure:
         for lookup, refs in people.items():
             await self._leave_out(stream_of(lookup), {lookup: refs}, aged_out=True)
         await self._reflected()
-        return AgedOut(tuple(people), sum(map(len, people.values())))
+        return AgedOut(tuple(people), sum(map(len, people.values())), unread)
 
     async def _people_of(self, lookup: str) -> tuple[str, ...]:
         """Return everybody of *lookup*, shown or not, erased or not."""
@@ -397,12 +443,22 @@ class Erasure:
         return events
 
 
-def _prints(stream: str, state: person.Person) -> frozenset[str]:
-    return state.prints | {stream.removeprefix("person-")}
+def _after(before: _Wish | None, recorded: Recorded) -> _Wish:
+    """Return what the person of *recorded*, an event of theirs, asked for by then."""
+    event = recorded.event
+    assert isinstance(event, PersonEvent)
+    if before is None:
+        before = _Wish(frozenset({recorded.stream.removeprefix("person-")}), event.at, event.by)
+    prints = before.prints
+    if isinstance(event, PersonSuppressed):
+        prints |= frozenset(event.prints)
+    kept_out = before.state.suppressed  # else this is when and by whom they are anew
+    since, by = (before.since, before.by) if kept_out else (event.at, event.by)
+    return _Wish(prints, since, by, person.evolve(before.state, event))
 
 
-def _lookup_of(name: str) -> str:
-    return name.rpartition("#")[0]
+def _lookups_of(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.rpartition("#")[0] for name in names)
 
 
 def _by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
