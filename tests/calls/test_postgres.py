@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -93,6 +94,34 @@ async def test_a_new_key_takes_over_when_nothing_is_remembered(
 
     with pytest.raises(WrongCallsKey):
         await begin(PostgresCalls(pool, KEY))
+
+
+async def test_who_began_calls_before_makes_none_after_another_key_took_over(
+    calls: PostgresCalls, pool: Pool
+) -> None:
+    await answered(calls, SECRET)
+    await calls.erase([CALL.lookup])
+    other = PostgresCalls(pool, b"n" * 32)
+    assert isinstance(await begin(other), Begun)
+
+    with pytest.raises(WrongCallsKey):
+        await begin(calls)
+
+    await other.erase([CALL.lookup])
+    assert isinstance(await begin(calls), Begun), "nothing is remembered any more"
+
+
+async def test_nobody_takes_over_while_a_call_is_begun(
+    calls: PostgresCalls, pool: Pool
+) -> None:
+    await calls.check_key()
+    keys = (KEY, b"n" * 32)
+    workers = [PostgresCalls(pool, keys[n % 2]) for n in range(12)]
+
+    made = await asyncio.gather(*(begin(each) for each in workers), return_exceptions=True)
+
+    assert sum(isinstance(each, Begun) for each in made) == 1
+    assert await pool.fetchval("SELECT count(*) FROM calls") == 1
 
 
 async def test_a_database_that_is_away_makes_no_call(calls: PostgresCalls, pool: Pool) -> None:

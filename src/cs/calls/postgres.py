@@ -22,7 +22,7 @@ from cs.calls.port import (
 from cs.calls.sealing import CallSeal
 from cs.ids import random_id
 from cs.postgres.errors import DatabaseAway
-from cs.postgres.pool import Pool, PooledConnection, connected, transaction
+from cs.postgres.pool import Pool, PooledConnection, connected
 
 
 class PostgresCalls:
@@ -31,37 +31,42 @@ class PostgresCalls:
     def __init__(self, pool: Pool, key: bytes) -> None:
         self._pool = pool
         self._seal = CallSeal(key)
-        self._key_checked = False
 
     async def check_key(self) -> None:
         """Pass if what is remembered was sealed with this key.
 
-        Where nothing is remembered a new key takes over from the old one.  Done before the
-        first call in any case.
+        Where nothing is remembered a new key takes over from the old one.  Every call asks
+        again, since another worker may have taken over from this one.
 
         Raises:
             WrongCallsKey: It was sealed with another one.
             CallsUnavailable: The database is away.
         """
-        async with self._writing() as connection:
+        async with self._connected() as connection:
+            await self._take_over(connection)
+
+    async def _take_over(self, connection: PooledConnection) -> None:
+        async with connection.transaction():
+            await connection.execute(_HOLD_KEY)  # so that the next sees what was begun by then
             await connection.execute(_TAKE_OVER, self._seal.proof)
-            proof = await connection.fetchval("SELECT proof FROM calls_key")
+            proof = await connection.fetchval(_PROOF)
         if proof != self._seal.proof:
             raise WrongCallsKey(
                 "paid calls of the last hour were sealed with another key; give this worker "
                 "the one that the others have"
             )
-        self._key_checked = True
 
     async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
-        if not self._key_checked:
-            await self.check_key()
         holder = random_id("h-")
         named = (call.lookup, call.provider, self._seal.request(call))
+        lease = (lease_s, holder, again, self._seal.proof)
         async with self._connected() as connection:
             while True:
-                if await connection.fetchval(_BEGIN, *named, lease_s, holder, again):
+                if await connection.fetchval(_BEGIN, *named, *lease):
                     return Begun(call, holder, self._seal.idempotency_key(call))
+                if await connection.fetchval(_PROOF) != self._seal.proof:
+                    await self._take_over(connection)
+                    continue
                 row = await connection.fetchrow(_FIND, *named)
                 if row is None:
                     continue  # deleted since
@@ -93,14 +98,6 @@ class PostgresCalls:
 
     def _connected(self) -> AbstractAsyncContextManager[PooledConnection]:
         return _connected(self._pool)
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[PooledConnection]:
-        try:
-            async with transaction(self._pool) as connection:
-                yield connection
-        except DatabaseAway as error:
-            raise CallsUnavailable(f"the register of paid calls: {error}") from error
 
 
 async def erase_calls(pool: Pool, lookups: Iterable[str]) -> int:
@@ -134,10 +131,15 @@ INSERT INTO calls_key (proof) VALUES ($1)
 ON CONFLICT (one) DO UPDATE SET proof = excluded.proof
 WHERE NOT EXISTS (SELECT FROM calls)
 """
+_HOLD_KEY = "SELECT FROM calls_key FOR UPDATE"
+_PROOF = "SELECT proof FROM calls_key"
+# The key is held on to until the call stands there: nobody takes over in between.
 _BEGIN = """
+WITH mine AS MATERIALIZED (SELECT FROM calls_key WHERE proof = $7 FOR SHARE)
 INSERT INTO calls (lookup, provider, request, begun_at, lease_until, holder)
-VALUES ($1, $2, $3, clock_timestamp(),
-        clock_timestamp() + $4::float8 * interval '1 second', $5)
+SELECT $1, $2, $3, clock_timestamp(),
+       clock_timestamp() + $4::float8 * interval '1 second', $5
+FROM mine
 ON CONFLICT (lookup, provider, request) DO UPDATE
 SET lease_until = excluded.lease_until, holder = excluded.holder
 WHERE $6::boolean AND calls.answer IS NULL AND calls.lease_until <= clock_timestamp()
