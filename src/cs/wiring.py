@@ -1,8 +1,9 @@
 """Builds every object from settings: the one module that names concrete classes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -27,7 +28,7 @@ from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.in_sandbox import plugins_in_sandbox
 from cs.keystore.port import KeyStore
-from cs.opening import opened
+from cs.opening import erase_paid_calls, opened
 from cs.operator import Operator
 from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ContactDiscovery
@@ -106,17 +107,19 @@ async def running(
     snapshots: Snapshots | None = None,
     real: Clock | None = None,
     misconfiguration: Misconfiguration | None = None,
+    forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left.
 
-    The silence of stages is measured by *real*, the machine's clock unless given.
+    The silence of stages is measured by *real*, the machine's clock unless given.  What was
+    remembered of paid calls of a lookup in which somebody is erased goes by *forget_calls*.
     """
     streams = Streams(log, snapshots)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
     reading = Reading(log, views, runner, keys)
     api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
     receipts = Receipts(await keys.secret(SHARED))
-    erasure = Erasure(streams, keys, clock, reached_end(log, runner))
+    erasure = Erasure(streams, keys, clock, reached_end(log, runner), forget_calls=forget_calls)
     manager = ProcessManager(
         streams,
         bus,
@@ -191,6 +194,7 @@ async def embedded(
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=tools.misconfiguration,
+                forget_calls=partial(erase_paid_calls, folder.path),
             ) as service:
                 yield service
 
