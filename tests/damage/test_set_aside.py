@@ -17,8 +17,10 @@ from cs.domain.brand_events import LookupFinished, StartLookup
 from cs.domain.key import SearchSettled, settled
 from cs.domain.stage_work import Outcome, Resolved
 from cs.eventlog.damage import SetAside, Unreadable, read_past
-from cs.eventlog.port import DamagedEvent, EventLog, Recorded
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.relay import relay
@@ -369,3 +371,34 @@ async def test_settling_twice_what_is_settled_is_quiet_after_a_mend(stores: Stor
         row = await service.views.get(SEARCHES, "s-a")
         assert row is not None
         assert row.status == "failed"
+
+
+async def test_who_takes_up_and_meets_a_newer_event_is_told_again_and_ends_nobody() -> None:
+    """Searches are settled side by side, so that what goes wrong comes as a group."""
+    set_aside = SetAside(MemoryEventLog(MemoryKeyStore()))
+    told: list[DamagedEvent] = []
+    done = asyncio.Event()
+
+    async def take_up(damaged: DamagedEvent) -> None:
+        told.append(damaged)
+        if len(told) == 1:
+            raise ExceptionGroup("", [ExceptionGroup("", [DamagedEvent(9, "key-b", 3, "")])])
+        if len(told) == 2:
+            raise ExceptionGroup("", [NewerEvent(3, "key-c", "key.renamed.v1")])
+        if len(told) == 3:
+            done.set()
+
+    first = DamagedEvent(1, "key-a", 0, "")
+    set_aside.note(first)
+    with set_aside.telling(take_up):
+        watching = asyncio.create_task(set_aside.watch())
+        async with asyncio.timeout(10):
+            await asyncio.wait(
+                [watching, asyncio.create_task(done.wait())],
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        assert not watching.done(), watching.exception()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    assert [each.stream for each in told] == ["key-a", "key-b", "key-b"]

@@ -143,11 +143,13 @@ class SetAside:
     async def _taken_up(
         self, take_up: Callable[[DamagedEvent], Awaitable[None]], damaged: DamagedEvent
     ) -> None:
+        # What takes up may have tasks of its own, whose errors come as a group.
         try:
             await take_up(damaged)
-        except DamagedEvent as further:
-            self.note(further)
-        except LogUnavailable:
+        except* DamagedEvent as further:
+            for each in _each(further):
+                self.note(each)
+        except* LogUnavailable:
             self.note(damaged)  # and again, when the log is back
 
     async def _is_mended(self, damaged: DamagedEvent) -> bool:
@@ -181,6 +183,14 @@ async def events_since(
     while page := await events.read(stream, max(after, NO_STREAM), PAGE):
         yield page
         after = page[-1].version
+
+
+def _each(errors: BaseExceptionGroup[DamagedEvent]) -> Iterator[DamagedEvent]:
+    for error in errors.exceptions:
+        if isinstance(error, DamagedEvent):
+            yield error
+        else:
+            yield from _each(error)
 
 
 def _told(damaged: DamagedEvent) -> str:
