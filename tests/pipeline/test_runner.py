@@ -27,10 +27,15 @@ from cs.bus.topics import (
 )
 from cs.clock import HandClock
 from cs.domain.brand_events import StageIssued
-from cs.domain.contact import BrandFacts, Query, Sighting
+from cs.domain.contact import BrandFacts, Checked, Query, Sighting
+from cs.domain.lookup_contacts import proved
+from cs.domain.mailbox import Evidence, Line, Verdict
 from cs.domain.stage_work import (
     Alive,
     AnyFinding,
+    Discovered,
+    DiscoveryInput,
+    DomainVerified,
     Failed,
     Outcome,
     PeopleSeen,
@@ -554,6 +559,85 @@ async def test_what_a_plug_in_found_is_sent_within_the_limits() -> None:
         progress, _ = await side.outcomes(2)
 
     assert progress.finding == PeopleSeen((Sighting(full_name="Ada Kern", source="x" * 100),))
+
+
+class OneMebibyte(MemoryBus):
+    """Takes records that Kafka takes as it comes."""
+
+    async def publish(
+        self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        if len(value) + 10_000 > 1_048_576:
+            raise BusUnavailable("the message is too large")
+        await super().publish(topic, key=key, value=value, headers=headers)
+
+
+def long_evidence(person: str) -> Checked:
+    """Return who was found, with as much evidence as a talkative server gives."""
+    address = f"{person}@acme.example"
+    said = tuple(Line(at_ms=0, who="S", text="x" * 500) for _ in range(13))
+    evidence = Evidence(
+        address=address,
+        verdict=Verdict.DELIVERABLE,
+        reason="recipient-accepted",
+        verifier="smtp",
+        at=AT,
+        conversation=said,
+    )
+    return Checked(
+        person=person,
+        mail_domain="acme.example",
+        verdict=Verdict.DELIVERABLE,
+        address=address,
+        verifier="smtp",
+        evidence=(evidence,) * 6,
+    )
+
+
+@pytest.mark.parametrize("kind", [DomainVerified, Failed])
+async def test_a_result_with_more_evidence_than_the_bus_takes_is_sent_with_less(
+    kind: type[DomainVerified | Failed],
+) -> None:
+    checked = tuple(long_evidence(f"p{n}") for n in range(1, 101))
+
+    async def finds(_: Work, __: Report) -> AnyFinding:
+        if kind is DomainVerified:
+            return DomainVerified(checked)
+        return Failed(why="try-later", retryable=True, retry_in_s=60, checked=checked)
+
+    topic, domain = STAGE_TOPICS["verification"], "acme.example"
+    side = Side(OneMebibyte([(topic, "verification"), (OUTCOMES, "test")]))
+    async with side.running(Scripted(finds, name="verification")):
+        asked = VerificationInput(domain, ())
+        given = replace(work(), stage="verification", item=domain, input=asked)
+        await side.bus.publish(topic, key=work_key(given), value=encode(given))
+        (outcome,) = await side.outcomes(1)
+
+    assert isinstance(outcome.finding, kind)
+    assert len(outcome.finding.checked) == 100
+    assert all(proved(each, ["smtp"]) for each in outcome.finding.checked)
+
+
+async def test_of_more_people_than_the_bus_takes_the_first_are_sent() -> None:
+    people = tuple(
+        Sighting(full_name=f"Jo {n}", headline="x" * 1_000, location="y" * 200, source="z")
+        for n in range(1_000)
+    )
+
+    async def finds(_: Work, __: Report) -> AnyFinding:
+        return Discovered(people)
+
+    topic = STAGE_TOPICS["contact-discovery"]
+    side = Side(OneMebibyte([(topic, "contact-discovery"), (OUTCOMES, "test")]))
+    async with side.running(Scripted(finds, name="contact-discovery")):
+        asked = DiscoveryInput(BrandFacts(name="Acme"))
+        given = replace(work(), stage="contact-discovery", input=asked)
+        await side.bus.publish(topic, key=work_key(given), value=encode(given))
+        (outcome,) = await side.outcomes(1)
+
+    assert isinstance(outcome.finding, Discovered)
+    assert len(outcome.finding.people) > 500
+    assert outcome.finding.people == people[: len(outcome.finding.people)]
 
 
 async def test_a_result_that_nobody_could_read_is_a_bug_of_its_stage() -> None:

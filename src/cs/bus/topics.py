@@ -21,6 +21,9 @@ STAGE_TOPICS: dict[StageName, str] = {
     "verification": "cs.verification.v1",
 }
 
+#: Bytes of a message: Kafka takes records of 1 MiB as it comes (``max.message.bytes``, and
+#: aiokafka's ``max_request_size``), key and headers included.
+MESSAGE_MAX = 1_000_000
 #: Partitions of every topic: the most members that a group can put to work.
 PARTITIONS = 12
 #: The topics carry personal data in clear: they forget soon.

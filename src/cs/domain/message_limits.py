@@ -34,6 +34,7 @@ from cs.domain.mailbox import DomainFacts, Evidence, Line
 from cs.domain.mailbox_syntax import ascii_mailbox, is_mail_domain, is_mailbox
 from cs.domain.naming import BRAND_MAX
 from cs.domain.stage_work import (
+    AnyFinding,
     Discovered,
     DiscoveryInput,
     DomainVerified,
@@ -394,6 +395,26 @@ def fitted(value: T) -> T:
         if after is not before:
             changed[field.name] = after
     return replace(value, **changed) if changed else value
+
+
+def lighter(finding: AnyFinding, share: float) -> AnyFinding:
+    """Return *finding* for a message of which only *share* may be sent (0 to 1).
+
+    Conversations with mail servers go, which decide nothing; of people who were found, those
+    at the end.
+    """
+    match finding:
+        case DomainVerified(checked=checked) | Failed(checked=checked):
+            return replace(finding, checked=tuple(map(_without_conversations, checked)))
+        case Discovered(people=people) | PeopleSeen(people=people):
+            return replace(finding, people=people[: int(len(people) * share * 0.9)])
+        case _:
+            return finding
+
+
+def _without_conversations(checked: Checked) -> Checked:
+    evidence = (replace(each, conversation=()) for each in checked.evidence)
+    return replace(checked, evidence=tuple(evidence))
 
 
 def _fitted_part(value: Any, limit: Limit | None) -> Any:

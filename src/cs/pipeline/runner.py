@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
+from msgspec.structs import replace
 from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
@@ -11,10 +12,17 @@ from cs import failpoints
 from cs.bus.dead_letters import dead_letter
 from cs.bus.headers import outcome_headers, trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
-from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, decode_work, encode
+from cs.bus.topics import (
+    MESSAGE_MAX,
+    OUTCOMES,
+    STAGE_TOPICS,
+    decode_outcome,
+    decode_work,
+    encode,
+)
 from cs.calls.lookup_in_hand import working_for
 from cs.clock import Clock, until
-from cs.domain.message_limits import BeyondLimits, fitted
+from cs.domain.message_limits import BeyondLimits, fitted, lighter
 from cs.domain.stage_work import (
     Alive,
     AnyFinding,
@@ -163,6 +171,12 @@ class Runner:
             receipt=receipt,
         )
         value = encode(outcome)
+        if len(value) > MESSAGE_MAX:  # no bus would ever take it
+            share = MESSAGE_MAX / len(value)
+            outcome = replace(outcome, finding=lighter(outcome.finding, share))
+            value = encode(outcome)
+        if len(value) > MESSAGE_MAX:
+            raise BeyondLimits("finding")
         decode_outcome(value)
         return outcome, value
 
