@@ -16,7 +16,7 @@ from cs.data_folder import DataFolder, DataFolderError
 from cs.opening import opened, paid_calls
 from cs.opening_postgres import key_of
 from cs.private_files import exposed
-from cs.settings import BadSettings
+from cs.settings import BadSettings, Settings
 from cs.wiring import CLOCK_FILE
 
 
@@ -42,7 +42,7 @@ async def test_every_file_of_a_data_folder_and_of_its_backup_is_its_owners(
     data.mkdir(mode=0o777)
     folder = DataFolder(data)
     with folder.held():
-        async with opened(folder), paid_calls(data) as paid:
+        async with opened(folder), paid_calls(Settings(data_dir=data)) as paid:
 
             async def answer(_: str) -> bytes:
                 return b"answer"

@@ -14,12 +14,11 @@ import msgspec
 
 from cs.calls.postgres import erase_calls
 from cs.clock import Clock
-from cs.data_folder import DataFolder
 from cs.domain.acts import account
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.opening import erase_paid_calls, opened
+from cs.opening import erase_paid_calls, folder_of, opened
 from cs.opening_postgres import shared_data, stages_pool, times
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
@@ -70,10 +69,10 @@ async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Besi
         BadSettings, WrongSchema, WrongMasterKey, DatabaseAway: The databases cannot.
     """
     if settings.postgres is None:
-        async with opened(DataFolder(settings.data_dir, make=new)) as data:
+        async with opened(folder_of(settings, make=new)) as data:
             streams = Streams(data.log, data.snapshots)
             clock = await clock_beside(streams, settings.data_dir)
-            forget = partial(erase_paid_calls, settings.data_dir)
+            forget = partial(erase_paid_calls, settings)
             yield Beside(
                 data.log, data.keys, data.views, streams, clock, acting(settings), forget
             )

@@ -9,6 +9,9 @@ from typing import TextIO
 
 from cs.private_files import make_private
 
+#: The master key's file where it lies beside the data, and while it is changed the next one's.
+MASTER_KEY, NEXT_MASTER_KEY = "master.key", "master.key.next"
+
 
 class DataFolderError(Exception):
     """The folder cannot be used; the message says why and what to do."""
@@ -20,14 +23,26 @@ class DataFolder:
     Args:
         path: Of the folder.
         make: Make it (0700) if it is missing.
+        master_key: A file elsewhere that holds the master key; nobody writes it but the
+            operator.
+        next_master_key: The one that takes its place, while it is changed.
 
     Raises:
         DataFolderError: It is missing and not to be made, cannot be written, or lacks a
             file that cannot be made anew.
     """
 
-    def __init__(self, path: Path, *, make: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        make: bool = True,
+        master_key: Path | None = None,
+        next_master_key: Path | None = None,
+    ) -> None:
         self.path = path.absolute()
+        self._master_key = master_key and master_key.absolute()
+        self._next_master_key = next_master_key and next_master_key.absolute()
         if make:
             self._make()
         there = os.access(self.path, os.F_OK)
@@ -59,12 +74,28 @@ class DataFolder:
 
     @property
     def master_key(self) -> Path:
-        return self.path / "master.key"
+        return self._master_key or self.path / MASTER_KEY
 
     @property
     def next_master_key(self) -> Path:
         """The one that takes its place: there while it is changed (`cs master-key rotate`)."""
-        return self.master_key.with_name(f"{self.master_key.name}.next")
+        beside = self.master_key.with_name(f"{self.master_key.name}.next")
+        return self._next_master_key or beside
+
+    @property
+    def next_master_key_named(self) -> bool:
+        return self._next_master_key is not None
+
+    @property
+    def own_master_key(self) -> bool:
+        """Whether the master key lies beside the data: the service makes and changes it."""
+        return not self.next_master_key_named and self.master_key == self.path / MASTER_KEY
+
+    @property
+    def unused_master_key(self) -> Path | None:
+        """A master key beside the data that is not used, since another was named."""
+        beside = self.path / MASTER_KEY
+        return beside if self.master_key != beside and beside.exists() else None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -109,11 +140,16 @@ class DataFolder:
     def _check_whole(self) -> None:
         """Refuse to begin afresh beside what is left of earlier data."""
         # In the order in which they are made: what is missing before a later one was lost.
-        files = (self.master_key, self.data_keys, self.log, self.views)
+        files = [self.data_keys, self.log, self.views]
+        if self.own_master_key:
+            files.insert(0, self.master_key)
         there = [file.exists() for file in files]
         for number, file in enumerate(files):
             if not there[number] and any(there[number:]):
+                where = ""
+                if file == self.master_key:
+                    where = ", name it with master_key_file if it lies elsewhere"
                 raise DataFolderError(
                     f"{file} is missing beside the other data; bring it back from its "
-                    "backup, or name another folder with --data-dir"
+                    f"backup{where}, or name another folder with --data-dir"
                 )

@@ -7,9 +7,13 @@ from typing import Protocol
 
 import msgspec
 
-from cs.data_folder import DataFolder
 from cs.keystore.rotating import Rewrapping, rotate
-from cs.opening import key_store, make_next_master_key, put_next_master_key_in_place
+from cs.opening import (
+    folder_of,
+    key_store,
+    make_next_master_key,
+    put_next_master_key_in_place,
+)
 from cs.opening_postgres import next_master_key, shared_key_store
 from cs.settings import Settings
 
@@ -34,10 +38,13 @@ class _Store(Rewrapping, Protocol):
 
 
 async def change(settings: Settings, told: Callable[[int, int], None]) -> Rotated:
-    """Wrap every key with the next master key; in a data folder, make it and put it in place.
+    """Wrap every key with the next master key.
+
+    One that lies beside the data is made here and put in place; where the settings name the
+    master key, they name the next one, too.
 
     Raises:
-        BadSettings: Over several processes: the next one is not named.
+        BadSettings: The next one is to be named, and is not.
         DataFolderError, WrongMasterKey, KeysUnavailable: The keys cannot be used.  Do it
             again: what was done is done.
     """
@@ -45,7 +52,11 @@ async def change(settings: Settings, told: Callable[[int, int], None]) -> Rotate
         version = next_master_key(settings)
         async with _store(settings) as store:
             return Rotated(version, await rotate(store, version, told))
-    folder = DataFolder(settings.data_dir, make=False)
+    folder = folder_of(settings, make=False)
+    if not folder.own_master_key:
+        version = next_master_key(settings)
+        async with _store(settings) as store:
+            return Rotated(version, await rotate(store, version, told))
     version = make_next_master_key(folder)
     async with _store(settings) as store:
         keys = await rotate(store, version, told)
@@ -64,5 +75,5 @@ async def _store(settings: Settings) -> AsyncIterator[_Store]:
         async with shared_key_store(settings, "command") as shared:
             yield shared
     else:
-        async with key_store(DataFolder(settings.data_dir, make=False)) as own:
+        async with key_store(folder_of(settings, make=False)) as own:
             yield own

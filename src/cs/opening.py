@@ -38,6 +38,7 @@ from cs.projections.returned import Returned
 from cs.projections.searches import Searches
 from cs.projections.sqlite_views import SqliteViews
 from cs.projections.usage import Usage
+from cs.settings import BadSettings, Settings
 from cs.sqlite_errors import told
 from cs.watched_keys import WatchedKeys
 
@@ -87,6 +88,19 @@ class Data(msgspec.Struct, frozen=True):
     snapshots: SqliteSnapshots
 
 
+def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
+    """Return the data folder of *settings*, with the master key that they name.
+
+    Raises:
+        DataFolderError: It cannot be used.
+        BadSettings: They name the next master key and not the one in use.
+    """
+    key, following = settings.master_key_file, settings.next_master_key_file
+    if following is not None and key is None:
+        raise BadSettings("next_master_key_file: name the one in use, too: master_key_file")
+    return DataFolder(settings.data_dir, make=make, master_key=key, next_master_key=following)
+
+
 def projections() -> Sequence[Projection]:
     return (Searches(), Usage(), Brands(), Returned())
 
@@ -127,6 +141,8 @@ async def opened(
             stack.push_async_callback(views.close)
             yield Data(events, keys, views, snapshots)
     except (WrongMasterKey, LogUnavailable, PersistenceError, sqlite3.DatabaseError) as error:
+        if isinstance(error, WrongMasterKey) and not folder.own_master_key:
+            raise DataFolderError(_wrong_named_key(folder, error)) from error
         raise DataFolderError(
             f"the data in {folder.path} cannot be used: {told(error)}; "
             f"{_advice(error, folder.path)}"
@@ -134,33 +150,34 @@ async def opened(
 
 
 @asynccontextmanager
-async def paid_calls(path: Path) -> AsyncIterator[Paid]:
-    """Yield what remembers paid calls beside the data in the folder *path*.
+async def paid_calls(settings: Settings) -> AsyncIterator[Paid]:
+    """Yield what remembers paid calls beside the data in the folder of *settings*.
 
     Nothing is made before the first such call: most services never make one.
     """
     async with (
-        SqliteCalls(path / CALLS_FILE, partial(_calls_key, path)) as calls,
+        SqliteCalls(settings.data_dir / CALLS_FILE, partial(_calls_key, settings)) as calls,
         forgetting(calls),
     ):
         yield Registered(calls)
 
 
-async def erase_paid_calls(path: Path, lookups: Iterable[str]) -> int:
-    """Forget the paid calls of *lookups* beside the data in the folder *path*.
+async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
+    """Forget the paid calls of *lookups* beside the data in the folder of *settings*.
 
     Raises:
         CallsUnavailable: They cannot be forgotten now.
     """
-    if not os.access(path / CALLS_FILE, os.F_OK):
+    file = settings.data_dir / CALLS_FILE
+    if not os.access(file, os.F_OK):
         return 0
 
-    async with SqliteCalls(path / CALLS_FILE, partial(_calls_key, path)) as calls:
+    async with SqliteCalls(file, partial(_calls_key, settings)) as calls:
         return await calls.erase(lookups)
 
 
-def _calls_key(path: Path) -> bytes:
-    keys = key_store(DataFolder(path, make=False))
+def _calls_key(settings: Settings) -> bytes:
+    keys = key_store(folder_of(settings, make=False))
     try:
         return keys.stored_secret(PAID_CALLS)
     finally:
@@ -200,7 +217,10 @@ def key_store(folder: DataFolder, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Sq
         return held
 
     try:
-        master_key(folder.master_key)
+        if folder.own_master_key:
+            master_key(folder.master_key)
+        else:
+            _check_named_keys(folder)
         return SqliteKeyStore(
             folder.data_keys, MasterKeys(masters), lock_timeout_s=lock_timeout_s
         )
@@ -211,6 +231,36 @@ def key_store(folder: DataFolder, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Sq
             f"{error.filename or folder.path} cannot be used: {error.strerror or error}; "
             f"{_advice(error, folder.path)}"
         ) from error
+
+
+def _check_named_keys(folder: DataFolder) -> None:
+    """Pass if the master keys that the settings name can be read: they are never made here.
+
+    Raises:
+        DataFolderError, OpenToOthers, WrongMasterKey: They cannot.
+    """
+    named = [("master_key_file", folder.master_key)]
+    if folder.next_master_key_named:
+        named.append(("next_master_key_file", folder.next_master_key))
+    for setting, file in named:
+        try:
+            existing_master_key(file)
+        except OSError as error:
+            how = f"make one with: (umask 077; head -c 32 /dev/urandom > {file})"
+            if (beside := folder.unused_master_key) and file == folder.master_key:
+                how = f"the data has one in {beside}: move it there"
+            raise DataFolderError(
+                f"{setting}: {file} cannot be read: {error.strerror}; {how}"
+            ) from error
+
+
+def _wrong_named_key(folder: DataFolder, error: WrongMasterKey) -> str:
+    beside = folder.unused_master_key
+    unused = f"; {beside} is not used" if beside else ""
+    return (
+        f"the data in {folder.path} cannot be used: {error}. It was given "
+        f"{folder.master_key}, as master_key_file says{unused}"
+    )
 
 
 def make_next_master_key(folder: DataFolder) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 from starlette.types import ASGIApp
+from structlog import get_logger
 
 from cs.admin.advancing import Advancing
 from cs.admin.app import Health
@@ -19,7 +20,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.clock import Clock, SystemClock
-from cs.data_folder import DataFolder, DataFolderError
+from cs.data_folder import DataFolderError
 from cs.domain.service import World
 from cs.erasure import Erasure
 from cs.eventlog.follow import patiently
@@ -28,7 +29,7 @@ from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.in_sandbox import plugins_in_sandbox
 from cs.keystore.port import KeyStore
-from cs.opening import erase_paid_calls, opened
+from cs.opening import erase_paid_calls, folder_of, opened
 from cs.operator import Operator
 from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ContactDiscovery
@@ -51,6 +52,8 @@ from cs.sandbox.run import open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
 from cs.settings import Settings
 from cs.tools import Tools, check_world, unusable
+
+log = get_logger()
 
 #: Beside the data of a sandbox whose clock was moved: by how many seconds.
 CLOCK_FILE = "clock"
@@ -177,7 +180,9 @@ async def embedded(
     """
     check_world(settings, world)
     tools.misconfiguration.begin(unusable(tools))
-    folder = DataFolder(settings.data_dir)
+    folder = folder_of(settings)
+    if unused := folder.unused_master_key:
+        log.warning("two_master_keys", used=str(folder.master_key), unused=str(unused))
     with folder.held():
         async with opened(folder, appends_waiting=settings.appends_waiting) as data:
             clock = clock or SystemClock()
@@ -194,7 +199,7 @@ async def embedded(
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=tools.misconfiguration,
-                forget_calls=partial(erase_paid_calls, folder.path),
+                forget_calls=partial(erase_paid_calls, settings),
             ) as service:
                 yield service
 

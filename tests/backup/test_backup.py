@@ -30,8 +30,8 @@ async def backed_up(
     return await make(source, at, made_at, with_master_key=with_master_key)
 
 
-async def brought_back(at: Places, folder: Path, master_key: Path | None = None) -> Restored:
-    return await restore(at, DataFolder(folder), master_key)
+async def brought_back(at: Places, folder: Path, *master_keys: Path) -> Restored:
+    return await restore(at, DataFolder(folder), master_keys)
 
 
 async def searched(service: Service) -> dict[str, object]:

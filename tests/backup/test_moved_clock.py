@@ -28,7 +28,7 @@ async def copied(folder: Path, backup: Path) -> Path:
     at, new = places(backup, None), backup.parent / f"{backup.name}-restored"
     source = DataFolder(folder, make=False)
     await make(source, at, SystemClock().now(), with_master_key=True)
-    await restore(at, DataFolder(new), None)
+    await restore(at, DataFolder(new))
     return new
 
 

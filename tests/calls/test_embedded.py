@@ -42,7 +42,7 @@ def asking(url: str) -> Settings:
 async def one_life(folder: Path, settings: Settings, lookup: str) -> Ended:
     """Start, ask the source once for *lookup*, stop; return how the source ended."""
     async with (
-        paid_calls(folder) as paid,
+        paid_calls(Settings(data_dir=folder)) as paid,
         outside(settings, paid=paid) as tools,
         opened(DataFolder(folder)),
     ):
@@ -71,7 +71,7 @@ async def test_a_provider_that_did_not_charge_is_asked_again(folder: Path) -> No
 
 
 async def test_a_service_without_paid_plug_ins_keeps_no_register(folder: Path) -> None:
-    async with paid_calls(folder), opened(DataFolder(folder)):
+    async with paid_calls(Settings(data_dir=folder)), opened(DataFolder(folder)):
         pass
 
     assert "calls.db" not in [file.name for file in folder.iterdir()]  # noqa: ASYNC240

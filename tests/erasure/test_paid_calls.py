@@ -92,7 +92,7 @@ async def test_a_service_that_meets_somebody_erased_forgets_what_it_paid_for(
 ) -> None:
     folder = tmp_path / "data"
     settings = Settings(data_dir=folder)
-    async with paid_calls(folder) as paid:
+    async with paid_calls(settings) as paid:
         tools = replace(outside(), people_sources=[PaidStaff(paid)])
         async with embedded(settings, tools, "live") as running:
             service = Service(running, Operator(running.streams, SystemClock()))

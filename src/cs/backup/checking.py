@@ -18,11 +18,17 @@ class Copies(DataFolder):
     The master key is read where it is: it is never copied just to look at the others.
     """
 
-    def __init__(self, log: Path, data_keys: Path, master_key: Path) -> None:
+    def __init__(
+        self, log: Path, data_keys: Path, master_key: Path, next_master_key: Path | None
+    ) -> None:
         self._log = log
         self._data_keys = data_keys
-        self._master_key = master_key
-        super().__init__(log.parent, make=False)
+        following = next_master_key
+        if following is not None and not following.exists():
+            following = None
+        super().__init__(
+            log.parent, make=False, master_key=master_key, next_master_key=following
+        )
 
     @property
     def log(self) -> Path:
@@ -31,10 +37,6 @@ class Copies(DataFolder):
     @property
     def data_keys(self) -> Path:
         return self._data_keys
-
-    @property
-    def master_key(self) -> Path:
-        return self._master_key
 
 
 class Checked(msgspec.Struct, frozen=True):

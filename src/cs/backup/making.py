@@ -14,7 +14,7 @@ import msgspec
 from cs.backup.checking import Checked, Copies, check
 from cs.backup.copying import copy_database, copy_file, settle
 from cs.backup.manifest import BackupError, Manifest, Part, described, sync_folder, write
-from cs.data_folder import DataFolder, DataFolderError
+from cs.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
 from cs.ids import random_id
 from cs.wiring import CLOCK_FILE
 
@@ -70,13 +70,13 @@ async def _copy(source: DataFolder, at: Places, *, with_master_key: bool) -> Che
     clock = source.path / CLOCK_FILE
     if clock.exists():  # a sandbox whose clock was moved
         copy_file(clock, at.log / CLOCK_FILE)
-    checked = await check(Copies(*copies, source.master_key))
+    checked = await check(Copies(*copies, source.master_key, source.next_master_key))
     for copy in copies:
         settle(copy)
     if with_master_key:
-        for key in (source.master_key, source.next_master_key):
-            if key.exists():  # the next one while it is changed
-                copy_file(key, at.keys / key.name)
+        copy_file(source.master_key, at.keys / MASTER_KEY)
+        if source.next_master_key.exists():  # while it is changed
+            copy_file(source.next_master_key, at.keys / NEXT_MASTER_KEY)
     return checked
 
 

@@ -6,7 +6,9 @@ whose keys are missing, and refuses.
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,13 +16,21 @@ from cs.backup.checking import Copies, check
 from cs.backup.copying import copy_file, settle
 from cs.backup.making import Places
 from cs.backup.manifest import BackupError, Manifest, read, sync_folder
-from cs.data_folder import DataFolder
+from cs.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder
+from cs.keystore.wrapping import Wrapping
 from cs.wiring import CLOCK_FILE
 
 #: Where the files are until they have been read; one left behind is taken away.
 STAGING = "restoring"
 #: What may be in a data folder that holds no data.
-_NO_DATA = {"lock", "master.key", STAGING}
+_NO_DATA = {"lock", MASTER_KEY, NEXT_MASTER_KEY, STAGING}
+
+
+class _MasterKeys(NamedTuple):
+    """Files of the master key, and of the one that takes its place while it is changed."""
+
+    key: Path
+    following: Path | None = None
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -30,13 +40,14 @@ class Restored(msgspec.Struct, frozen=True):
     keys_from: str
 
 
-async def restore(at: Places, target: DataFolder, master_key: Path | None) -> Restored:
+async def restore(at: Places, target: DataFolder, master_keys: Sequence[Path] = ()) -> Restored:
     """Bring the backup *at* back into *target*.
 
     Args:
         at: The backup.
         target: A folder without data; its ``master.key`` may be there already.
-        master_key: The file with the master key, if it is neither there nor in the backup.
+        master_keys: The file with the master key, if it is neither there nor in the backup;
+            two, in any order, if the backup was made while the master key was changed.
 
     Raises:
         DataFolderError: *target* holds data or is served, or the backup is not whole.
@@ -50,7 +61,7 @@ async def restore(at: Places, target: DataFolder, master_key: Path | None) -> Re
                 f"the keys in {at.keys} are older than the log in {at.log}; "
                 "use those of the same backup or newer ones"
             )
-        master = _master_key(at, target, master_key)
+        master = _ordered(_master_keys(at, target, master_keys), keys)
         staging = target.path / STAGING
         try:
             shutil.rmtree(staging, ignore_errors=True)
@@ -73,35 +84,74 @@ def _refuse_data(target: DataFolder) -> None:
         )
 
 
-def _master_key(at: Places, target: DataFolder, given: Path | None) -> Path:
-    """Return the file that the master key is in."""
-    there = [path for path in (given, target.master_key) if path is not None and path.exists()]
-    if given is not None and given not in there:
-        raise BackupError(f"there is no master key in {given}")
-    if given is not None and target.master_key in there:
+def _master_keys(at: Places, target: DataFolder, given: Sequence[Path]) -> Sequence[Path]:
+    """Return the files that master keys are in."""
+    there = [each for each in (target.master_key, target.next_master_key) if each.exists()]
+    for path in given:
+        if not path.exists():
+            raise BackupError(f"there is no master key in {path}")
+    if given and target.master_key in there:
         raise BackupError(f"{target.master_key} is there already; leave --master-key out")
-    there.append(at.keys / target.master_key.name)
-    for path in there:
-        if path.exists():
-            return path
+    if not target.own_master_key and target.master_key not in there:
+        raise BackupError(
+            f"master_key_file: there is no master key in {target.master_key}; bring it back "
+            "there from where you keep it"
+        )
+    if given or there:
+        return given or there
+    copied = [at.keys / name for name in (MASTER_KEY, NEXT_MASTER_KEY)]
+    if found := [path for path in copied if path.exists()]:
+        return found
     raise BackupError(
         "the master key is not in this backup; bring master.key back from where you keep it "
         "and name it with --master-key"
     )
 
 
+def _ordered(files: Sequence[Path], keys: Manifest) -> _MasterKeys:
+    """Return which of *files* is the master key of *keys*.
+
+    Raises:
+        BackupError: *keys* are wrapped with two, and one of them is not there.
+    """
+    found = {_version(path): path for path in files}
+    if len(keys.master_keys) < 2:
+        wanted = next(iter(keys.master_keys), None)
+        return _MasterKeys(found.get(wanted or "", files[0]))
+    following, *older = keys.master_keys
+    if missing := [version for version in keys.master_keys if version not in found]:
+        raise BackupError(
+            "this backup was made while the master key was changed: its keys are wrapped with "
+            f"{' and '.join(keys.master_keys)}, and {' and '.join(missing)} is missing; "
+            "name both with --master-key OLD --master-key NEW"
+        )
+    return _MasterKeys(found[older[0]], found[following])
+
+
+def _version(path: Path) -> str:
+    try:
+        key = path.read_bytes()
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read: {error.strerror}") from error
+    if len(key) != 32:
+        raise BackupError(f"{path} holds {len(key)} bytes, not a 32-byte key")
+    return Wrapping(key).version
+
+
 async def _stage(
-    at: Places, staging: Path, target: DataFolder, manifest: Manifest, master: Path
+    at: Places, staging: Path, target: DataFolder, manifest: Manifest, master: _MasterKeys
 ) -> None:
     log, data_keys = staging / target.log.name, staging / target.data_keys.name
     copy_file(at.log / log.name, log)
     copy_file(at.keys / data_keys.name, data_keys)
     if CLOCK_FILE in manifest.files:
         copy_file(at.log / CLOCK_FILE, staging / CLOCK_FILE)
-    if master != target.master_key:
-        copy_file(master, staging / target.master_key.name)
-        master = staging / target.master_key.name
-    found = await check(Copies(log, data_keys, master))
+    if target.own_master_key and master.key != target.master_key:
+        for path, name in zip(master, (MASTER_KEY, NEXT_MASTER_KEY), strict=True):
+            if path is not None:
+                copy_file(path, staging / name)
+        master = _MasterKeys(staging / MASTER_KEY, staging / NEXT_MASTER_KEY)
+    found = await check(Copies(log, data_keys, master.key, master.following))
     if (found.head, found.world) != (manifest.head, manifest.world):
         raise BackupError(
             f"the log in {at.log} ends at position {found.head} and not at {manifest.head}, "
@@ -118,9 +168,16 @@ async def _stage(
 
 
 def _move(staging: Path, target: DataFolder) -> None:
-    names = (CLOCK_FILE, target.log.name, target.data_keys.name, target.master_key.name)
+    names = (
+        CLOCK_FILE,
+        target.log.name,
+        target.data_keys.name,
+        MASTER_KEY,
+        NEXT_MASTER_KEY,
+    )
     for name in names:
         if (staging / name).exists():
             (staging / name).rename(target.path / name)
             sync_folder(target.path)
-    target.master_key.chmod(0o600)
+    if target.own_master_key:
+        target.master_key.chmod(0o600)

@@ -12,7 +12,7 @@ from cs.backup.restoring import restore as bring_back
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, warn
 from cs.clock import SystemClock
-from cs.data_folder import DataFolder
+from cs.opening import folder_of
 from cs.projections.searches import instant
 from cs.settings import BadSettings, Settings
 
@@ -46,7 +46,7 @@ def backup(
     Example: `cs backup /backup/monday --keys /safe/monday --data-dir /var/lib/cs`
     """
     chosen = _embedded(settings(config, data_dir=data_dir))
-    source = DataFolder(chosen.data_dir, make=False)
+    source = folder_of(chosen, make=False)
     at = places(directory, keys)
     made = asyncio.run(make(source, at, SystemClock().now(), with_master_key=with_master_key))
     if json:
@@ -64,8 +64,13 @@ def restore(
     *,
     keys: Keys = None,
     master_key: Annotated[
-        Path | None, Parameter(help="File with the master key, if it is not in the backup.")
-    ] = None,
+        tuple[Path, ...],
+        Parameter(
+            help="File with the master key, if it is not in the backup; both, if it was made "
+            "while the master key was changed.",
+            negative="",
+        ),
+    ] = (),
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,
@@ -78,7 +83,7 @@ def restore(
     Example: `cs restore /backup/monday --keys /safe/monday --master-key /vault/master.key`
     """
     chosen = _embedded(settings(config, data_dir=data_dir))
-    target = DataFolder(chosen.data_dir)
+    target = folder_of(chosen)
     restored = asyncio.run(bring_back(places(directory, keys), target, master_key))
     made = restored.manifest
     if json:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from cs.bus.kafka_settings import BadKafkaSettings, connection
+from cs.data_folder import MASTER_KEY
 from cs.insecure import DATABASES, check_databases, insecure_connections
 from cs.opening_postgres import key_of, needed
 from cs.roles import bus_settings
@@ -39,7 +40,7 @@ def check_shared(chosen: Settings) -> None:
             needed(getattr(chosen, name), name)
     _check_apart(chosen)
     check_databases(chosen)
-    if chosen.postgres:
+    if chosen.postgres or (chosen.master_key_file and roles_of(chosen) == ["serve"]):
         key_of(chosen.master_key_file, "master_key_file")
     if chosen.stages_key_file:
         key_of(chosen.stages_key_file, "stages_key_file")
@@ -70,8 +71,12 @@ def shared_advice(chosen: Settings) -> list[str]:
             "keys_postgres is on the server of postgres: one copy of that server"
             " opens everybody; give the keys a server of their own"
         )
-    if chosen.master_key_file and not chosen.postgres:
+    if chosen.master_key_file and chosen.stages_postgres and not chosen.postgres:
         found.append("master_key_file: no role here needs it; a stage must not have it")
+    if chosen.master_key_file and roles_of(chosen) == ["serve"]:
+        beside = chosen.data_dir / MASTER_KEY
+        if beside.exists() and beside.absolute() != chosen.master_key_file.absolute():
+            found.append(f"{beside} is not used: master_key_file names another; move it away")
     if chosen.stages_postgres and not chosen.postgres and not chosen.kafka:
         found.append("kafka is not set: a stage cannot run")
     if chosen.postgres and not chosen.kafka:

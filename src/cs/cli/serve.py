@@ -98,7 +98,7 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
             certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
             chosen = await enter_world(stack, chosen, made_up, certificates, clock)
         kind: World = "sandbox" if sandbox else "live"
-        paid = await stack.enter_async_context(paid_calls(chosen.data_dir))
+        paid = await stack.enter_async_context(paid_calls(chosen))
         tools = await stack.enter_async_context(outside(chosen, clock, paid, world=kind))
         if sandbox and (told := told_of_sandbox(asked, tools.names)):
             errors.print(f"sandbox: {'; '.join(told)}")
