@@ -27,6 +27,7 @@ from cs.pipeline.relay import relay
 from cs.projections.aside import ASIDE, SET_ASIDE
 from cs.projections.port import Views
 from cs.projections.reading import Reading
+from cs.projections.returned import RETURNED, ReturnedRow
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES
 from cs.projections.usage import USAGE
@@ -402,3 +403,35 @@ async def test_who_takes_up_and_meets_a_newer_event_is_told_again_and_ends_nobod
         await asyncio.gather(watching, return_exceptions=True)
 
     assert [each.stream for each in told] == ["key-a", "key-b", "key-b"]
+
+
+async def test_a_search_that_a_damaged_lookup_answered_counts_once_it_is_mended(
+    stores: Stores,
+) -> None:
+    later = AT + timedelta(days=29)
+    async with stores.log() as log:
+        await start(log, HURT)
+        await append(log, "key-a", issued(), admitted("s-a", f"{HURT}.1"))
+    async with process(stores) as service:
+        await service.say_no_match(HURT)
+        await service.ended("key-a", "no_linkedin")
+        again = settled("s-b", f"{HURT}.1", "no_linkedin", 0, cached=True, at=later)
+        await append(service.log, "key-b", issued(), admitted("s-b", f"{HURT}.1"), again)
+        await until(lambda: is_at_head(service))
+        before = await service.views.all(RETURNED)
+        assert before == [(f"{HURT}.1", ReturnedRow(day=later.date().isoformat()))]
+        hurt = await position_of(service.log, HURT, 0)
+    whole = await stores.state(hurt)
+    await stores.write(hurt, b"{")
+
+    async with opened(stores) as (_, views):
+        await views.reset()
+    async with process(stores) as service:
+        await until(lambda: is_at_head(service))
+        await stores.write(hurt, whole)
+
+        async def taken_up() -> bool:
+            return not await service.views.tagged(ASIDE, SET_ASIDE)
+
+        await until(taken_up)
+        assert await service.views.all(RETURNED) == before

@@ -27,16 +27,15 @@ def day_of(at: datetime) -> str:
 
 class Returned:
     name = "returned"
-    version = 1
+    version = 2
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         del seal
         match recorded.event:
-            case LookupFinished(lookup=lookup, at=at):
-                rows.put(RETURNED, lookup, ReturnedRow(day=day_of(at)))
-            case SearchSettled(lookup=lookup, at=at):
+            case LookupFinished(lookup=lookup, at=at) | SearchSettled(lookup=lookup, at=at):
+                # In either order: a damaged lookup ends here when it is mended.
                 before = rows.get(RETURNED, lookup)
-                if before is not None and before.day is not None and before.day < day_of(at):
+                if before is None or (before.day is not None and before.day < day_of(at)):
                     rows.put(RETURNED, lookup, ReturnedRow(day=day_of(at)))
             case ContactsErased(lookup=lookup, aged_out=True):
                 rows.put(RETURNED, lookup, ReturnedRow(day=None))
