@@ -28,6 +28,7 @@ from eventsourcing.sqlite import SQLiteCursor
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
 from cs.eventlog.batch_recorder import BatchRecorder
+from cs.eventlog.damage import SetAside, Unreadable, read_past
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, Recorded
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.table_log import Prepared
@@ -196,6 +197,42 @@ async def test_an_event_that_cannot_be_decoded_is_named_and_the_others_are_read(
             await log.read("key-1")
         assert said(await log.tail(0, 3)) == [0, 1, 0]
         assert said(await log.read("key-2")) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "stream"),
+    [
+        ("topic = CAST(x'6b65792eff' AS TEXT)", "key-1"),
+        ("topic = 'key.quota' || char(1) || 'granted.v1'", "key-1"),
+        ("topic = ''", "key-1"),
+        ("topic = x'6b65'", "key-1"),
+        ("originator_id = CAST(x'6b65792dff' AS TEXT)", ""),
+    ],
+)
+async def test_a_topic_or_stream_that_nobody_wrote_holds_up_nobody_else(
+    path: Path, change: str, stream: str
+) -> None:
+    await filled(path, streams=3, events=2)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE stored_events SET {change} WHERE rowid = 4")
+
+    async with opened(path) as log:
+        set_aside = SetAside(log)
+        found: list[Recorded] = []
+        while page := await read_past(log, len(found), set_aside=set_aside):
+            found += page
+        assert said(found) == [0, 1, 0, 0, 1]
+        gap = found[3]
+        assert isinstance(gap, Unreadable)
+        assert gap.stream == stream
+        assert said(await log.read("key-2")) == [0, 1]
+
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute(
+                "UPDATE stored_events SET topic = 'key.quota-granted.v1', "
+                "originator_id = 'key-1' WHERE rowid = 4"
+            )
+        assert said(await log.tail(0)) == [0, 1, 0, 1, 0, 1]
 
 
 async def test_a_sealed_value_that_changed_is_named(path: Path) -> None:

@@ -25,6 +25,8 @@ log = get_logger()
 
 #: SQLite's word for a page without an end.
 _ALL = -1
+#: What Python's ``sqlite3`` says of text that is damaged (``pysqlite_fetch_one_row``).
+_NO_UTF_8 = "Could not decode to UTF-8"
 
 
 class BatchRecorder(SQLiteApplicationRecorder):
@@ -123,7 +125,19 @@ class BatchRecorder(SQLiteApplicationRecorder):
         with self.datastore.get_connection(commit=False) as connection:
             cursor = connection.cursor().sqlite_cursor
             cursor.row_factory = None
-            return cursor.execute(
-                f"SELECT {columns} FROM {self.events_table_name} {where}",  # noqa: S608
-                parameters,
-            ).fetchall()
+            statement = f"SELECT {columns} FROM {self.events_table_name} {where}"  # noqa: S608
+            try:
+                return cursor.execute(statement, parameters).fetchall()
+            except sqlite3.OperationalError as error:
+                if not str(error).startswith(_NO_UTF_8):
+                    raise
+            # One row of them: the others are to be read.
+            cursor.connection.text_factory = _whatever_it_is
+            try:
+                return cursor.execute(statement, parameters).fetchall()
+            finally:
+                cursor.connection.text_factory = str
+
+
+def _whatever_it_is(text: bytes) -> str:
+    return text.decode(errors="replace")

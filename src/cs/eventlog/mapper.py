@@ -1,5 +1,6 @@
 """Domain events to the library's stored events and back, personal values sealed."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -52,6 +53,8 @@ class DataKeys(Protocol):
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
 _SEALED = b'"sealed"'
+#: What topics look like, of this version and of those to come.
+_TOPIC = re.compile(r"[a-z]+(?:-[a-z]+)*\.[a-z]+(?:-[a-z]+)*\.v[1-9][0-9]{0,3}", re.ASCII)
 #: After these, keys that are kept open may be destroyed ones.
 _FORGETTING = (PersonErased, ContactsErased)
 
@@ -155,10 +158,17 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
     return [mapper.stored(*each) for each in zip(envelopes, states, strict=True)]
 
 
+def _is_newer(topic: str) -> bool:
+    """Return whether a newer version may have written *topic*; else it is damage."""
+    if event_of(topic) is not None:
+        return False
+    return _TOPIC.fullmatch(str(topic)) is not None  # damaged, SQLite has it in any type
+
+
 def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
     """Return *rows* up to the first of a newer version, if it is not the very first."""
     for n, row in enumerate(rows):
-        if event_of(row[3]) is None:
+        if _is_newer(row[3]):
             return rows[:n] or rows
     return rows
 
@@ -171,12 +181,15 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
     Raises:
         NewerEvent: A newer version wrote one of them.  It may stand before such news, so
             the keys kept open are dropped then too.
+        LookupError: The topic of one is none that any version writes.
     """
     wanted: set[Need] = set()
     for position, stream, _, topic, state in rows:
-        if event_of(topic) is None:
+        if _is_newer(topic):
             keys.forget()
             raise NewerEvent(position, stream, topic)
+        if event_of(topic) is None:
+            raise LookupError("no topic of an event")
         if _SEALED in state:
             wanted.update(needs(msgspec.json.decode(state)))
     if any(event_of(topic) in _FORGETTING for _, _, _, topic, _ in rows):

@@ -133,6 +133,10 @@ class TableLog(ABC):
             position = next(n for n, row in enumerate(rows, after + 1) if row[0] != n)
             why = f"the log is damaged: an event after {after} is missing"
             raise DamagedEvent(position, "", NO_STREAM, why)
+        for row in rows:
+            if "\ufffd" in row[1]:  # nobody knows which stream's it was
+                why = f"the log is damaged: the stream of event {row[0]} cannot be read"
+                raise DamagedEvent(row[0], "", NO_STREAM, why)
         if not rows and limit and after < self._recent.head:
             raise LogUnavailable(f"the log is damaged: an event after {after} is missing")
         return rows
