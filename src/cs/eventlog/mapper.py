@@ -53,8 +53,9 @@ class DataKeys(Protocol):
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
 _SEALED = b'"sealed"'
-#: What topics look like, of this version and of those to come.
-_TOPIC = re.compile(r"[a-z]+(?:-[a-z]+)*\.[a-z]+(?:-[a-z]+)*\.v[1-9][0-9]{0,3}", re.ASCII)
+_WORDS = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
+#: What topics look like, of this version and of those to come (docs/upgrades.md).
+TOPIC = re.compile(rf"{_WORDS}\.{_WORDS}\.v[1-9][0-9]*", re.ASCII)
 #: After these, keys that are kept open may be destroyed ones.
 _FORGETTING = (PersonErased, ContactsErased)
 
@@ -162,7 +163,7 @@ def _is_newer(topic: str) -> bool:
     """Return whether a newer version may have written *topic*; else it is damage."""
     if event_of(topic) is not None:
         return False
-    return _TOPIC.fullmatch(str(topic)) is not None  # damaged, SQLite has it in any type
+    return TOPIC.fullmatch(str(topic)) is not None  # damaged, SQLite has it in any type
 
 
 def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
