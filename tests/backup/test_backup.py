@@ -16,7 +16,10 @@ from cs.backup.making import Places, make, places
 from cs.backup.manifest import MANIFEST, BackupError, Manifest
 from cs.backup.restoring import Restored, restore
 from cs.data_folder import DataFolder, DataFolderError
-from cs.opening import opened
+from cs.keystore.wrapping import Wrapping
+from cs.new_master_key import change
+from cs.opening import key_store, make_next_master_key, opened
+from cs.settings import Settings
 from loop.outside import ADA, BEN
 from loop.service import Service
 
@@ -319,3 +322,50 @@ async def test_a_restore_that_was_cut_off_can_be_made_again(
     assert not left.exists()
     async with service_on(tmp_path / "new") as service:
         assert (await searched(service))["cached"] is True
+
+
+@pytest.fixture
+async def changing(folder: Path) -> tuple[Path, Path]:
+    """The master key of *folder* and the next one, in the middle of its change."""
+    data = DataFolder(folder)
+    version = make_next_master_key(data)
+    async with key_store(data) as keys:
+        await keys.begin_rotation(version)
+        await keys.rewrap("", 1)
+        assert await keys.left() > 0
+    return data.master_key, data.next_master_key
+
+
+@pytest.mark.parametrize("order", [1, -1])
+async def test_a_backup_of_a_change_that_was_not_ended_needs_both_master_keys(
+    folder: Path, tmp_path: Path, at: Places, changing: tuple[Path, Path], order: int
+) -> None:
+    await backed_up(folder, at)
+    named = [Wrapping(key.read_bytes()).version for key in changing]
+
+    for given, missing in zip(changing, reversed(named), strict=True):
+        with pytest.raises(BackupError, match=f"while the master key.*{missing} is missing"):
+            await brought_back(at, tmp_path / "new", given)
+    await brought_back(at, tmp_path / "new", *changing[::order])
+
+    new = DataFolder(tmp_path / "new")
+    assert new.master_key.read_bytes() == changing[0].read_bytes()
+    assert new.next_master_key.read_bytes() == changing[1].read_bytes()
+    done = await change(Settings(data_dir=new.path), lambda *_: None)
+    assert done.version == named[1]
+    async with opened(new) as data:
+        page = await data.log.tail(0)
+        assert page
+        assert not data.keys.lost.read
+
+
+@pytest.mark.usefixtures("changing")
+async def test_a_backup_with_its_master_keys_has_both_while_one_is_changed(
+    folder: Path, tmp_path: Path, at: Places
+) -> None:
+    await backed_up(folder, at, with_master_key=True)
+    await brought_back(at, tmp_path / "new")
+
+    assert (tmp_path / "new" / "master.key.next").stat().st_mode & 0o777 == 0o600
+    async with opened(DataFolder(tmp_path / "new")) as data:
+        assert await data.log.tail(0)
