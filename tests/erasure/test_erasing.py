@@ -151,6 +151,30 @@ async def test_one_never_found_is_kept_from_being_found_by_profile() -> None:
         assert [p.full_name for event in found for p in event.people] == ["Ben Ode"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "https://www.linkedin.com/in/ada-kern/",
+        "https://www.linkedin.com/in/Ada-Kern?trk=people",
+        "https://uk.linkedin.com/in/ada-kern",
+    ],
+)
+async def test_a_profile_is_one_however_a_source_writes_its_address(given: str) -> None:
+    ada = replace(ADA, linkedin_url=given)
+    async with erasable(outside(acme=(ada, BEN), zenith=(at_zenith(ada), at_zenith(BEN)))) as (
+        service
+    ):
+        key = await service.new_key()
+        search = (await service.search(key, brand="Acme")).json()["id"]
+
+        await service.erasure.erase_profile(ADA_PROFILE)
+        later = (await service.search(key, brand="Zenith")).json()
+
+        assert service.names(await service.read(key, search)) == ["Ben Ode"]
+        assert service.names(later) == ["Ben Ode"]
+        assert await told_of_ada(service) == []
+
+
 async def test_one_known_by_mailbox_alone_is_erased_the_moment_it_is_verified() -> None:
     tools = outside(zenith=(at_zenith(ADA), at_zenith(BEN)))
     async with erasable(tools) as service:

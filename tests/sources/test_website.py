@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from contracts.brand_source import BrandSourceContract, Case
 from cs.domain.contact import BrandFacts, Query
+from cs.domain.person_page import person_page
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient
 from cs.sandbox.certificates import Authority
 from cs.sources.brand.home_page import decode, read_home_page
 from cs.sources.brand.website import Website
 from cs.sources.port import BrandAnswer, Ended
-from cs.sources.social_pages import company_page, instagram, is_hosted, person_page, tiktok
+from cs.sources.social_pages import company_page, instagram, is_hosted, tiktok
 from outside.loopback_web import Page, Web, Zone, pages, serve
 
 HOME = "127.83.0.1"

@@ -14,10 +14,10 @@ from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
 from cs.domain.brand import stream_of
 from cs.domain.mailbox_syntax import is_mailbox
+from cs.domain.person_page import person_page
 from cs.erasure import Erased, Erasure, Suppressed
 from cs.projections.searches import instant
 from cs.settings import Settings
-from cs.sources.social_pages import person_page
 
 DryRun = Annotated[
     bool, Parameter(negative="", help="Only say what it would hit; change nothing.")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from cs.domain.mailbox_syntax import ascii_mailbox
+from cs.domain.person_page import person_page
 
 
 class Hashing(Protocol):
@@ -26,7 +27,12 @@ def email_print(keys: Hashing, address: str) -> str:
 
 
 def profile_print(keys: Hashing, url: str) -> str:
-    return _print(keys, "profile", url.strip().casefold())
+    """Return the fingerprint of a profile, whichever address of it a source gave."""
+    try:
+        page = person_page(url)
+    except UnicodeEncodeError:  # a lone surrogate, which no address has
+        page = None
+    return _print(keys, "profile", (page or url).strip().casefold())
 
 
 def name_print(keys: Hashing, full_name: str, company: str) -> str:

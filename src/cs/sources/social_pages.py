@@ -1,7 +1,8 @@
 """Addresses of profile pages, in the one form that the service uses for each.  Pure."""
 
 import re
-from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from cs.domain.person_page import path_at, quoted, split_address
 
 _INSTAGRAM_NAME = re.compile(r"[A-Za-z0-9._]{1,30}")
 _TIKTOK_NAME = re.compile(r"@[A-Za-z0-9._]{2,24}")
@@ -29,7 +30,7 @@ def company_page(url: str) -> str | None:
     >>> company_page("https://de.linkedin.com/company/Acme-Co/about/?trk=x")
     'https://www.linkedin.com/company/acme-co'
     """
-    match _parts(url, "linkedin.com"):
+    match path_at(url, "linkedin.com"):
         case ["company", slug, *_] if slug.lower() not in _NO_COMPANY:
             return company_page_of(slug)
         case _:
@@ -38,25 +39,12 @@ def company_page(url: str) -> str | None:
 
 def company_page_of(slug: str) -> str:
     """Return the LinkedIn company page called *slug*."""
-    return f"https://www.linkedin.com/company/{_quoted(slug.lower())}"
-
-
-def person_page(url: str) -> str | None:
-    """Return the LinkedIn profile that *url*, of any country's host, leads to.
-
-    >>> person_page("http://uk.linkedin.com/in/Jane-Doe-1a2b/en?originalSubdomain=uk")
-    'https://www.linkedin.com/in/jane-doe-1a2b'
-    """
-    match _parts(url, "linkedin.com"):
-        case ["in", slug, *_]:
-            return f"https://www.linkedin.com/in/{_quoted(slug.lower())}"
-        case _:
-            return None
+    return f"https://www.linkedin.com/company/{quoted(slug.lower())}"
 
 
 def instagram(url: str) -> str | None:
     """Return the Instagram profile that *url* is; no post, no story, no share link."""
-    match _parts(url, "instagram.com"):
+    match path_at(url, "instagram.com"):
         case [name] if _INSTAGRAM_NAME.fullmatch(name) and name.lower() not in _INSTAGRAM_OWN:
             return instagram_of(name)
         case _:
@@ -65,12 +53,12 @@ def instagram(url: str) -> str | None:
 
 def instagram_of(name: str) -> str:
     """Return the Instagram profile called *name*."""
-    return f"https://www.instagram.com/{_quoted(name.lower())}"
+    return f"https://www.instagram.com/{quoted(name.lower())}"
 
 
 def tiktok(url: str) -> str | None:
     """Return the TikTok profile that *url* is; no video, no share link."""
-    match _parts(url, "tiktok.com"):
+    match path_at(url, "tiktok.com"):
         case [name] if _TIKTOK_NAME.fullmatch(name):
             return tiktok_of(name)
         case _:
@@ -79,34 +67,13 @@ def tiktok(url: str) -> str | None:
 
 def tiktok_of(name: str) -> str:
     """Return the TikTok profile called *name*, with or without its "@"."""
-    return f"https://www.tiktok.com/@{_quoted(name.removeprefix('@').lower())}"
+    return f"https://www.tiktok.com/@{quoted(name.removeprefix('@').lower())}"
 
 
 def is_hosted(url: str) -> bool:
     """Say whether *url* is somebody's page at a service that has many people's."""
-    split = _split(url)
+    split = split_address(url)
     if split is None or not (split.path.strip("/") or split.query):
         return False
     host = split.hostname or ""
     return any(host == service or host.endswith(f".{service}") for service in HOSTING)
-
-
-def _parts(url: str, service: str) -> list[str]:
-    """Return the parts of the path of *url*, decoded; none if it is not at *service*."""
-    split = _split(url)
-    host = (split.hostname or "") if split else ""
-    if split is None or not (host == service or host.endswith(f".{service}")):
-        return []
-    return [unquote(part) for part in split.path.split("/") if part]
-
-
-def _split(url: str) -> SplitResult | None:
-    try:
-        split = urlsplit(url.strip())
-    except ValueError:
-        return None
-    return split if split.scheme in {"http", "https", ""} and split.hostname else None
-
-
-def _quoted(name: str) -> str:
-    return quote(name, safe="&'._-")

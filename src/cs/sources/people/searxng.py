@@ -12,6 +12,7 @@ from msgspec import Meta
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.employer import is_employer
 from cs.domain.mailbox_syntax import is_mailbox
+from cs.domain.person_page import person_page
 from cs.domain.role import classify
 from cs.domain.search_result import Seen, read_title
 from cs.outside.port import Fetcher
@@ -19,7 +20,6 @@ from cs.plugins.declaring import takes
 from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi, phrase
 from cs.sources.port import Ended, PeopleAnswer
 from cs.sources.registry import Context
-from cs.sources.social_pages import person_page
 
 #: What is searched for beside the brand, one question for each family of roles.
 WORDS = (
