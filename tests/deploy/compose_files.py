@@ -18,7 +18,13 @@ ROLES = (
     *("brand-resolution", "contact-discovery", "ranking", "verification"),
 )
 STAGES = ROLES[4:]
-ONCE = ("migrate", "topics")
+ONCE = ("migrate", "topics", "acls")
+#: Users of Kafka by the service that has them.
+USERS = {
+    **{name: f"cs-{name}" for name in ("relay", "process-manager")},
+    **{name: f"cs-stage-{name}" for name in STAGES},
+    **dict.fromkeys(("topics", "acls"), "cs-topics"),
+}
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?:(:[-?])([^}]*))?\})")
 

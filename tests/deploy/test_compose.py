@@ -7,6 +7,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from cs.bus.access import access_of_roles
 from cs.cli.app import build
 from cs.settings import ENV_PREFIX, Settings, load
 from deploy.compose_files import (
@@ -17,6 +18,7 @@ from deploy.compose_files import (
     ROLES,
     STAGES,
     THREE_BROKERS,
+    USERS,
     NotSet,
     project,
     read,
@@ -32,10 +34,16 @@ SERVICES: dict[str, dict[str, Any]] = WHOLE["services"]
 
 #: What a stage may not reach: who holds these reads everybody's data.
 OPENS_DATA = {"master_key", "service_pgpass", "migrate_pgpass", "keys_password"}
+#: Who holds these may do anything on Kafka.
+OF_THE_BROKERS = {"kafka_jaas", "kafka_users"}
 
 
 def _secrets(name: str) -> set[str]:
     return set(SERVICES[name].get("secrets", ()))
+
+
+def _password_of(name: str) -> str:
+    return f"kafka_{USERS[name].removeprefix('cs-').replace('-', '_')}_password"
 
 
 def _networks(name: str) -> set[str]:
@@ -98,8 +106,44 @@ def test_a_stage_holds_no_key_to_personal_data(name: str) -> None:
     settings = load(environment=SERVICES[name]["environment"])
 
     assert (settings.postgres, settings.keys_postgres, settings.master_key_file) == (None,) * 3
-    assert _secrets(name) == {"stages_key", "stages_pgpass"}
+    assert _secrets(name) == {"stages_key", "stages_pgpass", _password_of(name)}
     assert not _secrets(name) & OPENS_DATA
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_who_uses_kafka_has_one_user_and_no_others_password(name: str) -> None:
+    held = {each for each in _secrets(name) if each.startswith("kafka_")}
+    given = SERVICES[name].get("environment", {})
+    settings = load(environment={k: v for k, v in given.items() if k.startswith(ENV_PREFIX)})
+
+    if name not in USERS:
+        assert held == (OF_THE_BROKERS if name == "kafka" else set())
+        assert settings.kafka_password_file is None
+        return
+    assert held == {_password_of(name)}
+    assert settings.kafka_password_file == Path(f"/run/secrets/{_password_of(name)}")
+    assert (settings.kafka_sasl, settings.kafka_username) == ("SCRAM-SHA-512", USERS[name])
+
+
+def test_every_user_of_kafka_is_one_that_rights_are_given_to() -> None:
+    assert {user.removeprefix("cs-") for user in USERS.values()} == (
+        access_of_roles("").keys() - {"feed-reader"}
+    )
+
+
+@pytest.mark.parametrize("name", ["kafka", "kafka-2", "kafka-3"])
+def test_brokers_let_nobody_in_without_a_user_and_give_nobody_rights(name: str) -> None:
+    given = project(THREE_BROKERS)["services"][name]["environment"]
+    ports = {each.split(":")[0] for each in given["KAFKA_LISTENERS"].split(",")}
+    protocols = given["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"].split(",")
+
+    assert dict(each.split(":") for each in protocols) == dict.fromkeys(ports, "SASL_PLAINTEXT")
+    for port in ports:
+        mechanism = given[f"KAFKA_LISTENER_NAME_{port}_SASL_ENABLED_MECHANISMS"]
+        assert mechanism == ("SCRAM-SHA-512" if port == "USERS" else "PLAIN")
+    assert given["KAFKA_AUTHORIZER_CLASS_NAME"].endswith("StandardAuthorizer")
+    assert given["KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND"] == "false"
+    assert given["KAFKA_SUPER_USERS"] == "User:broker;User:cs-topics"
 
 
 @pytest.mark.parametrize("name", [name for name in SERVICES if name not in ROLES[:4]])
@@ -220,7 +264,7 @@ def test_search_answers_in_json_and_refuses_nobody() -> None:
     assert asked == "http://searxng:8080"
 
 
-@pytest.mark.parametrize("name", ["relay", "process-manager", *STAGES])
+@pytest.mark.parametrize("name", USERS)
 def test_with_three_brokers_everybody_knows_all_of_them(name: str) -> None:
     three = project(THREE_BROKERS)["services"]
 

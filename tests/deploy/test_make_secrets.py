@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.compose_files import ACCOUNT, FOLDER, project
+from deploy.compose_files import ACCOUNT, FOLDER, USERS, project
 
 pytestmark = pytest.mark.slow
 
 SCRIPT = FOLDER / "make-secrets"
+OF_OTHERS = {"searxng_key", "kafka_jaas", "kafka_users"}
 NAMES = set(project()["secrets"])
 
 
@@ -56,8 +57,8 @@ def test_only_the_account_of_the_containers_reads_them(secrets: Path) -> None:
     assert (secrets.parent / ".env").read_text() == f"AS_UID={uid}\nAS_GID={gid}\n"
     for each in secrets.iterdir():
         mode = stat.S_IMODE(each.stat().st_mode)
-        # SearXNG runs as somebody else; its key guards nothing here.
-        assert mode == (0o444 if each.name == "searxng_key" else 0o600), each.name
+        # SearXNG and Kafka run as somebody else; the folder is closed.
+        assert mode == (0o444 if each.name in OF_OTHERS else 0o600), each.name
         assert (each.stat().st_uid, each.stat().st_gid) == (uid, gid)
 
 
@@ -73,6 +74,15 @@ def test_a_role_finds_the_passwords_of_its_own_databases_only(secrets: Path) -> 
     assert users("service_pgpass") == service
     assert users("stages_pgpass") == {("postgres", "cs_stages")}
     assert users("migrate_pgpass") == service | {("postgres", "cs_stages")}
+
+
+def test_the_brokers_know_the_passwords_of_the_roles(secrets: Path) -> None:
+    lines = (secrets / "kafka_users").read_text().splitlines()
+
+    assert lines[::2] == ["--add-scram"] * len(set(USERS.values()))
+    for user, line in zip(sorted(set(USERS.values())), sorted(lines[1::2]), strict=True):
+        file = secrets / f"kafka_{user.removeprefix('cs-').replace('-', '_')}_password"
+        assert line == f"SCRAM-SHA-512=[name={user},password={file.read_text()}]"
 
 
 @pytest.mark.parametrize("there", ["secrets", ".env"])

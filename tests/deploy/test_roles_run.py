@@ -8,6 +8,7 @@ import pytest
 
 from deploy.compose_files import ONCE, ROLES, project
 from deploy.databases import Databases
+from deploy.running_kafka import Brokers
 from deploy.running_roles import Container
 from servers.ports import free_ports
 
@@ -21,14 +22,14 @@ Containers = Callable[[str], Container]
 
 @pytest.fixture(scope="module")
 def containers(
-    databases: Databases, kafka: str, tmp_path_factory: pytest.TempPathFactory
+    databases: Databases, brokers: Brokers, tmp_path_factory: pytest.TempPathFactory
 ) -> Containers:
     """Make containers of services by name; what runs once has run."""
     folder = tmp_path_factory.mktemp("containers")
     here = {
         f"@{name}:5432": f"@127.0.0.1:{each.port}" for name, each in databases.servers.items()
     }
-    here |= {"/run/secrets": str(databases.secrets), "kafka:9092": kafka}
+    here |= brokers.here
 
     def made(name: str) -> Container:
         return Container(SERVICES[name], here, free_ports(1)[0], folder / name)
