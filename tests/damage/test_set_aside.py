@@ -25,6 +25,7 @@ from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.relay import relay
 from cs.projections.aside import ASIDE, SET_ASIDE
+from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.returned import RETURNED, ReturnedRow
@@ -435,3 +436,25 @@ async def test_a_search_that_a_damaged_lookup_answered_counts_once_it_is_mended(
 
         await until(taken_up)
         assert await service.views.all(RETURNED) == before
+
+
+async def test_a_search_that_views_made_anew_elsewhere_pass_over_is_not_said_to_be_none(
+    stores: Stores,
+) -> None:
+    async with opened(stores) as (log, views):
+        await append(log, "key-a", issued(), admitted("s-a", f"{OTHER}.1"))
+        await ViewRunner(log, views, stores.keys).catch_up()
+        follower = ViewFollower(log, views)
+        await follower.catch_up()
+        reading = Reading(log, views, follower, stores.keys)
+        assert await reading.search("s-a", "a") is not None
+
+        await stores.write(2, b"\xff")
+        async with opened(stores) as (its_log, its_views):  # another process
+            await its_views.reset()
+            await ViewRunner(its_log, its_views, stores.keys).catch_up()
+
+        with pytest.raises(DamagedEvent):
+            await reading.search("s-a", "a")
+        assert "key-a" in follower.set_aside
+        assert await reading.search("s-x", "b") is None

@@ -109,7 +109,7 @@ class Reading:
         basis = await self._basis()
         row = await self._get(SEARCHES, search, basis)
         if row is None or row.key_id != key_id:
-            self._check_readable(f"key-{key_id}")
+            await self._check_whole(f"key-{key_id}")
             return None
         usage = await self._usage(search, row, key, basis)
         if row.status == "running":
@@ -153,6 +153,17 @@ class Reading:
         if stream in self._followed.set_aside:
             why = "some of what is asked for is damaged, and set aside"
             raise DamagedEvent(0, stream, 0, why)
+
+    async def _check_whole(self, stream: str) -> None:
+        """Do as `_check_readable`, also if only whoever writes the views met the damage.
+
+        They may have been made anew since this process read past where it is.
+        """
+        self._check_readable(stream)
+        aside = await self._views.get(ASIDE, stream)
+        if aside is not None and not aside.mended:
+            self._followed.set_aside.note(damage_of(aside))
+            self._check_readable(stream)
 
     async def usage(self, key_id: str) -> UsageRow | None:
         self._check_readable(f"key-{key_id}")
