@@ -1,6 +1,8 @@
 """`cs status`, and what cannot be undone, beside a service that has searched."""
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -8,6 +10,11 @@ import pytest
 
 from cli.command import ran
 from cli.served import Served, served
+from cs.data_folder import DataFolder
+from cs.domain.brand_events import AttemptFailed, LookupFinished
+from cs.eventlog.port import NO_STREAM, Append
+from cs.opening import opened
+from domain.golden_files import golden_event
 
 #: The service, and what its first search found.
 Searched = tuple[Served, dict[str, Any]]
@@ -163,3 +170,33 @@ def test_a_person_erased_by_mistake_is_found_again_after_lifting(
         .told()
         .startswith("nobody suppressed goes by that")
     )
+
+
+def test_a_status_tells_why_sources_could_not_answer(folder: Path) -> None:
+    resolved = golden_event("brand.resolved.v1+causes")
+    failed = golden_event("brand.attempt-failed.v1+causes")
+    assert isinstance(failed, AttemptFailed)
+    ended = LookupFinished(
+        lookup=failed.lookup, outcome="scrape_error", reusable=False, verified=0, at=failed.at
+    )
+
+    async def append() -> None:
+        async with opened(DataFolder(folder)) as data:
+            stream = failed.lookup.partition(".")[0]
+            started = golden_event("brand.lookup-started.v1")
+            events = [started, resolved, failed, ended]
+            await data.log.append([Append(stream, NO_STREAM, events)])
+
+    asyncio.run(append())
+
+    where = f"--data-dir={folder}"
+    told = ran("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
+    shown = ran("status", where, CS_ADMIN_PORT="1", COLUMNS="200").out
+
+    last = told["sources"]["wikidata"]
+    assert (last["last"], last["why"]) == ("failed", "Wikidata answers 503")
+    assert told["sources"]["directory"]["why"] == ""
+    (failure,) = told["failures"]
+    assert failure["why"] == "contact-discovery: sources-away; searxng: SearXNG answers 500"
+    assert "failed: Wikidata answers 503" in shown
+    assert "searxng: SearXNG answers 500" in shown

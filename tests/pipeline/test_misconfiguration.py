@@ -90,7 +90,8 @@ async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -
                 again = await stage.handle(work, nobody_hears)
             told = dict(tools.misconfiguration.told)
 
-    assert first == again == Failed(why="sources-refuse", retryable=False)
+    refused = Failed(why="sources-refuse", retryable=False, causes={"searxng": NO_JSON})
+    assert first == again == refused
     assert told == {"sources.searxng": NO_JSON}
     assert not tools.misconfiguration.blocks, "what was found before can still be read"
     met = [line["name"] for line in logs if line["event"] == "misconfigured"]

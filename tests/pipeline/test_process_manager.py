@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES
 from cs.domain.brand_events import (
     AttemptFailed,
     BrandResolved,
+    ContactsDiscovered,
     LookupFinished,
     PeopleFound,
     StageIssued,
@@ -456,3 +458,46 @@ async def test_an_outcome_that_cannot_be_read_is_kept_as_a_dead_letter(
     assert (letter.key, letter.value) == (b"k", b"not json")
     assert letter.headers["topic"] == OUTCOMES
     assert letter.headers["error"] == "DecodeError"
+
+
+# Why sources could not answer.
+
+
+async def test_causes_of_a_stage_of_anybody_are_stored_without_people(
+    managed: Managed,
+) -> None:
+    causes = {"web": "'Jane Doe' at https://x.test/in/jane,\nfor jane@acme.test"}
+    kept = {"web": "[…] at https://x.test/… for [mailbox]"}
+    async with managed.running():
+        await managed.start()
+        await managed.say("brand-resolution", replace(AWAY, causes=causes))
+        failed = await managed.event(AttemptFailed)
+        managed.passes(10)
+        await _attempt(managed, STREAM, 2)
+        await managed.say("brand-resolution", replace(RESOLVED, causes=causes), attempt=2)
+        resolved = await managed.event(BrandResolved)
+        await managed.say("contact-discovery", Discovered(people=(ADA,), causes=causes))
+        discovered = await managed.event(ContactsDiscovered)
+
+    assert failed.causes == resolved.causes == discovered.causes == kept
+
+
+@pytest.mark.parametrize(
+    "causes", [{"web": "x" * 301}, {"x" * 101: "away"}, {f"s{n}": "away" for n in range(21)}]
+)
+async def test_causes_beyond_the_limits_are_refused_as_a_dead_letter(
+    managed: Managed, causes: dict[str, str]
+) -> None:
+    async with (
+        managed.running(),
+        managed.bus.subscribe(DEAD_LETTERS, group="test") as dead,
+    ):
+        await managed.start()
+        await managed.say("brand-resolution", replace(RESOLVED, causes=causes))
+        async with asyncio.timeout(10):
+            record = await anext(aiter(dead))
+        await managed.say("brand-resolution", RESOLVED)
+        await managed.event(BrandResolved)
+
+    assert record.headers["topic"] == OUTCOMES
+    assert len(await managed.events(BrandResolved)) == 1

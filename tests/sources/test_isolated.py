@@ -101,6 +101,15 @@ async def test_its_own_words_of_a_failure_are_told_and_masked() -> None:
     assert logs[0]["why"] == answer.why
 
 
+async def test_what_is_missing_is_told_without_secrets_and_is_no_failure() -> None:
+    said = PeopleAnswer(source="giving", ended=Ended.NOT_CONFIGURED, why=f"{SECRET} is old")
+    with capture_logs() as logs:
+        answer = await IsolatedPeopleSource(Giving(said), GIVEN).find(ACME, limit=3)
+
+    assert (answer.ended, answer.why) == (Ended.NOT_CONFIGURED, "******** is old")
+    assert logs == []
+
+
 @pytest.mark.parametrize("answer", [None, "people", BrandAnswer(source="x", ended=Ended.USED)])
 async def test_what_is_no_answer_is_a_failure(answer: object) -> None:
     found = await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3)

@@ -28,7 +28,7 @@ from cs.bus.topics import (
 )
 
 #: Of the topics as a whole: raised when a message gets something new.
-VERSION = "1.1.0"
+VERSION = "1.2.0"
 BINDING = "0.5.0"
 
 #: Message -> what it may look like.

@@ -33,15 +33,19 @@ LOOKUPS, FAILURES = 100, 5
 
 
 class Ends(msgspec.Struct):
-    """How the runs of one source or verifier ended lately: how often each way, and when."""
+    """How the runs of one source or verifier ended lately: how often each way, and when.
+
+    ``why`` is the cause of the last end; ``""``: it answered, or none was told.
+    """
 
     ended: dict[str, int] = {}
     last: str = ""
     last_at: datetime | None = None
+    why: str = ""
 
-    def add(self, how: str, at: datetime) -> None:
+    def add(self, how: str, at: datetime, why: str = "") -> None:
         self.ended = {**self.ended, how: self.ended.get(how, 0) + 1}
-        self.last, self.last_at = how, at
+        self.last, self.last_at, self.why = how, at, why
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -129,19 +133,21 @@ class _Recent:
         for recorded in page:
             match recorded.event:
                 case (
-                    BrandResolved(sources=sources, at=at)
-                    | ContactsDiscovered(sources=sources, at=at)
+                    BrandResolved(sources=sources, causes=causes, at=at)
+                    | ContactsDiscovered(sources=sources, causes=causes, at=at)
                 ):
                     for name, how in sources.items():
-                        self.sources.setdefault(name, Ends()).add(how, at)
+                        ends = self.sources.setdefault(name, Ends())
+                        ends.add(how, at, causes.get(name, ""))
                 case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
                     for evidence in checked.evidence:
                         how = _answer(evidence)
                         self.verifiers.setdefault(evidence.verifier, Ends()).add(
                             how, evidence.at
                         )
-                case AttemptFailed(lookup=lookup, stage=stage, why=why):
-                    self._why[lookup] = f"{stage}: {why}"
+                case AttemptFailed(lookup=lookup, stage=stage, why=why, causes=causes):
+                    told = [f"{name}: {cause}" for name, cause in causes.items()]
+                    self._why[lookup] = "; ".join([f"{stage}: {why}", *told])
                 case LookupFinished(lookup=lookup, outcome=outcome, at=at):
                     why = self._why.pop(lookup, "")
                     if outcome != "done":

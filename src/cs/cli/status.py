@@ -94,5 +94,6 @@ def _print_ends(what: str, every: dict[str, Ends]) -> None:
     for name, ends in sorted(every.items()):
         told = ", ".join(f"{count} {how}" for how, count in sorted(ends.ended.items()))
         at = instant(ends.last_at) if ends.last_at is not None else "-"
-        rows.append((name, told, ends.last, at))
+        last = f"{ends.last}: {ends.why}" if ends.why else ends.last
+        rows.append((name, told, last, at))
     print_table((what, "Ended", "Last", "At"), rows, folds=["Ended", "Last"])

@@ -49,19 +49,24 @@ class StageIssued(LookupEvent, frozen=True, kw_only=True):
 
 
 class AttemptFailed(LookupEvent, frozen=True, kw_only=True):
-    """An attempt ended without a result; the next one is due at ``retry_at``, if set."""
+    """An attempt ended without a result; the next one is due at ``retry_at``, if set.
+
+    ``causes``, here and below, is by source why it could not answer (`cs.domain.cause`).
+    """
 
     stage: StageName
     item: str = ""
     attempt: int
     why: str
     retry_at: datetime | None = None
+    causes: dict[str, str] = {}
 
 
 class BrandResolved(LookupEvent, frozen=True, kw_only=True):
     status: str  # matched | no_match | ambiguous
     brand: BrandFacts | None = None
     sources: dict[str, str] = {}
+    causes: dict[str, str] = {}
 
 
 class PeopleFound(LookupEvent, frozen=True, kw_only=True):
@@ -76,6 +81,7 @@ class ContactsDiscovered(LookupEvent, frozen=True, kw_only=True):
     people: tuple[Person, ...]
     sources: dict[str, str] = {}
     conclusive: bool
+    causes: dict[str, str] = {}
 
 
 class ContactsRanked(LookupEvent, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from cs.domain.brand_events import AttemptFailed, BrandEvent
+from cs.domain.cause import stored
 from cs.domain.key import Outcome
 from cs.domain.lookup import Lookup, Open, evolve
 from cs.domain.lookup_finish import finish
@@ -61,6 +62,7 @@ def failed(
         attempt=attempt,
         why=finding.why,
         retry_at=retry_at if again else None,
+        causes=stored(finding.causes),
         at=at,
     )
     if again:

@@ -12,6 +12,7 @@ from cs.domain.brand_events import (
     PeopleFound,
     RecordFinding,
 )
+from cs.domain.cause import stored
 from cs.domain.contact import Ranked
 from cs.domain.lookup import Lookup, evolve
 from cs.domain.lookup_failure import failed
@@ -91,6 +92,7 @@ def _resolved(state: Lookup, finding: Resolved, at: datetime) -> tuple[BrandEven
         status=finding.status,
         brand=finding.brand,
         sources=finding.sources,
+        causes=stored(finding.causes),
         at=at,
     )
     after = evolve(state, resolved)
@@ -108,6 +110,7 @@ def _discovered(state: Lookup, finding: Discovered, at: datetime) -> tuple[Brand
         people=new_people(state, finding.people),
         sources=finding.sources,
         conclusive=finding.conclusive,
+        causes=stored(finding.causes),
         at=at,
     )
     after = evolve(state, discovered)

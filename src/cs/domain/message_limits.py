@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from cs.domain.cause import CAUSE, CAUSES
 from cs.domain.contact import (
     BrandFacts,
     Candidate,
@@ -173,6 +174,7 @@ WAIT_S = Number(0, 366 * 86_400)
 
 _PEOPLE = 1_000  # several sources at once; 100 of them are kept
 _SOURCES = Named(64, WORD, WORD)
+_CAUSES = Named(CAUSES, WORD, _text(CAUSE))
 
 #: The limits of each shape, by field.  A field that is not here is a shape of its own,
 #: true or false, or one of a closed set of words.
@@ -191,11 +193,16 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
     VerificationInput: {"mail_domain": HOST, "candidates": Many(_PEOPLE)},
     PeopleSeen: {"people": Many(_PEOPLE)},
     MailboxChecked: {},
-    Resolved: {"sources": _SOURCES},
-    Discovered: {"people": Many(_PEOPLE), "sources": _SOURCES},
+    Resolved: {"sources": _SOURCES, "causes": _CAUSES},
+    Discovered: {"people": Many(_PEOPLE), "sources": _SOURCES, "causes": _CAUSES},
     RankingDone: {"ranked": Many(_PEOPLE), "left_out": Many(_PEOPLE)},
     DomainVerified: {"checked": Many(_PEOPLE)},
-    Failed: {"why": WORD, "retry_in_s": WAIT_S, "checked": Many(_PEOPLE)},
+    Failed: {
+        "why": WORD,
+        "retry_in_s": WAIT_S,
+        "checked": Many(_PEOPLE),
+        "causes": _CAUSES,
+    },
     Query: {"brand": _text(BRAND_MAX), "domain": HOST},
     BrandFacts: {
         "name": LABEL,

@@ -78,6 +78,7 @@ class Resolved(Finding, frozen=True, tag="resolved"):
     status: Literal["matched", "no_match", "ambiguous"]
     brand: BrandFacts | None = None
     sources: dict[str, str] = {}  # source -> how its run ended
+    causes: dict[str, str] = {}  # source -> why, of those that could not answer
 
 
 class Discovered(Finding, frozen=True, tag="discovered"):
@@ -90,6 +91,7 @@ class Discovered(Finding, frozen=True, tag="discovered"):
     people: tuple[Sighting, ...]
     sources: dict[str, str] = {}
     conclusive: bool = True
+    causes: dict[str, str] = {}
 
 
 class RankingDone(Finding, frozen=True, tag="ranked"):
@@ -117,7 +119,8 @@ class Failed(Finding, frozen=True, tag="failed"):
     """This attempt ended without a result.
 
     ``checked`` holds who is undecided in a failed verification, with the evidence so
-    far: that is what stays if no further attempt is made.
+    far: that is what stays if no further attempt is made.  ``causes`` says by source why
+    it could not answer; it names no person.
     """
 
     why: str  # stable, lower-case: "timeout", "sources-away", "try-later", "bug"
@@ -125,6 +128,7 @@ class Failed(Finding, frozen=True, tag="failed"):
     retry_in_s: float | None = None
     checked: tuple[Checked, ...] = ()
     learned: DomainFacts = DomainFacts()
+    causes: dict[str, str] = {}
 
 
 AnyFinding = (

@@ -14,6 +14,7 @@ from cs.domain.stage_work import (
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.resolving import Resolving
 from cs.pipeline.stage import Report
+from cs.sources.port import causes_of
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,19 @@ class BrandResolution:
         del report
         assert isinstance(work.input, ResolutionInput)
         resolution = await self.resolving.resolve(work.input.query)
+        causes = causes_of(resolution.answers)
         hopeless: str | None = NO_BRAND_SOURCE
         # Where only a web site could be read and no domain was sent, nobody was asked.
         if resolution.answers or not self.resolving.sources:
             hopeless = self.misconfiguration.hear("brand_sources", resolution.answers)
         if resolution.status != "matched" and hopeless is not None:
-            return Failed(why=hopeless, retryable=False)
+            return Failed(why=hopeless, retryable=False, causes=causes)
         if resolution.status != "matched" and not resolution.conclusive:
-            return Failed(why="sources-away", retryable=True, retry_in_s=resolution.retry_in_s)
+            wait_s = resolution.retry_in_s
+            return Failed(why="sources-away", retryable=True, retry_in_s=wait_s, causes=causes)
         return Resolved(
             status=resolution.status,
             brand=resolution.facts,
             sources={name: ended.value for name, ended in resolution.sources.items()},
+            causes=causes,
         )

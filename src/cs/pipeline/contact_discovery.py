@@ -16,7 +16,7 @@ from cs.domain.stage_work import (
 )
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.stage import Report
-from cs.sources.port import INCONCLUSIVE, PeopleAnswer, PeopleSource
+from cs.sources.port import INCONCLUSIVE, PeopleAnswer, PeopleSource, causes_of
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,14 @@ class ContactDiscovery:
 def _finding(answers: Sequence[PeopleAnswer], hopeless: str | None) -> AnyFinding:
     people = tuple(person for answer in answers for person in answer.people)
     ended = {answer.source: answer.ended.value for answer in answers}
+    causes = causes_of(answers)
     away = [answer for answer in answers if answer.ended in INCONCLUSIVE]
     if people:
-        return Discovered(people=people, sources=ended, conclusive=not away)
+        return Discovered(people=people, sources=ended, conclusive=not away, causes=causes)
     if hopeless is not None:
-        return Failed(why=hopeless, retryable=False)
+        return Failed(why=hopeless, retryable=False, causes=causes)
     if away:
         waits = [answer.retry_in_s for answer in away if answer.retry_in_s is not None]
-        return Failed(why="sources-away", retryable=True, retry_in_s=max(waits, default=None))
-    return Discovered(people=(), sources=ended)
+        wait_s = max(waits, default=None)
+        return Failed(why="sources-away", retryable=True, retry_in_s=wait_s, causes=causes)
+    return Discovered(people=(), sources=ended, causes=causes)

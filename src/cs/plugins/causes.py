@@ -1,17 +1,12 @@
 """Why a plug-in failed, in words that may stand in logs and evidence: no secret, no mailbox."""
 
 import asyncio
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from cs.domain.cause import one_line
 from cs.plugins.given import MASK, Given, masked
-
-#: Characters kept of a cause.
-CAUSE = 300
-_MAILBOX = re.compile(r"[^\s@'\"<>=&?]+(?:@|%40)[^\s@'\"<>&]+")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 
 
 def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
@@ -31,8 +26,7 @@ def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
 
 def told(text: str, settings: Mapping[str, Any]) -> str:
     """Return *text* as it may be logged: one line, bounded, no secret, no mailbox."""
-    text = _MAILBOX.sub("[mailbox]", without_secrets(text, settings))
-    return _CONTROL.sub(" ", text)[:CAUSE]
+    return one_line(without_secrets(text, settings))
 
 
 def cause_of(error: BaseException, settings: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from cs.domain.contact import BrandFacts, Query
 from cs.plugins.causes import cause_of, is_ours, told
 from cs.plugins.given import NOTHING, Given
 from cs.sources.port import (
+    ANSWERED,
     INCONCLUSIVE,
     BrandAnswer,
     BrandSource,
@@ -41,11 +42,12 @@ class _Isolated(Generic[S]):
         """Return *answer*, its words fit to be told; what is none has failed."""
         if not isinstance(answer, kind):
             return self._failed(TypeError(f"it answered {type(answer).__name__}"), kind)
+        if answer.ended in ANSWERED or not (answer.why or answer.ended in INCONCLUSIVE):
+            return answer
+        why = told(answer.why or "it does not say", self._given)
         if answer.ended in INCONCLUSIVE:
-            why = told(answer.why or "it does not say", self._given)
             log.warning("source_failed", source=self.name, ended=answer.ended.value, why=why)
-            return msgspec.structs.replace(answer, why=why)
-        return answer
+        return msgspec.structs.replace(answer, why=why)
 
     def _failed(self, error: BaseException, kind: type[A]) -> A:
         why = cause_of(error, self._given)

@@ -5,6 +5,7 @@ raises for what the outside world does: it says how its run ended, because a mis
 key or a rate limit must never look like an empty answer.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Protocol
 
@@ -33,6 +34,8 @@ def missing_of(source: object) -> str | None:
     return missing if isinstance(missing, str) else None
 
 
+#: Endings of a source that could answer.
+ANSWERED = frozenset({Ended.USED, Ended.NO_RESULTS})
 #: Endings after which "nothing found" means nothing.
 INCONCLUSIVE = frozenset({Ended.RATE_LIMITED, Ended.FAILED})
 
@@ -78,6 +81,15 @@ class PeopleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None = None
     retry_in_s: float | None = None
     permanent: bool = False
+
+
+def causes_of(answers: Iterable[BrandAnswer | PeopleAnswer]) -> dict[str, str]:
+    """Return by source why it could not answer, if it said why."""
+    return {
+        answer.source: answer.why
+        for answer in answers
+        if answer.why and answer.ended not in ANSWERED
+    }
 
 
 class PeopleSource(Protocol):
