@@ -317,8 +317,13 @@ class Erasure:
                 gone += (key_name(lookup, ref) for ref in refs)
         await self._keys.destroy(gone)
         await self._forget(people)
-        for lookup, refs in people.items():
-            await self._leave_out(stream_of(lookup), {lookup: refs}, aged_out=True)
+        for lookup, refs in list(people.items()):
+            try:
+                await self._leave_out(stream_of(lookup), {lookup: refs}, aged_out=True)
+            except DamagedEvent as damaged:
+                self._streams.set_aside.note(damaged)
+                unread = damaged
+                del people[lookup]
         await self._reflected()
         return AgedOut(tuple(people), sum(map(len, people.values())), unread)
 
@@ -426,7 +431,7 @@ class Erasure:
         aged_out: bool,
     ) -> list[BrandEvent]:
         events: list[BrandEvent] = []
-        state = brand.fold(_brand_events(recorded))
+        state = _folded(recorded)
         there = {e.event.lookup for e in recorded if isinstance(e.event, LookupStarted)}
         for lookup in sorted(there & people.keys()):
             results = _results(recorded, lookup)
@@ -471,10 +476,22 @@ def _by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return streams
 
 
-def _brand_events(recorded: Iterable[Recorded]) -> Iterator[BrandEvent]:
+def _folded(recorded: Iterable[Recorded]) -> brand.Brand:
+    """Return the state of a brand after *recorded*, its whole stream.
+
+    Raises:
+        DamagedEvent: One of them can be read, but nobody can have written it there.
+    """
+    state = brand.INITIAL
     for each in recorded:
-        assert isinstance(each.event, BrandEvent), "a brand's stream"
-        yield each.event
+        try:
+            assert isinstance(each.event, BrandEvent), "a brand's stream"
+            state = brand.evolve(state, each.event)
+        except Exception as error:
+            name = type(error).__name__
+            why = f"event {each.position}, {each.stream} version {each.version}: {name}"
+            raise DamagedEvent(each.position, each.stream, each.version, why) from error
+    return state
 
 
 def _results(recorded: Iterable[Recorded], lookup: str) -> list[Recorded]:

@@ -7,13 +7,15 @@ import pytest
 import structlog.testing
 
 from cs.clock import HandClock
-from cs.eventlog.port import LogUnavailable
+from cs.domain.brand_events import LookupFinished
+from cs.domain.key import KeyIssued
+from cs.eventlog.port import Append, LogUnavailable
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.returned import RETURNED
 from cs.retention import EVERY, MONTH, PAGE, Retention
 from cs.settings import BadSettings, Settings, load
 from cs.watched_keys import KeysAway
-from erasure.service import Erasable, erasable, outside
+from erasure.service import Erasable, at_zenith, erasable, outside
 from loop.outside import ADA
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -118,6 +120,28 @@ async def test_keys_that_came_back_from_a_backup_are_forgotten_again() -> None:
         assert await service.erasure.erase_all_again() == 0
 
         assert await told(service) == []
+
+
+async def test_an_event_that_nobody_can_have_written_keeps_nobody_else() -> None:
+    clock = HandClock(AT)
+    async with erasable(outside(zenith=(at_zenith(ADA),)), clock=clock) as service:
+        key = await service.new_key()
+        hurt = (await service.search(key, brand="Acme")).json()
+        other = (await service.search(key, brand="Zenith")).json()
+        finished = next(
+            each for each in await service.log.tail(0) if isinstance(each.event, LookupFinished)
+        )
+        strange = KeyIssued(label="", quota=1, secret_hash="", last4="", at=AT)
+        await service.log.append([Append(finished.stream, finished.version, (strange,))])
+        aging = retention(service, clock)
+        clock.set(AT + KEPT_FOR + DAY)
+
+        while await aging.round():
+            pass
+
+        assert (await service.read(key, other["id"]))["contacts"] == []
+        assert (await service.read(key, hurt["id"]))["contacts"] == []
+        assert aging.lookups == 1, "of the other nothing is said until it is mended"
 
 
 class Away(MemoryKeyStore):
