@@ -117,6 +117,22 @@ async def test_another_roles_password_does_not_do(given: Given) -> None:
         await shown(bus_settings(mixed), TOPICS)
 
 
+async def test_a_broker_that_is_started_again_knows_its_users_and_their_rights(
+    databases: Databases, tmp_path: Path
+) -> None:
+    with own_folder() as folder:
+        brokers = Brokers(SERVICES, databases.secrets, folder)
+        of = settings_on(brokers, SERVICES)
+        with brokers.running():
+            for name in ("topics", "acls"):
+                container = Container(SERVICES[name], brokers.here, 1, tmp_path / name)
+                await asyncio.to_thread(container.run)
+        with brokers.running():
+            await write(of("relay"), EVENTS)
+            with pytest.raises(TopicAuthorizationFailedError):
+                await write(of("ranking"), EVENTS)
+
+
 async def test_three_brokers_know_each_other_and_allow_nothing_before_it_is_given(
     databases: Databases, tmp_path: Path
 ) -> None:
