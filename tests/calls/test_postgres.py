@@ -1,11 +1,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import asyncpg
 import pytest
 
 from contracts.call_register import CALL, CallRegisterContract, answered, begin
 from cs.calls.port import Answered, Begun, CallRegister, CallsUnavailable, WrongCallsKey
 from cs.calls.postgres import PostgresCalls
+from cs.postgres.patient import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 
@@ -65,10 +67,66 @@ async def test_after_erasing_not_even_the_sealed_bytes_are_in_the_table(
 
     await calls.erase([CALL.lookup])
 
-    await pool.execute("CHECKPOINT")  # what is in its file is what is in memory
-    file = await pool.fetchval("SELECT pg_read_binary_file(pg_relation_filepath('calls'))")
+    file = await in_file(pool)
     assert b"brand-a.2" in file
     assert box not in file
+
+
+async def test_calls_are_begun_while_an_erasure_waits_for_a_long_transaction(
+    calls: PostgresCalls, pool: Pool, database: str
+) -> None:
+    """A dump reads for minutes; who erases waits for it, and nobody waits for him."""
+    await answered(calls, SECRET)
+    box = await pool.fetchval("SELECT answer FROM calls")
+    dump = await asyncpg.connect(database)
+    try:
+        async with dump.transaction(isolation="repeatable_read"):
+            await dump.fetch("SELECT * FROM calls")
+            erasing = asyncio.create_task(calls.erase([CALL.lookup]))
+            while not await pool.fetchval(_WAITS):
+                assert not erasing.done()
+            async with asyncio.timeout(LOCK_PATIENCE_MS / 1000 * 20):
+                begun = await begin(calls, CallRegisterContract.others["lookup"])
+                assert isinstance(begun, Begun)
+                await calls.answer(begun, b"said")
+            assert not erasing.done()
+        assert await erasing == 1
+    finally:
+        await dump.close()
+    assert box not in await in_file(pool)
+    kept = await begin(calls, CallRegisterContract.others["lookup"])
+    assert kept == Answered(b"said")
+
+
+async def test_what_is_erased_is_gone_also_beside_a_transaction_that_could_have_seen_it(
+    calls: PostgresCalls, pool: Pool, database: str
+) -> None:
+    await answered(calls, SECRET)
+    box = await pool.fetchval("SELECT answer FROM calls")
+    older = await asyncpg.connect(database)
+    try:
+        async with older.transaction(isolation="repeatable_read"):
+            await older.fetch("SELECT * FROM calls_key")
+
+            assert await calls.erase([CALL.lookup]) == 1
+
+            assert box not in await in_file(pool)
+    finally:
+        await older.close()
+    assert await calls.erase([CALL.lookup]) == 0
+
+
+async def in_file(pool: Pool) -> bytes:
+    await pool.execute("CHECKPOINT")  # what is in its file is what is in memory
+    return bytes(
+        await pool.fetchval("SELECT pg_read_binary_file(pg_relation_filepath('calls'))")
+    )
+
+
+_WAITS = """
+SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 
 
 async def test_a_worker_with_another_key_makes_no_call(

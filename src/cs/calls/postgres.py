@@ -4,8 +4,10 @@ All stage workers share one key, which is in no database.  The master key of per
 is not among what they have.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from secrets import token_hex
 
 from cs.calls.port import (
     PAGE,
@@ -22,6 +24,7 @@ from cs.calls.port import (
 from cs.calls.sealing import CallSeal
 from cs.ids import random_id
 from cs.postgres.errors import DatabaseAway
+from cs.postgres.patient import WRITE_ANEW_S, retried
 from cs.postgres.pool import Pool, PooledConnection, connected
 
 
@@ -103,17 +106,39 @@ class PostgresCalls:
 async def erase_calls(pool: Pool, lookups: Iterable[str]) -> int:
     """Forget the calls of *lookups*, which needs no key; return how many there were.
 
-    The table is written anew, since a page keeps the bytes of what was in it.  The server's
-    own write-ahead log holds them, sealed, until it is recycled.
+    A new table is put in the place of the old one, since a page keeps the bytes of what was
+    in it (docs/decisions/0018).  Writers wait while what is left is copied, which is of an
+    hour; nobody queues behind a transaction that has the table in use.  The server's own
+    write-ahead log holds the bytes, sealed, until it is recycled.
 
     Raises:
-        CallsUnavailable: The database is away.
+        CallsUnavailable: The database is away, or a transaction on the table does not end;
+            nothing is forgotten.
     """
+    wanted = list(lookups)
     async with _connected(pool) as connection:
-        gone = await connection.fetch(_ERASE, list(lookups))
-        if gone:
-            await connection.execute("VACUUM FULL calls")  # of an hour: small
-    return len(gone)
+        if not await connection.fetchval(_ANY, wanted):
+            return 0
+    erased = 0
+
+    async def replace(connection: PooledConnection) -> None:
+        nonlocal erased
+        await connection.execute("LOCK TABLE calls IN SHARE ROW EXCLUSIVE MODE")
+        erased = len(await connection.fetch(_ERASE, wanted))
+        # Readers wait from the exchange to the commit.
+        new = f"calls_{token_hex(4)}"
+        await connection.execute(f"CREATE TABLE {new} (LIKE calls INCLUDING ALL)")
+        await connection.execute(f"INSERT INTO {new} SELECT * FROM calls")  # noqa: S608
+        await connection.execute("DROP TABLE calls")
+        await connection.execute(f"ALTER TABLE {new} RENAME TO calls")
+
+    try:
+        async with asyncio.timeout(WRITE_ANEW_S):
+            await retried(pool, replace)
+    except (DatabaseAway, TimeoutError) as error:
+        why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
+        raise CallsUnavailable(f"the register of paid calls: {why}; erase again") from error
+    return erased
 
 
 @asynccontextmanager
@@ -169,4 +194,5 @@ DELETE FROM calls WHERE (lookup, provider, request) IN (
 )
 RETURNING 1
 """
+_ANY = "SELECT EXISTS (SELECT FROM calls WHERE lookup = ANY($1))"
 _ERASE = "DELETE FROM calls WHERE lookup = ANY($1) RETURNING 1"

@@ -26,13 +26,8 @@ from cs.keystore.wrapping import (
     version_of,
 )
 from cs.postgres.errors import DatabaseAway
-from cs.postgres.pool import Pool, PooledConnection, away_is_told, connected, transaction
-
-#: At most so long for all parts of one erasure: 5 million keys are about 1 GiB.
-WRITE_ANEW_S = 600
-#: How long a part waits to be replaced before others go first, and when it tries again.
-LOCK_PATIENCE_MS = 100
-LOCK_AGAIN_S = 0.5
+from cs.postgres.patient import WRITE_ANEW_S, retried
+from cs.postgres.pool import Pool, PooledConnection, away_is_told, transaction
 
 
 class PostgresKeyStore:
@@ -206,7 +201,7 @@ class PostgresKeyStore:
     async def _rotating(self, step: Callable[[PooledConnection], Awaitable[None]]) -> None:
         try:
             async with asyncio.timeout(WRITE_ANEW_S):
-                await self._retried(step)
+                await retried(self._pool, step)
         except (DatabaseAway, TimeoutError) as error:
             why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
             raise KeysUnavailable(f"the key store: {why}; rotate again") from error
@@ -281,28 +276,13 @@ class PostgresKeyStore:
         try:
             async with asyncio.timeout(WRITE_ANEW_S):
                 for part in parts:
-                    await self._retried(partial(self._replace, part))
-                await self._retried(self._drop_replaced)
+                    await retried(self._pool, partial(self._replace, part))
+                await retried(self._pool, self._drop_replaced)
         except (DatabaseAway, TimeoutError) as error:
             why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
             raise KeysUnavailable(
                 f"destroyed keys may linger in the key store: {why}; erase again"
             ) from error
-
-    async def _retried(self, step: Callable[[PooledConnection], Awaitable[None]]) -> None:
-        """Do *step* in a transaction, again until nobody is in its way."""
-        while True:
-            try:
-                async with connected(self._pool) as connection, connection.transaction():
-                    await connection.execute(_PATIENCE)
-                    try:
-                        await step(connection)
-                    except asyncpg.LockNotAvailableError:
-                        raise _InTheWay from None
-            except _InTheWay:
-                await asyncio.sleep(LOCK_AGAIN_S)
-            else:
-                return
 
     async def _replace(self, part: str, connection: PooledConnection) -> None:
         """Put a copy of *part* in its place.
@@ -326,14 +306,6 @@ class PostgresKeyStore:
             await connection.execute(f"DROP TABLE IF EXISTS {row['part']}")
 
 
-class _InTheWay(Exception):
-    """Somebody else uses the table in a way that goes on for longer than others may wait."""
-
-
-#: While a part is replaced: who waits for a lock has everybody else wait behind him.
-_PATIENCE = f"""
-SET LOCAL lock_timeout = {LOCK_PATIENCE_MS}; SET LOCAL statement_timeout = {WRITE_ANEW_S * 1000}
-"""
 _WHERE = "the key store's database"
 _PARTS = """
 SELECT inhrelid::regclass::text AS part FROM pg_inherits WHERE inhparent = 'data_key'::regclass
