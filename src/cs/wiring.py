@@ -179,7 +179,6 @@ async def embedded(
         Refusal: ``other-world``: the data belongs to the other world.
     """
     check_world(settings, world)
-    tools.misconfiguration.begin(unusable(tools))
     folder = folder_of(settings)
     if unused := folder.unused_master_key:
         log.warning("two_master_keys", used=str(folder.master_key), unused=str(unused))
@@ -188,6 +187,7 @@ async def embedded(
             clock = clock or SystemClock()
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
             _check_time(folder.path, world)
+            tools.misconfiguration.begin(unusable(tools))
             async with running(
                 data.log,
                 data.keys,

@@ -143,7 +143,7 @@ def show_acls(
             if json:
                 print_json({"user": name, **msgspec.to_builtins(access)})
             elif not apply:
-                print(kafka_acls(name, access, at))  # a console would wrap it
+                console.print(kafka_acls(name, access, at))
         if apply and not json:
             console.print(f"{name}: may use {len(accesses)} topics and groups")
 
