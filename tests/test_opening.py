@@ -21,6 +21,8 @@ from cs.data_folder import DataFolder, DataFolderError
 from cs.eventlog.port import NO_STREAM, Append
 from cs.opening import opened
 
+#: The account that root gives its rights up for.
+_WITHOUT_RIGHTS = 65534
 BACKUP = "bring it back from a backup, or name another folder with --data-dir"
 
 
@@ -118,7 +120,10 @@ def _read_only_folder(folder: DataFolder) -> None:
 
 def _others_keys(folder: DataFolder) -> None:
     folder.path.chmod(0o777)
-    folder.master_key.chmod(0o600)
+    if os.getuid() == 0:
+        os.chown(folder.master_key, 0, 0)
+    else:
+        folder.master_key.chmod(0o000)
 
 
 @pytest.mark.slow
@@ -129,6 +134,9 @@ def test_a_missing_right_is_to_be_given(lack: Callable[[DataFolder], None]) -> N
         asyncio.run(append(folder))
         for file in folder.path.iterdir():
             file.chmod(0o666)
+        folder.master_key.chmod(0o600)  # or it is refused before anything else is looked at
+        if os.getuid() == 0:
+            os.chown(folder.master_key, _WITHOUT_RIGHTS, -1)
         lack(folder)
         ran = subprocess.run(
             [sys.executable, __file__, name],
@@ -172,7 +180,7 @@ def test_a_wrong_master_key_wants_a_backup(folder: DataFolder) -> None:
 
 def _without_rights(path: Path) -> None:
     if os.getuid() == 0:
-        os.setuid(65534)  # rights bind everybody but root
+        os.setuid(_WITHOUT_RIGHTS)  # rights bind everybody but root
     try:
         asyncio.run(append(DataFolder(path)))
     except DataFolderError as error:
