@@ -37,7 +37,7 @@ async def run_alone(stage: str, **message: Any) -> tuple[list[dict[str, Any]], l
         "lookup": "brand-0a1b.1",
         "stage": stage,
         "attempt": 2,
-        "deadline_at": "2999-01-01T00:00:00Z",
+        "deadline_at": "2199-01-01T00:00:00Z",
         **message,
     }
     async with asyncio.timeout(60):
