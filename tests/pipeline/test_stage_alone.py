@@ -40,8 +40,13 @@ async def run_alone(stage: str, **message: Any) -> tuple[list[dict[str, Any]], l
         "deadline_at": "2199-01-01T00:00:00Z",
         **message,
     }
-    async with asyncio.timeout(60):
-        out, err = await process.communicate(json.dumps(work).encode())
+    try:
+        async with asyncio.timeout(60):
+            out, err = await process.communicate(json.dumps(work).encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     assert process.returncode == 0, err.decode()
     return [json.loads(line) for line in out.splitlines()], json.loads(err)
 

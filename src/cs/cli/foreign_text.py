@@ -49,8 +49,8 @@ def all_harmless(value: Any) -> Any:
 def json_line(value: Any) -> bytes:
     r"""Return *value* as one line of JSON that a terminal shows and programs read as ever.
 
-    >>> json_line({"brand": "Acme\\u202e"})
-    b'{"brand":"Acme\\\\u202e"}\\n'
+    >>> json_line({"brand": "Acme\u202e"})
+    b'{"brand":"Acme\\u202e"}\n'
     """
     text = msgspec.json.encode(value).decode()
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
