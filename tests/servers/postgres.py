@@ -64,9 +64,11 @@ class Postgres:
         """
         give_up = time.monotonic() + _START_S
         while not self._started(give_up):
-            said = self.log[-2000:]
+            said = self.log
             if time.monotonic() > give_up or not any(why in said for why in _PASSING):
-                raise Missing(f"PostgreSQL in {self.folder} did not start. It said:\n{said}")
+                raise Missing(
+                    f"PostgreSQL in {self.folder} did not start. It said:\n{said[-2000:]}"
+                )
 
     def stop(self) -> None:
         """End in good order: connections are cut, nothing is lost."""
@@ -95,7 +97,9 @@ class Postgres:
             "unix_socket_directories": str(self.folder),
             **self.settings,
         }
-        with (self.folder / "log").open("wb") as log:
+        (self.folder / "log").write_bytes(b"")
+        # Appended to: what is left of a killed server still writes its last words into it.
+        with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
                     *(self.binaries.folder / "postgres", "-D", data),
