@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from structlog import get_logger
 
 from cs.clock import Clock
-from cs.erasure import Erasure
+from cs.erasure.ageing import Ageing
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
 from cs.projections.port import Views
 from cs.projections.returned import RETURNED
@@ -38,11 +38,11 @@ class Retention:
     """
 
     def __init__(
-        self, events: EventLog, views: Views, erasure: Erasure, clock: Clock, *, months: int
+        self, events: EventLog, views: Views, ageing: Ageing, clock: Clock, *, months: int
     ) -> None:
         self._events = events
         self._views = views
-        self._erasure = erasure
+        self._ageing = ageing
         self._clock = clock
         self._kept_for = MONTH * months
         self._from: date | None = None  # nothing is due that was returned before
@@ -71,7 +71,7 @@ class Retention:
         due = await self._due(self._clock.now() - self._kept_for)
         if not due:
             return 0
-        aged_out = await self._erasure.age_out(due)
+        aged_out = await self._ageing.age_out(due)
         self._damaged.update(set(due) - set(aged_out.lookups))
         self.lookups += len(aged_out.lookups)
         self.people += aged_out.people

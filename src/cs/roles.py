@@ -31,7 +31,8 @@ from cs.clock import Clock, SystemClock
 from cs.domain.brand_events import ContactsErased
 from cs.domain.service import World
 from cs.domain.stage_work import StageName
-from cs.erasure import Erasure
+from cs.erasure.ageing import Ageing
+from cs.erasure.person import Erasure
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import Recorded
 from cs.eventlog.streams import Streams
@@ -281,13 +282,10 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         views = ViewFollower(data.log, data.views, shared.streams.set_aside)
         views.listen_early(_without_erased(shared.streams))
         reading = Reading(data.log, data.views, views, data.keys)
-        erasure = Erasure(
-            streams,
-            data.keys,
-            clock,
-            reached_end(data.log, views),
-            forget_calls=partial(erase_calls, shared.stages) if shared.stages else None,
-        )
+        reflected = reached_end(data.log, views)
+        forget_calls = partial(erase_calls, shared.stages) if shared.stages else None
+        erasure = Erasure(streams, data.keys, clock, reflected, forget_calls=forget_calls)
+        ageing = Ageing(streams, data.keys, clock, reflected, forget_calls=forget_calls)
         recorder = OutcomeRecorder(
             streams,
             bus,
@@ -304,7 +302,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
             ).run()
 
         retention = Retention(
-            data.log, data.views, erasure, clock, months=settings.people_kept_for
+            data.log, data.views, ageing, clock, months=settings.people_kept_for
         )
 
         async def age_out(_: int) -> None:

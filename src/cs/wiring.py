@@ -22,7 +22,8 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.clock import Clock, SystemClock
 from cs.data_folder import DataFolderError
 from cs.domain.service import World
-from cs.erasure import Erasure
+from cs.erasure.ageing import Ageing
+from cs.erasure.person import Erasure
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.snapshots import Snapshots
@@ -122,7 +123,8 @@ async def running(
     reading = Reading(log, views, runner, keys)
     api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
     receipts = Receipts(await keys.secret(SHARED))
-    erasure = Erasure(streams, keys, clock, reached_end(log, runner), forget_calls=forget_calls)
+    reflected = reached_end(log, runner)
+    erasure = Erasure(streams, keys, clock, reflected, forget_calls=forget_calls)
     manager = ProcessManager(
         streams,
         bus,
@@ -136,7 +138,8 @@ async def running(
     )
     retention = None
     if kept_for_months is not None:
-        retention = Retention(log, views, erasure, clock, months=kept_for_months)
+        ageing = Ageing(streams, keys, clock, reflected, forget_calls=forget_calls)
+        retention = Retention(log, views, ageing, clock, months=kept_for_months)
     health = Health(log, runner, keys, misconfiguration)
     async with asyncio.TaskGroup() as tasks:
         roles = [

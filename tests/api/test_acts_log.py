@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cs.domain.contact import Query
-from cs.erasure import Erasure
+from cs.erasure.person import Erasure
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import Operator
 from loop.outside import tools

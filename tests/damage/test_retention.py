@@ -9,7 +9,7 @@ from cs.answering import Terms
 from cs.clock import HandClock
 from cs.data_folder import DataFolder
 from cs.domain.brand_events import DEADLINE, BrandEvent
-from cs.erasure import Erasure
+from cs.erasure.ageing import Ageing
 from cs.eventlog.streams import Streams
 from cs.opening import Data, opened
 from cs.operator import Operator
@@ -68,8 +68,8 @@ def state(folder: Path, position: int, new: bytes) -> bytes:
 def retention(data: Data) -> Retention:
     clock = HandClock(AT + MONTHS * MONTH + timedelta(days=1))
     views = ViewRunner(data.log, data.views, data.keys)
-    erasure = Erasure(Streams(data.log), data.keys, clock, views.catch_up)
-    return Retention(data.log, data.views, erasure, clock, months=MONTHS)
+    ageing = Ageing(Streams(data.log), data.keys, clock, views.catch_up)
+    return Retention(data.log, data.views, ageing, clock, months=MONTHS)
 
 
 def keys_left(folder: Path) -> int:

@@ -13,7 +13,10 @@ from cs.answering import Terms
 from cs.clock import Clock, SystemClock
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mailbox import DomainFacts
-from cs.erasure import Erasure
+from cs.erasure.ageing import Ageing
+from cs.erasure.person import Erasure
+from cs.erasure.reapplying import reapply
+from cs.erasure.suppressions import Suppressions
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
@@ -87,6 +90,11 @@ class Erasable(Service):
     log: MemoryEventLog
     views: SqliteViews
     erasure: Erasure
+    suppressions: Suppressions
+    ageing: Ageing
+
+    async def reapply(self) -> int:
+        return await reapply(self.erasure, self.suppressions, self.ageing)
 
     def names(self, answer: Mapping[str, Any]) -> list[str]:
         return [contact["full_name"] for contact in answer["contacts"]]
@@ -136,7 +144,16 @@ async def erasable(
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")
             another = ViewRunner(log, views, keys)  # as the command has one of its own
-            erasure = Erasure(Streams(log), keys, clock, another.catch_up)
-            yield Erasable(service, operator, keys, log, views, erasure)
+            streams = Streams(log)
+            yield Erasable(
+                service,
+                operator,
+                keys,
+                log,
+                views,
+                Erasure(streams, keys, clock, another.catch_up),
+                Suppressions(streams, keys, clock),
+                Ageing(streams, keys, clock, another.catch_up),
+            )
     finally:
         await views.close()

@@ -369,7 +369,7 @@ async def test_a_key_store_from_a_backup_is_made_to_forget_again() -> None:
         service.keys._suppressed.clear()
         assert await told_of_ada(service) != []
 
-        assert await service.erasure.erase_all_again() == 2
+        assert await service.reapply() == 2
 
         assert await told_of_ada(service) == []
         assert len(service.keys._suppressed) == 4, "two, and what one of them was known by"
@@ -444,17 +444,17 @@ async def test_lifting_one_wish_leaves_what_another_is_known_by_refused() -> Non
         await service.search(key, brand="Acme")
         await service.erasure.erase_profile(ADA_PROFILE)
         await service.erasure.erase_mailbox("ada.kern@acme.test")
-        first, second = await service.erasure.suppressed()
+        first, second = await service.suppressions.listed()
         assert second.id in (await person_prints(service, first.id)), "both know the address"
 
-        await service.erasure.lift([first.id])
+        await service.suppressions.lift([first.id])
         assert await service.keys.suppressed([first.id, second.id]) == {second.id}
-        assert [each.id for each in await service.erasure.suppressed()] == [second.id]
-        assert await service.erasure.erase_all_again() == 1, "who was lifted is left alone"
+        assert [each.id for each in await service.suppressions.listed()] == [second.id]
+        assert await service.reapply() == 1, "who was lifted is left alone"
 
-        assert await service.erasure.lift([second.id]) == 1
+        assert await service.suppressions.lift([second.id]) == 1
         assert await service.keys.suppressed([first.id, second.id]) == set()
-        assert await service.erasure.lift([second.id]) == 0, "doing it again is quiet"
+        assert await service.suppressions.lift([second.id]) == 0, "doing it again is quiet"
 
 
 async def test_who_was_lifted_and_is_erased_again_is_kept_out_again() -> None:
@@ -462,10 +462,10 @@ async def test_who_was_lifted_and_is_erased_again_is_kept_out_again() -> None:
         key = await service.new_key()
         await service.search(key, brand="Acme")
         await service.erasure.erase_profile(ADA_PROFILE)
-        (one,) = await service.erasure.suppressed()
-        await service.erasure.lift([one.id])
+        (one,) = await service.suppressions.listed()
+        await service.suppressions.lift([one.id])
 
         await service.erasure.erase_profile(ADA_PROFILE)
 
-        assert [each.id for each in await service.erasure.suppressed()] == [one.id]
+        assert [each.id for each in await service.suppressions.listed()] == [one.id]
         assert await service.keys.suppressed([one.id]) == {one.id}

@@ -14,7 +14,7 @@ from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.brand_events import LookupStarted
 from cs.domain.contact import BrandFacts
-from cs.erasure import Erasure
+from cs.erasure.person import Erasure
 from cs.eventlog.streams import Streams
 from cs.opening import opened, paid_calls
 from cs.operator import Operator

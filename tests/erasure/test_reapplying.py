@@ -12,7 +12,10 @@ from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.brand_events import DEADLINE, PeopleFound
-from cs.erasure import Erasure
+from cs.erasure.ageing import Ageing
+from cs.erasure.person import Erasure
+from cs.erasure.reapplying import reapply
+from cs.erasure.suppressions import Suppressions
 from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
 from cs.opening import Data, opened
@@ -32,6 +35,15 @@ async def folder(path: Path) -> AsyncIterator[tuple[Data, Erasure]]:
         views = ViewRunner(data.log, data.views, data.keys)
         streams = Streams(data.log, data.snapshots)
         yield data, Erasure(streams, data.keys, SystemClock(), views.catch_up)
+
+
+async def again(data: Data) -> int:
+    """Erase again everybody who ever was."""
+    stores = (Streams(data.log), data.keys, SystemClock())
+    reflected = ViewRunner(data.log, data.views, data.keys).catch_up
+    return await reapply(
+        Erasure(*stores, reflected), Suppressions(*stores), Ageing(*stores, reflected)
+    )
 
 
 async def search(path: Path, *brands: str) -> None:
@@ -91,15 +103,15 @@ async def test_one_damaged_stream_keeps_nobody_else_from_being_forgotten_again(
     shutil.copyfile(tmp_path / "keys.db", path / "keys.db")
     whole = state(path, damaged_at, b"{")
 
-    async with folder(path) as (data, erasure):
+    async with folder(path) as (data, _):
         assert "Ben Ode" in await readable(data.log, zenith)
         with pytest.raises(DamagedEvent):
-            await erasure.erase_all_again()
+            await again(data)
         assert "Ben Ode" not in await readable(data.log, zenith)
 
     state(path, damaged_at, whole)
-    async with folder(path) as (data, erasure):
-        assert await erasure.erase_all_again() == 2
+    async with folder(path) as (data, _):
+        assert await again(data) == 2
         assert "Ada Kern" not in await readable(data.log, acme)
 
 
@@ -109,15 +121,15 @@ async def test_what_was_erased_of_one_who_was_lifted_stays_erased() -> None:
         await service.search(key, brand="Acme")
         backup = dict(service.keys._keys)
         await service.erasure.erase_profile(ADA_PROFILE)
-        (one,) = await service.erasure.suppressed()
-        await service.erasure.lift([one.id])
+        (one,) = await service.suppressions.listed()
+        await service.suppressions.lift([one.id])
         service.keys._keys |= backup
         assert "Ada Kern" in await service.stored()
 
-        assert await service.erasure.erase_all_again() == 0
+        assert await service.reapply() == 0
 
         assert "Ada Kern" not in await service.stored()
-        assert await service.erasure.suppressed() == []
+        assert await service.suppressions.listed() == []
 
 
 async def test_who_was_lifted_since_the_backup_may_be_found_again() -> None:
@@ -125,12 +137,12 @@ async def test_who_was_lifted_since_the_backup_may_be_found_again() -> None:
         key = await service.new_key()
         await service.search(key, brand="Acme")
         await service.erasure.erase_profile(ADA_PROFILE)
-        (one,) = await service.erasure.suppressed()
+        (one,) = await service.suppressions.listed()
         backup = set(service.keys._suppressed)
         assert len(backup) > 1, "the profile, and what else they are known by"
-        await service.erasure.lift([one.id])
+        await service.suppressions.lift([one.id])
         service.keys._suppressed |= backup
 
-        await service.erasure.erase_all_again()
+        await service.reapply()
 
         assert await service.keys.suppressed(backup) == set()

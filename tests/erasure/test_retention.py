@@ -26,7 +26,7 @@ OF_ANYBODY = ("Ada Kern", "ada.kern", "ada-kern", "Ben Ode", "ben.ode", "ben-ode
 
 
 def retention(service: Erasable, clock: HandClock) -> Retention:
-    return Retention(service.log, service.views, service.erasure, clock, months=MONTHS)
+    return Retention(service.log, service.views, service.ageing, clock, months=MONTHS)
 
 
 async def told(service: Erasable) -> list[str]:
@@ -117,7 +117,7 @@ async def test_keys_that_came_back_from_a_backup_are_forgotten_again() -> None:
         keys._keys = older
         assert await told(service) != []
 
-        assert await service.erasure.erase_all_again() == 0
+        assert await service.reapply() == 0
 
         assert await told(service) == []
 

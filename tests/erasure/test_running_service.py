@@ -16,7 +16,7 @@ from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.person import PersonErased
 from cs.domain.personal import Personal
-from cs.erasure import Erased, Erasure
+from cs.erasure.person import Erased, Erasure
 from cs.eventlog.follow import follow
 from cs.eventlog.streams import Streams
 from cs.opening import Data, opened

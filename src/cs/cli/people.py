@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -15,7 +16,12 @@ from cs.cli.output import console, print_json, print_table, stop
 from cs.domain.brand import stream_of
 from cs.domain.mailbox_syntax import is_mailbox
 from cs.domain.person_page import person_page
-from cs.erasure import Erased, Erasure, Suppressed
+from cs.erasure.ageing import Ageing
+from cs.erasure.person import Erased, Erasure
+from cs.erasure.reapplying import reapply as reapply_all
+from cs.erasure.suppressions import Suppressed, Suppressions
+from cs.eventlog.fingerprints import email_print, profile_print
+from cs.keystore.port import KeyStore
 from cs.projections.searches import instant
 from cs.settings import Settings
 
@@ -62,8 +68,8 @@ def erase(
         return
 
     async def run() -> Erased:
-        async with _erasure(chosen) as erasure:
-            return await erasure.erase(print_of(erasure))
+        async with _forgetting(chosen) as at:
+            return await at.erasure.erase(print_of(at.keys))
 
     done = asyncio.run(run())
     if json:
@@ -90,8 +96,8 @@ def reapply(*, json: Json = False, data_dir: DataDir = None, config: Config = No
     """
 
     async def run() -> int:
-        async with _erasure(settings(config, data_dir=data_dir)) as erasure:
-            return await erasure.erase_all_again()
+        async with _forgetting(settings(config, data_dir=data_dir)) as at:
+            return await reapply_all(at.erasure, at.suppressions, at.ageing)
 
     people = asyncio.run(run())
     if json:
@@ -128,12 +134,12 @@ def suppressed(
         stop("--lift all: name the person by --email or --profile", 2)
 
     async def run() -> tuple[list[Suppressed], int]:
-        async with _erasure(settings(config, data_dir=data_dir)) as erasure:
-            given = print_of(erasure) if print_of is not None else None
-            found = await erasure.suppressed(given)
+        async with _forgetting(settings(config, data_dir=data_dir)) as at:
+            asked = print_of(at.keys) if print_of is not None else None
+            found = await at.suppressions.listed(asked)
             if lift is not None:
                 found = [each for each in found if lift in {ALL, each.id}]
-                return found, await erasure.lift(each.id for each in found)
+                return found, await at.suppressions.lift(each.id for each in found)
             return found, 0
 
     found, lifted = asyncio.run(run())
@@ -159,7 +165,7 @@ def _shown(each: Suppressed) -> dict[str, Any]:
 
 
 #: Makes the fingerprint that the one asked about goes by.
-PrintOf = Callable[[Erasure], str]
+PrintOf = Callable[[KeyStore], str]
 
 
 def _named(email: str | None, profile: str | None) -> PrintOf | None:
@@ -172,12 +178,12 @@ def _named(email: str | None, profile: str | None) -> PrintOf | None:
     if email is not None:
         if not is_mailbox(email.strip()):
             stop("--email: one address, somebody@example.com", 2)
-        return lambda erasure: erasure.mailbox_print(email)
+        return lambda keys: email_print(keys, email)
     if profile is not None:
         page = person_page(profile)
         if page is None:
             stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
-        return lambda erasure: erasure.page_print(page)
+        return lambda keys: profile_print(keys, page)
     return None
 
 
@@ -193,10 +199,10 @@ class Foreseen(msgspec.Struct, frozen=True):
 async def _foreseen(chosen: Settings, print_of: PrintOf) -> Foreseen:
     async with desk(chosen) as at:
         brands = {stream: row.query for stream, row in await at.reading.brands()}
-    async with _erasure(chosen) as erasure:
-        given = print_of(erasure)
-        names = await erasure.foreseen(given)
-        before = await erasure.suppressed(given)
+    async with _forgetting(chosen) as at:
+        asked = print_of(at.keys)
+        names = await at.erasure.foreseen(asked)
+        before = await at.suppressions.listed(asked)
     lookups = {name.rpartition("#")[0] for name in names}
     queries = [brands[s] for s in sorted({stream_of(each) for each in lookups}) if s in brands]
     told = [query.brand or query.domain or "" for query in queries]
@@ -216,17 +222,26 @@ def _tell_foreseen(found: Foreseen, *, json: bool) -> None:
     )
 
 
+@dataclass(frozen=True)
+class _Forgetting:
+    """What these commands work with."""
+
+    keys: KeyStore
+    erasure: Erasure
+    suppressions: Suppressions
+    ageing: Ageing
+
+
 @asynccontextmanager
-async def _erasure(chosen: Settings) -> AsyncIterator[Erasure]:
+async def _forgetting(chosen: Settings) -> AsyncIterator[_Forgetting]:
     async with beside(chosen) as data:
-        views = data.view_runner()
-        yield Erasure(
-            data.streams,
+        stores = (data.streams, data.keys, data.clock)
+        reflected, calls = data.view_runner().catch_up, data.forget_calls
+        yield _Forgetting(
             data.keys,
-            data.clock,
-            views.catch_up,
-            forget_calls=data.forget_calls,
-            by=data.by,
+            Erasure(*stores, reflected, forget_calls=calls, by=data.by),
+            Suppressions(*stores, by=data.by),
+            Ageing(*stores, reflected, forget_calls=calls),
         )
 
 
