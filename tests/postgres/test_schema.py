@@ -4,13 +4,17 @@ from collections.abc import AsyncIterator, Sequence
 import asyncpg
 import pytest
 
-from cs.postgres.errors import WrongSchema
+from cs.postgres.errors import DatabaseAway, WrongSchema
 from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.schema import STORES, Migration, Store, check, migrate, migrations, missing
 
 FIRST = Migration(1, "things", "CREATE TABLE thing (one INTEGER)")
 SECOND = Migration(2, "colours", "ALTER TABLE thing ADD COLUMN colour TEXT")
 BROKEN = Migration(2, "broken", "CREATE TABLE other (one INTEGER); SELECT nonsense")
+INDEX = Migration(
+    2, "index", "-- Of colours; all.\nCREATE INDEX CONCURRENTLY by_one ON thing (one);"
+)
+LATER_STEPS = [(store, step) for store in STORES for step in migrations(store)[1:]]
 
 
 @pytest.fixture
@@ -119,3 +123,118 @@ async def test_time_outs_are_as_before_a_migration(pool: Pool) -> None:
 
         assert await connection.fetchval("SHOW statement_timeout") == before
         assert await connection.fetchval("SHOW lock_timeout") == before
+
+
+async def _applied_or_waiting(pool: Pool, pid: int, migrating: asyncio.Task[object]) -> None:
+    """Return once what runs in *migrating* has ended, or waits for a lock."""
+    while not migrating.done():
+        if await pool.fetchval(WAITS, pid):
+            return
+
+
+@pytest.mark.parametrize(
+    ("store", "step"), LATER_STEPS, ids=[f"{s}-{step.name}" for s, step in LATER_STEPS]
+)
+async def test_no_step_stops_writers_while_somebody_else_is_long_at_it(
+    pool: Pool, store: Store, step: Migration
+) -> None:
+    """Whoever asks for a lock that stops writers stops them while it waits, too."""
+    until = [each for each in migrations(store) if each.number <= step.number]
+    async with (
+        connected(pool) as long,
+        connected(pool) as writer,
+        connected(pool) as connection,
+    ):
+        await migrate(connection, store, until[:-1])
+        tables = await pool.fetchval(TABLES)
+        async with asyncio.TaskGroup() as tasks, long.transaction():
+            await long.execute(f"LOCK TABLE {tables} IN ROW EXCLUSIVE MODE")
+            migrating = tasks.create_task(migrate(connection, store, until))
+            await _applied_or_waiting(pool, connection.get_server_pid(), migrating)
+            async with writer.transaction():
+                await writer.execute("SET LOCAL lock_timeout = '20s'")
+                await writer.execute(f"LOCK TABLE {tables} IN ROW EXCLUSIVE MODE")
+
+        assert migrating.result() == [step]
+
+
+@pytest.mark.parametrize(
+    ("store", "step"), LATER_STEPS, ids=[f"{s}-{step.name}" for s, step in LATER_STEPS]
+)
+async def test_no_step_reads_a_table_whole_under_a_lock(
+    pool: Pool, store: Store, step: Migration
+) -> None:
+    """What is written anew, indexed or held to a constraint is read whole: it may be large."""
+    until = [each for each in migrations(store) if each.number <= step.number]
+    async with connected(pool) as connection:
+        await migrate(connection, store, until[:-1])
+        tables = await pool.fetch(FILES)
+        before = await pool.fetch(READ_WHOLE, [row["oid"] for row in tables])
+        await migrate(connection, store, until)
+        after = await pool.fetch(READ_WHOLE, [row["oid"] for row in tables])
+
+    assert set(tables) <= set(await pool.fetch(FILES))
+    assert [row["name"] for row in set(after) - set(before)] == (
+        [step.index] if step.index else []
+    )
+
+
+async def test_who_waits_for_a_migration_does_not_hold_up_its_index(pool: Pool) -> None:
+    applied = await asyncio.gather(*(_migrated(pool, [FIRST, INDEX]) for _ in range(5)))
+
+    assert sorted(applied) == [[], [], [], [], [1, 2]]
+    assert await pool.fetchval(VALID, "by_one")
+
+
+async def test_an_index_left_unfinished_by_a_kill_is_made_again(pool: Pool) -> None:
+    await _migrated(pool, [FIRST])
+    async with connected(pool) as long, long.transaction():
+        await long.execute("INSERT INTO thing VALUES (1)")
+        async with connected(pool) as connection:
+            pid = connection.get_server_pid()
+            migrating = asyncio.create_task(migrate(connection, "service", [FIRST, INDEX]))
+            await _applied_or_waiting(pool, pid, migrating)
+            await pool.execute("SELECT pg_terminate_backend($1)", pid)
+            with pytest.raises(DatabaseAway):
+                await migrating
+    assert await pool.fetchval(VALID, "by_one") is False
+
+    assert await _migrated(pool, [FIRST, INDEX]) == [2]
+    assert await pool.fetchval(VALID, "by_one") is True
+
+
+async def test_an_index_that_was_built_and_not_noted_is_not_built_again(pool: Pool) -> None:
+    await _migrated(pool, [FIRST, INDEX])
+    built = await pool.fetchval("SELECT 'by_one'::regclass::oid")
+    await pool.execute("DELETE FROM schema_steps WHERE number = 2")
+
+    assert await _migrated(pool, [FIRST, INDEX]) == [2]
+    assert await pool.fetchval("SELECT 'by_one'::regclass::oid") == built
+
+
+async def test_a_step_that_comes_to_the_same_as_before_says_so_and_is_taken(
+    pool: Pool,
+) -> None:
+    await _migrated(pool, [FIRST, SECOND])
+    today = Migration(2, "colours", f"-- Formerly {SECOND.digest}\n{SECOND.sql}")
+
+    assert await _migrated(pool, [FIRST, today]) == []
+    await _checked(pool, [FIRST, today])
+
+
+WAITS = "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = $1 AND NOT granted)"
+VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)"
+TABLES = """
+SELECT string_agg(relname, ', ') FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    AND relname <> 'schema_steps'
+"""
+FILES = """
+SELECT oid, relfilenode FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+"""
+READ_WHOLE = """
+SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = ANY($1)
+UNION ALL
+SELECT conname FROM pg_constraint WHERE conrelid = ANY($1) AND convalidated AND contype <> 'n'
+"""

@@ -3,13 +3,22 @@
 Steps are files ``migrations/<store>/NNNN_name.sql``.  Each must be safe while the version
 before it still runs: it adds, and a later release removes what nobody uses any more.  A
 step that was applied never changes; its digest is kept and compared.
+
+Nobody who writes is kept waiting for long.  A step is one transaction, which gives up the locks
+it asks for after `LOCK_WAIT_S` and is tried again: whoever queues behind it waits no longer.
+An index on a table that may be large is a step of its own, ``CREATE INDEX CONCURRENTLY``,
+outside a transaction.
 """
 
+import asyncio
+import re
+import time
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from typing import Literal
 
+import asyncpg
 import msgspec
 
 from cs.postgres.errors import WrongSchema
@@ -22,8 +31,20 @@ STORES: tuple[Store, ...] = ("service", "keys", "stages")
 #: Of ``pg_advisory_lock``: one migration at a time in a database.
 LOCK = 0x63735F64
 
-#: A step may rewrite a table, and who waits for it waits as long.
+#: A step may read a large table, and who waits for it waits as long.
 TAKES_S = 3600.0
+
+#: A lock that is asked for stops everybody who comes after, also while it is not given.
+LOCK_WAIT_S = 1.0
+#: Between two tries for it: longer, so that who queued behind the first is through.
+LOCK_PAUSE_S = 2.0
+#: Between two looks whether another migration has ended.
+TURN_PAUSE_S = 0.2
+
+#: A step that is one statement, which builds an index beside writers.
+_INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+) ON [^;]+;")
+_COMMENT = re.compile(r"--[^\n]*")
+_FORMERLY = re.compile(r"^-- Formerly ([0-9a-f]{64})$", re.MULTILINE)
 
 
 class Migration(msgspec.Struct, frozen=True):
@@ -34,6 +55,17 @@ class Migration(msgspec.Struct, frozen=True):
     @property
     def digest(self) -> str:
         return sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def digests(self) -> Sequence[str]:
+        """Digests of this step, and of what it was before: that came to the same."""
+        return (self.digest, *_FORMERLY.findall(self.sql))
+
+    @property
+    def index(self) -> str | None:
+        """The index that this step builds outside a transaction; ``None``: it does no such."""
+        found = _INDEX.fullmatch(_COMMENT.sub("", self.sql).strip())
+        return found[1] if found else None
 
 
 def migrations(store: Store) -> Sequence[Migration]:
@@ -64,27 +96,76 @@ async def migrate(
     steps = migrations(store) if steps is None else steps
     with away_is_told():
         await connection.execute("SET lock_timeout = 0; SET statement_timeout = 0")
-        await connection.execute("SELECT pg_advisory_lock($1)", LOCK, timeout=TAKES_S)
+        await _take_turn(connection)
         try:
             await connection.execute(_TABLE)
             applied = await _applied(connection, store)
             _compare(store, steps, applied)
             lacking = [step for step in steps if step.number not in applied]
             for step in lacking:
-                async with connection.transaction():
-                    await connection.execute(step.sql, timeout=TAKES_S)
-                    await connection.execute(
-                        "INSERT INTO schema_steps (store, number, name, digest) "
-                        "VALUES ($1, $2, $3, $4)",
-                        store,
-                        step.number,
-                        step.name,
-                        step.digest,
-                    )
+                if step.index is None:
+                    await _apply(connection, store, step)
+                else:
+                    await _build(connection, step, step.index)
+                    await _keep(connection, store, step)
             return lacking
         finally:
             await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
             await connection.execute("RESET lock_timeout; RESET statement_timeout")
+
+
+async def _take_turn(connection: Connection | PooledConnection) -> None:
+    """Take the lock, asking for it again and again.
+
+    A statement that waits keeps a snapshot, and who builds an index waits for everybody who
+    has one: each would wait for the other.
+    """
+    until = time.monotonic() + TAKES_S
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", LOCK):
+        if time.monotonic() > until:
+            raise TimeoutError("another migration of this database goes on")
+        await asyncio.sleep(TURN_PAUSE_S)
+
+
+async def _apply(
+    connection: Connection | PooledConnection, store: Store, step: Migration
+) -> None:
+    until = time.monotonic() + TAKES_S
+    while True:
+        try:
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL lock_timeout = {LOCK_WAIT_S * 1000:.0f}")
+                await connection.execute(step.sql, timeout=TAKES_S)
+                await _keep(connection, store, step)
+        except asyncpg.LockNotAvailableError:
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(LOCK_PAUSE_S)
+        else:
+            return
+
+
+async def _build(
+    connection: Connection | PooledConnection, step: Migration, index: str
+) -> None:
+    """Build *index* once: one left unfinished is made anew, a whole one was only not noted."""
+    valid = await connection.fetchval(_INDEX_IS_VALID, index)
+    if valid is False:
+        await connection.execute(f"DROP INDEX CONCURRENTLY {index}", timeout=TAKES_S)
+    if not valid:
+        await connection.execute(step.sql, timeout=TAKES_S)
+
+
+async def _keep(
+    connection: Connection | PooledConnection, store: Store, step: Migration
+) -> None:
+    await connection.execute(
+        "INSERT INTO schema_steps (store, number, name, digest) VALUES ($1, $2, $3, $4)",
+        store,
+        step.number,
+        step.name,
+        step.digest,
+    )
 
 
 async def missing(
@@ -134,7 +215,7 @@ async def _applied(connection: Connection | PooledConnection, store: Store) -> d
 
 def _compare(store: Store, steps: Sequence[Migration], applied: dict[int, str]) -> None:
     for step in steps:
-        if applied.get(step.number, step.digest) != step.digest:
+        if applied.get(step.number, step.digest) not in step.digests:
             raise WrongSchema(
                 f"step {step.number} ({step.name}) of the {store} database is not the one of "
                 "this version: the database belongs to another build; name another database"
@@ -151,3 +232,5 @@ CREATE TABLE IF NOT EXISTS schema_steps (
     PRIMARY KEY (store, number)
 )
 """
+
+_INDEX_IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)"

@@ -1,27 +1,7 @@
--- Lookups started, of every version of that event: a later one counts for the daily ceiling as
--- the first does, also where it cannot be read yet.  Nobody uses the index lookup_started any
--- more; a later step drops it.
-CREATE INDEX lookup_started_any ON stored_events (notification_id)
+-- Lookups started, of every version of that event.  Built beside writers: the log may be large.
+-- Nobody uses the index lookup_started any more; a later step drops it.
+--
+-- Formerly ab24343e88e32a6463b1a0d81d901d55f0875c7dde6f323bb8d1e7581f67ea47
+-- (with the function of the next step, and with a lock that kept writers out)
+CREATE INDEX CONCURRENTLY lookup_started_any ON stored_events (notification_id)
     WHERE topic LIKE 'brand.lookup-started.v%';
-
-CREATE OR REPLACE FUNCTION newest_lookup_start(at TIMESTAMPTZ) RETURNS BIGINT
-LANGUAGE plpgsql
-AS $$
-DECLARE
-    newest BIGINT;
-BEGIN
-    SELECT max(number) INTO newest FROM lookup_starts;
-    IF newest IS NULL THEN
-        INSERT INTO lookup_starts
-        SELECT row_number() OVER (ORDER BY position), started_at
-        FROM (
-            SELECT notification_id AS position,
-                (convert_from(state, 'UTF8')::JSON ->> 'at')::TIMESTAMPTZ AS started_at
-            FROM stored_events WHERE topic LIKE 'brand.lookup-started.v%'
-        ) AS logged
-        WHERE started_at > newest_lookup_start.at - interval '24 hours';
-        SELECT max(number) INTO newest FROM lookup_starts;
-    END IF;
-    RETURN COALESCE(newest, 0);
-END
-$$;
