@@ -67,7 +67,7 @@ async def answering(
 
     ``views.run`` is the caller's to start afterwards.
     """
-    ring = KeyRing(reading.keys_opened_by)
+    ring = KeyRing(reading.keys_shown, reading.keys_opened_by)
     await views.catch_up()
     await ring.warm(reading.secrets())
     views.listen_early(ring.hear)

@@ -101,7 +101,7 @@ async def test_what_breaks_before_a_search_may_be_stored_has_charged_nothing() -
 
     async with fragile() as service:
         unheard = NewSecret(id="key", key=make_key(bytes(32)))
-        service.running.api.key_ring = KeyRing(breaks)
+        service.running.api.key_ring = KeyRing(breaks, breaks)
 
         message = told(await posted(service, unheard))
 

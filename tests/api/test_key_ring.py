@@ -13,6 +13,7 @@ from cs.api.key_ring import READ_THROUGH_PER_S, KeyRing
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.port import LogUnavailable, Recorded
+from cs.projections import reading
 from domain.acme_run import AT
 
 
@@ -21,10 +22,14 @@ class Keys:
 
     def __init__(self, **key_of: str) -> None:
         self.key_of = key_of
+        self.in_views: dict[str, str] = {}
         self.asked: list[set[str]] = []
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.away = False
+
+    async def shown(self, secrets: AbstractSet[str]) -> Mapping[str, str]:
+        return {secret: self.in_views[secret] for secret in secrets & self.in_views.keys()}
 
     async def look_up(self, secrets: AbstractSet[str]) -> Mapping[str, str]:
         self.asked.append(set(secrets))
@@ -46,7 +51,7 @@ def issued(key_id: str, secret: str) -> Recorded:
 
 async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
     keys = Keys(s1="key_1")
-    ring = KeyRing(keys.look_up)
+    ring = KeyRing(keys.shown, keys.look_up)
 
     assert ring.known("s1") is None
     assert await ring.find("s1") == "key_1"
@@ -56,7 +61,7 @@ async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
 
 async def test_a_secret_that_opens_nothing_is_looked_up_again() -> None:
     keys = Keys()
-    ring = KeyRing(keys.look_up)
+    ring = KeyRing(keys.shown, keys.look_up)
     assert await ring.find("s1") is None
     keys.key_of["s1"] = "key_1"
 
@@ -66,13 +71,15 @@ async def test_a_secret_that_opens_nothing_is_looked_up_again() -> None:
 async def test_who_comes_during_a_look_up_is_part_of_the_next_with_all_others() -> None:
     """A look-up that began before a key was made says nothing about it."""
     keys = Keys()
-    ring = KeyRing(keys.look_up)
+    ring = KeyRing(keys.shown, keys.look_up)
     keys.may_answer.clear()
     first = asyncio.create_task(ring.find("s1"))
     await started(first)
     keys.key_of |= {"s1": "key_1"}
     later = [asyncio.create_task(ring.find(f"s{n}")) for n in [1, 2, 3, 1, 2]]
-    await started(*later)
+    async with asyncio.timeout(5):
+        while ring._looked_up._waiting < 6:
+            await started(*later)
     keys.may_answer.set()
 
     async with asyncio.timeout(5):
@@ -83,7 +90,7 @@ async def test_who_comes_during_a_look_up_is_part_of_the_next_with_all_others() 
 
 async def test_a_flood_of_wrong_secrets_is_a_few_look_ups_and_turns_no_good_one_away() -> None:
     keys = Keys(good="key_1")
-    ring = KeyRing(keys.look_up)
+    ring = KeyRing(keys.shown, keys.look_up)
     began = asyncio.get_running_loop().time()
 
     async def caller(number: int) -> None:
@@ -102,8 +109,9 @@ async def test_a_flood_of_wrong_secrets_is_a_few_look_ups_and_turns_no_good_one_
 
 
 async def test_good_secrets_do_not_wait_for_each_other() -> None:
-    keys = Keys(**{f"s{n}": f"key_{n}" for n in range(100)})
-    ring = KeyRing(keys.look_up)
+    keys = Keys()
+    keys.in_views = {f"s{n}": f"key_{n}" for n in range(100)}
+    ring = KeyRing(keys.shown, keys.look_up)
     began = asyncio.get_running_loop().time()
 
     for n in range(100):
@@ -112,9 +120,51 @@ async def test_good_secrets_do_not_wait_for_each_other() -> None:
     assert asyncio.get_running_loop().time() - began < 100 / READ_THROUGH_PER_S / 2
 
 
+async def test_what_is_shown_waits_for_no_wrong_secret_that_is_looked_up() -> None:
+    keys = Keys()
+    keys.in_views = {"s1": "key_1", "s2": "key_2"}
+    ring = KeyRing(keys.shown, keys.look_up)
+    keys.may_answer.clear()
+    keys.away = True
+    wrong = [asyncio.create_task(ring.find("wrong")), asyncio.create_task(ring.find("bad"))]
+
+    async with asyncio.timeout(5):
+        both = asyncio.gather(*(ring.find(secret) for secret in ["s1", "s2"]))
+        assert await both == ["key_1", "key_2"]
+
+    assert not any(each.done() for each in wrong)
+    keys.may_answer.set()
+    async with asyncio.timeout(5):
+        failed = await asyncio.gather(*wrong, return_exceptions=True)
+    assert [type(each) for each in failed] == [LogUnavailable, LogUnavailable]
+    assert all("s1" not in asked for asked in keys.asked)
+
+
+async def test_wrong_secrets_that_wait_take_no_place_of_what_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(key_ring, "WAITING", 2)
+    keys = Keys()
+    keys.in_views = {"good": "key_1"}
+    ring = KeyRing(keys.shown, keys.look_up)
+    keys.may_answer.clear()
+    wrong = []
+    for n in range(2):
+        wrong.append(asyncio.create_task(ring.find(f"s{n}")))
+        await started(wrong[-1])
+
+    async with asyncio.timeout(5):
+        assert await ring.find("good") == "key_1"
+    with pytest.raises(LogUnavailable):
+        await ring.find("s9")
+    keys.may_answer.set()
+    async with asyncio.timeout(5):
+        assert await asyncio.gather(*wrong) == [None, None]
+
+
 async def test_who_gives_up_or_fails_leaves_the_next_to_look_up() -> None:
     keys = Keys(s1="key_1", s2="key_2")
-    ring = KeyRing(keys.look_up)
+    ring = KeyRing(keys.shown, keys.look_up)
     keys.may_answer.clear()
     gives_up = asyncio.create_task(ring.find("s1"))
     await started(gives_up)
@@ -135,7 +185,7 @@ async def test_who_gives_up_or_fails_leaves_the_next_to_look_up() -> None:
 async def test_more_than_so_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_ring, "WAITING", 2)
     keys = Keys(s1="key_1")
-    ring = KeyRing(keys.look_up)
+    ring = KeyRing(keys.shown, keys.look_up)
     keys.may_answer.clear()
     waiting = [asyncio.create_task(ring.find(f"s{n}")) for n in range(2)]
     await started(*waiting)
@@ -150,7 +200,7 @@ async def test_more_than_so_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) ->
 
 async def test_so_many_are_remembered_those_used_last() -> None:
     keys = Keys(**{f"s{n}": f"key_{n}" for n in range(5)})
-    ring = KeyRing(keys.look_up, kept=3)
+    ring = KeyRing(keys.shown, keys.look_up, kept=3)
     for n in range(3):
         await ring.find(f"s{n}")
     assert ring.known("s0") == "key_0"
@@ -169,7 +219,7 @@ async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
             read.append(n)
             yield [(f"key_{n}", f"s{n}"), (f"key_{n + 1}", f"s{n + 1}")]
 
-    ring = KeyRing(Keys().look_up, kept=5)
+    ring = KeyRing(Keys().shown, Keys().look_up, kept=5)
     await ring.warm(pages())
 
     assert len(ring) == 5
@@ -178,7 +228,7 @@ async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
 
 
 async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
-    ring = KeyRing(Keys().look_up)
+    ring = KeyRing(Keys().shown, Keys().look_up)
     rotated = Recorded(2, "key-key_1", 1, KeyRotated(secret_hash="s2", last4="", at=AT))
     ring.hear([issued("key_1", "s1"), issued("key_3", "s3")])
     assert (ring.known("s1"), ring.known("s3")) == ("key_1", "key_3")
@@ -232,3 +282,36 @@ async def test_a_new_key_and_a_new_secret_work_at_once(embedded: Frozen) -> None
 
 async def test_a_new_key_and_a_new_secret_work_at_once_on_every_node(shared: Frozen) -> None:
     await new_ones_work(shared, 2)
+
+
+async def good_beside_wrong(frozen: Frozen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "WAIT_S", 0.05)
+    monkeypatch.setattr(reading, "AHEAD", 1)
+    good = await frozen.new_key()
+    await frozen.start(1)
+    for _ in range(3):
+        await frozen.operator.grant_quota(good.id, 1)
+    (node,) = frozen.nodes
+    node.api.key_ring.forget(hash_key(good.key))
+    wrong = [make_key(b"nobody%d" % n * 4) for n in range(2)]
+
+    async with asyncio.timeout(20):
+        calls = [node.call(secret, "GET", "/usage") for secret in [*wrong, good.key]]
+        *refused, answer = await asyncio.gather(*calls)
+
+    assert answer.json() == {"quota": 103, "used": 0, "remaining": 103}
+    for each in refused:
+        assert (each.status_code, each.headers["retry-after"]) == (500, "5")
+        assert each.json()["error"]["code"] == "server_error"
+
+
+async def test_a_good_key_is_answered_beside_a_wrong_one_while_the_views_are_far_behind(
+    embedded: Frozen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await good_beside_wrong(embedded, monkeypatch)
+
+
+async def test_a_good_key_is_answered_beside_a_wrong_one_on_a_node_too(
+    shared: Frozen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await good_beside_wrong(shared, monkeypatch)

@@ -1,5 +1,8 @@
 """Which key a secret belongs to: those used lately in memory, the others looked up.
 
+What the views show is looked up first, however far behind the log they are.  Only what is not
+among it waits for the rest of the log, so that a wrong secret keeps no good one waiting.
+
 It finds a key's id and no more.  Whether the secret opens the key now is for whoever reads
 the key to say, since what is remembered here may lag behind the log.  So a secret that is
 wrongly thought to open a key costs one read; one that is wrongly thought to open none would
@@ -17,12 +20,12 @@ from cs.eventlog.port import LogUnavailable, Recorded
 
 #: Keys remembered, some 350 bytes each; the least recently used goes first.
 KEPT = 100_000
-#: Look-ups a second that find some secret to open nothing: a flood costs no more than these.
+#: Look-ups of each kind a second that find some secret to open nothing: a flood costs no more.
 READ_THROUGH_PER_S = 10
-#: Secrets that may wait to be looked up together.
+#: Secrets that may wait for a look-up of each kind.
 WAITING = 5_000
 
-#: Returns the key id of each secret hash that opens a key, as of when it was called or later.
+#: Returns the key id of each of these secret hashes that is found to open one.
 LookUp = Callable[[AbstractSet[str]], Awaitable[Mapping[str, str]]]
 
 
@@ -30,19 +33,18 @@ class KeyRing:
     """Give `hear` every page of events; `known` answers without a database.
 
     Args:
-        look_up: Finds keys that are not remembered.
+        shown: Finds what can be told at once; what it does not find may open a key all the
+            same.
+        look_up: Finds whatever opens a key when it is called or later; it may take seconds.
         kept: Keys remembered at most.
     """
 
-    def __init__(self, look_up: LookUp, *, kept: int = KEPT) -> None:
-        self._look_up = look_up
+    def __init__(self, shown: LookUp, look_up: LookUp, *, kept: int = KEPT) -> None:
+        self._shown = _Batches(shown)
+        self._looked_up = _Batches(look_up)
         self._kept = kept
         self._key_of: OrderedDict[str, str] = OrderedDict()
         self._hash_of: dict[str, str] = {}
-        self._turn = asyncio.Lock()
-        self._wanted: dict[str, _Wanted] = {}
-        self._waiting = 0
-        self._not_before = 0.0
 
     def __len__(self) -> int:
         return len(self._key_of)
@@ -75,11 +77,7 @@ class KeyRing:
         return key_id
 
     async def find(self, secret_hash: str) -> str | None:
-        """Return what `known` does, or else what the log knows now.
-
-        Whoever comes while others are being looked up waits, and is looked up with all that
-        came meanwhile: a flood of wrong secrets is a few look-ups a second, and nobody among
-        them is turned away unseen.
+        """Return what `known` does, or else what is shown, or else what the log knows now.
 
         Raises:
             LogUnavailable: It cannot be found out now, or too many wait to be.
@@ -87,19 +85,12 @@ class KeyRing:
         key_id = self.known(secret_hash)
         if key_id is not None:
             return key_id
-        if self._waiting >= WAITING:
-            raise LogUnavailable(f"{WAITING} calls with unknown keys wait already")
-        self._waiting += 1
-        try:
-            wanted = self._wanted.setdefault(secret_hash, _Wanted())
-            async with self._turn:
-                if not wanted.looked_up:
-                    # Wanted again, if the look-up that it was part of has failed.
-                    wanted = self._wanted.setdefault(secret_hash, wanted)
-                    await self._look_up_all()
-        finally:
-            self._waiting -= 1
-        return wanted.key_id
+        key_id = await self._shown.find(secret_hash) or await self._looked_up.find(secret_hash)
+        if key_id is not None:
+            # Beside another secret of that key: which is the old one is not known here.
+            self._hash_of.setdefault(key_id, secret_hash)
+            self._keep(key_id, secret_hash)
+        return key_id
 
     def remember(self, key_id: str, secret_hash: str) -> None:
         """Take note that the secret of *secret_hash* opens *key_id*, and no other does."""
@@ -123,6 +114,41 @@ class KeyRing:
         if self._hash_of.get(key_id) == secret_hash:
             del self._hash_of[key_id]
 
+
+class _Batches:
+    """Looks up together what is wanted while others are being looked up.
+
+    A flood of wrong secrets is a few look-ups a second, and nobody among them is turned away
+    unseen.
+    """
+
+    def __init__(self, look_up: LookUp) -> None:
+        self._look_up = look_up
+        self._turn = asyncio.Lock()
+        self._wanted: dict[str, _Wanted] = {}
+        self._waiting = 0
+        self._not_before = 0.0
+
+    async def find(self, secret_hash: str) -> str | None:
+        """Return what a look-up that begins after this was called finds.
+
+        Raises:
+            LogUnavailable: From the look-up, or too many wait for it.
+        """
+        if self._waiting >= WAITING:
+            raise LogUnavailable(f"{WAITING} calls with unknown keys wait already")
+        self._waiting += 1
+        try:
+            wanted = self._wanted.setdefault(secret_hash, _Wanted())
+            async with self._turn:
+                if not wanted.looked_up:
+                    # Wanted again, if the look-up that it was part of has failed.
+                    wanted = self._wanted.setdefault(secret_hash, wanted)
+                    await self._look_up_all()
+        finally:
+            self._waiting -= 1
+        return wanted.key_id
+
     async def _look_up_all(self) -> None:
         """Look up all that are wanted when it begins; those that come later are not of it."""
         now = asyncio.get_running_loop().time
@@ -135,10 +161,6 @@ class KeyRing:
         for secret_hash, each in wanted.items():
             each.looked_up = True
             each.key_id = found.get(secret_hash)
-            if each.key_id is not None:
-                # Beside another secret of that key: which is the old one is not known here.
-                self._hash_of.setdefault(each.key_id, secret_hash)
-                self._keep(each.key_id, secret_hash)
 
 
 class _Wanted:

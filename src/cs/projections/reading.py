@@ -173,28 +173,36 @@ class Reading:
         """Return (key id, row) of every key there is."""
         return await self._all(USAGE, await self._basis())
 
+    async def keys_shown(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
+        """Return the id of the key that each of *secret_hashes* opens, as the views show it.
+
+        They are not waited for: one that has an id may have been shut since they last moved,
+        and one without may open a key by now.
+
+        Raises:
+            LogUnavailable: The views are away.
+        """
+        return await self._secrets(secret_hashes, 0)
+
     async def keys_opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
         """Return the id of the key that each of *secret_hashes* opens, of those that open one.
 
         Those without an id opened nothing when this was called; one that has an id may have
-        been shut since the views last moved.
+        been shut since.
 
         Raises:
             LogUnavailable: As `search`.
         """
-        found = await self._secrets(secret_hashes, 0)
-        left = secret_hashes - found.keys()
-        if not left:
-            return found
         basis = await self._basis()
+        found = await self._secrets(secret_hashes, basis.since)
         newer = {
             row_id: USAGE.tag(USAGE.decode(data))
             for (table, row_id), data in basis.newer.items()
             if table == USAGE.name
         }
-        found |= await self._secrets(left, basis.since)
-        opened = {secret: key_id for key_id, secret in newer.items() if secret in left}
-        return {s: k for s, k in found.items() if k not in newer or newer[k] == s} | opened
+        found = {s: k for s, k in found.items() if k not in newer or newer[k] == s}
+        found |= {s: k for k, s in newer.items() if s is not None and s in secret_hashes}
+        return found
 
     async def secrets(self) -> AsyncGenerator[list[tuple[str, str]], None]:
         """Yield pages of (key id, hash of its secret), by id, of all keys that can be used."""
