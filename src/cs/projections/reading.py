@@ -26,8 +26,9 @@ from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Recorded
 from cs.eventlog.sealing import need_of, open_bytes, why_lost
 from cs.keystore.lost import LostValue
 from cs.keystore.port import KeysUnavailable
-from cs.projections.aside import ASIDE, SET_ASIDE, damage_of
+from cs.projections.aside import ASIDE, SET_ASIDE, AsideRow, damage_of
 from cs.projections.brands import BRANDS, BrandRow
+from cs.projections.damaged_keys import DamagedKeys
 from cs.projections.ended import EndedSearches
 from cs.projections.followed import Followed
 from cs.projections.port import Changed, Views
@@ -74,6 +75,7 @@ class Reading:
         self._keys = keys
         self._settled: dict[str, set[asyncio.Event]] = {}
         self._ended = EndedSearches()
+        self._damaged_keys = DamagedKeys(events)
         followed.listen(self._hear)
 
     def _hear(self, page: Sequence[Recorded]) -> None:
@@ -187,8 +189,9 @@ class Reading:
     async def keys_opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
         """Return the id of the key that each of *secret_hashes* opens, of those that open one.
 
-        Those without an id opened nothing when this was called; one that has an id may have
-        been shut since.
+        Those without an id opened nothing when this was called, as far as anybody can tell.
+        One that has an id may have been shut since, or its key's stream is damaged: whoever
+        reads that learns it.
 
         Raises:
             LogUnavailable: As `search`.
@@ -202,7 +205,11 @@ class Reading:
         }
         found = {s: k for s, k in found.items() if k not in newer or newer[k] == s}
         found |= {s: k for k, s in newer.items() if s is not None and s in secret_hashes}
-        return found
+        left = secret_hashes - found.keys()
+        if not left:
+            return found
+        aside = await self._set_aside(basis)
+        return {**found, **await self._damaged_keys.opened_by(left, aside)}
 
     async def secrets(self) -> AsyncGenerator[list[tuple[str, str]], None]:
         """Yield pages of (key id, hash of its secret), by id, of all keys that can be used."""
@@ -214,6 +221,14 @@ class Reading:
     async def _secrets(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
         found = await self._views.ids_tagged(USAGE, secret_hashes, since)
         return {secret: key_id for key_id, secret in found}
+
+    async def _set_aside(self, basis: _Basis) -> list[AsideRow]:
+        """Return what the views pass over, by stream."""
+        rows = dict(await self._views.tagged(ASIDE, SET_ASIDE, basis.since))
+        for (table, row_id), data in basis.newer.items():
+            if table == ASIDE.name:
+                rows[row_id] = ASIDE.decode(data)
+        return [rows[row_id] for row_id in sorted(rows)]
 
     async def brands(self) -> list[tuple[str, BrandRow]]:
         return await self._all(BRANDS, await self._basis())
