@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cs.domain.contact import BrandFacts, Query
+from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.plugins.given import Given
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.sources.port import BrandAnswer, Ended, PeopleAnswer
+from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
 
 SECRET = "s3cr'et/+"
 GIVEN = Given({"token": SECRET, "url": "http://x"}, frozenset({"token"}))
@@ -110,17 +110,72 @@ async def test_what_is_missing_is_told_without_secrets_and_is_no_failure() -> No
     assert logs == []
 
 
-@pytest.mark.parametrize("answer", [None, "people", BrandAnswer(source="x", ended=Ended.USED)])
+def people(**fields: Any) -> PeopleAnswer:
+    return PeopleAnswer(**{"source": "giving", "ended": Ended.USED, **fields})
+
+
+def brands(*matches: Any) -> BrandAnswer:
+    return BrandAnswer(source="giving", ended=Ended.USED, matches=matches)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        "people",
+        brands(),
+        people(source=None),
+        people(ended="odd"),
+        people(ended=Ended.FAILED, why=ValueError("x")),
+        people(ended=Ended.FAILED, retry_in_s="5"),
+        people(people=None),
+        people(people=[{"full_name": "Jo Lane"}]),
+        people(people=[Sighting(full_name=None, source="x")]),  # type: ignore[arg-type]
+    ],
+)
 async def test_what_is_no_answer_is_a_failure(answer: object) -> None:
     found = await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3)
 
     assert found.ended is Ended.FAILED
 
 
+@pytest.mark.parametrize(
+    "match",
+    [
+        ACME,
+        BrandMatch(facts=None, score=1.0, key="x"),  # type: ignore[arg-type]
+        BrandMatch(facts=ACME, score="high", key="x"),  # type: ignore[arg-type]
+        BrandMatch(facts=BrandFacts(name=None), score=1.0, key="x"),  # type: ignore[arg-type]
+    ],
+)
+async def test_what_is_no_match_is_a_failure(match: object) -> None:
+    found = await IsolatedBrandSource(Giving(brands(match)), GIVEN).find(QUERY, None)
+
+    assert found.ended is Ended.FAILED
+
+
+async def test_words_and_lists_stand_for_what_they_mean() -> None:
+    jo = Sighting(full_name="Jo Lane", source="x")
+    answer = people(ended="used", people=[jo])
+
+    found = await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3)
+
+    assert found == people(people=(jo,))
+
+
+async def test_who_cannot_say_what_is_missing_lacks_nothing() -> None:
+    class Odd(Giving):
+        @property
+        def missing(self) -> str:
+            raise RuntimeError("not yet")
+
+    assert IsolatedPeopleSource(Odd(None), GIVEN).missing is None
+
+
 async def test_a_good_answer_is_left_as_it_is() -> None:
     answer = PeopleAnswer(source="giving", ended=Ended.NO_RESULTS)
 
-    assert await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3) is answer
+    assert await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3) == answer
 
 
 async def test_who_cancels_us_is_obeyed_and_a_keyboard_too() -> None:

@@ -107,11 +107,35 @@ async def test_no_secret_stands_in_evidence_or_log() -> None:
     assert len([each for each in logs if each["reason"] == "said-so"]) == 1, "once a minute"
 
 
-async def test_what_is_no_evidence_is_no_answer() -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"address": ADDRESS},
+        evidence(ADDRESS, "yes"),  # type: ignore[arg-type]
+        evidence(ADDRESS, Verdict.UNKNOWN, None),  # type: ignore[arg-type]
+        evidence(ADDRESS, Verdict.UNKNOWN, answered=None),  # type: ignore[arg-type]
+    ],
+)
+async def test_what_is_no_evidence_is_no_answer(given: object) -> None:
     class Odd(Raising):
-        async def check(self, address: str) -> Any:
-            return {"address": address}
+        async def check(self, _: str) -> Any:
+            return given
 
     verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
     async with verifier.open("acme.test", KNOWN) as check:
         assert (await check.check(ADDRESS)).reason == FAILED
+
+
+@pytest.mark.parametrize("learned", [None, {"catch_all": True}, DomainFacts(catch_all="yes")])  # type: ignore[arg-type]
+async def test_what_is_nothing_to_learn_is_not_learned(learned: object) -> None:
+    class Odd(Raising):
+        @property
+        def learned(self) -> Any:
+            return learned
+
+        @learned.setter
+        def learned(self, _: Any) -> None: ...
+
+    verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
+    async with verifier.open("acme.test", KNOWN) as check:
+        assert check.learned == KNOWN

@@ -9,6 +9,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.domain.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.plugins.as_declared import as_declared
 from cs.plugins.causes import cause_of, is_ours, told, without_secrets
 from cs.plugins.given import NOTHING, Given
 from cs.verifiers.port import DomainCheck, Verifier
@@ -80,8 +81,10 @@ class IsolatedVerifier:
 
     def checked(self, address: str, evidence: object) -> Evidence:
         """Return *evidence* without secrets; what is none was no answer."""
-        if not isinstance(evidence, Evidence):
-            return self.failed(address, TypeError(f"it gave {type(evidence).__name__}"))
+        try:
+            evidence = as_declared(evidence, Evidence)
+        except Exception as error:  # noqa: BLE001  a plug-in is somebody else's code
+            return self.failed(address, error)
         if not evidence.answered:
             words = [line.text for line in evidence.conversation[-1:]]
             self.tell(evidence.reason, told(" ".join(words), self._given))
@@ -110,10 +113,9 @@ class _Isolated:
     @property
     def learned(self) -> DomainFacts:
         try:
-            learned = self._check.learned
+            return as_declared(self._check.learned, DomainFacts)
         except Exception:  # noqa: BLE001  a plug-in is somebody else's code
             return self._known
-        return learned
 
     async def check(self, address: str) -> Evidence:
         try:
