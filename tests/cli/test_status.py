@@ -1,7 +1,10 @@
 """`cs status`, and what cannot be undone, beside a service that has searched."""
 
 import asyncio
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,14 @@ import pytest
 
 from cli.command import ran
 from cli.served import Served, served
+from cs.cli.status import _health_told
 from cs.data_folder import DataFolder
-from cs.domain.brand_events import AttemptFailed, LookupFinished
+from cs.domain.brand import INITIAL, decide
+from cs.domain.brand_events import DEADLINE, AttemptFailed, LookupFinished, StartLookup
+from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append
 from cs.opening import opened
+from cs.projections.runner import ViewRunner
 from domain.golden_files import golden_event
 
 #: The service, and what its first search found.
@@ -170,6 +177,50 @@ def test_a_person_erased_by_mistake_is_found_again_after_lifting(
         .told()
         .startswith("nobody suppressed goes by that")
     )
+
+
+def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(folder: Path) -> None:
+    async def begin() -> None:
+        async with opened(DataFolder(folder)) as data:
+            at = datetime(2026, 1, 1, tzinfo=UTC)
+            for stream in ("brand-hurt", "brand-whole"):
+                asked = StartLookup(stream=stream, query=Query("A"), deadline=DEADLINE, at=at)
+                begun = decide(asked, INITIAL)
+                await data.log.append([Append(stream, NO_STREAM, begun)])
+            await ViewRunner(data.log, data.views, data.keys).catch_up()
+
+    asyncio.run(begin())
+    with closing(sqlite3.connect(folder / "log.db")) as database, database:
+        hurt = "UPDATE stored_events SET state = x'ff' WHERE originator_id = 'brand-hurt'"
+        database.execute(hurt)
+
+    where = f"--data-dir={folder}"
+    told = ran("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
+
+    assert (told["lookups"], told["damaged"]) == (2, 1)
+    assert told["work"] == {"brand-resolution": 1}
+    assert "1 damaged (cs log verify)" in ran("status", where, CS_ADMIN_PORT="1").out
+
+
+@pytest.mark.parametrize(
+    ("health", "told"),
+    [
+        ({"ready": True, "log": "ok", "keys": "ok", "head": 3, "views_behind": 1}, "ready"),
+        (
+            {"ready": False, "log": "the disk is full", "clock_off_s": 1.5},
+            "not ready; log: the disk is full; clock_off_s: 1.5",
+        ),
+        ({"ready": True, "set_aside": ["event 3", "event 4"]}, "event 3; set_aside: event 4"),
+        ({"ready": True, "keys_lost": 2}, "ready; keys_lost: 2"),
+        ({"ready": True, "insecure": {"kafka": ["k-1", "k-2"]}}, "insecure: kafka: k-1, k-2"),
+        ({"ready": False, "misconfigured": {"verifiers": "none"}}, "misconfigured: verifiers"),
+    ],
+)
+def test_a_status_tells_all_that_the_admin_port_complains_of(
+    health: dict[str, Any], told: str
+) -> None:
+    assert told in _health_told(health, "")
+    assert _health_told(health, "").endswith("ready") is (told == "ready")
 
 
 def test_a_status_tells_why_sources_could_not_answer(folder: Path) -> None:

@@ -21,7 +21,7 @@ from cs.domain.brand_events import (
 )
 from cs.domain.mailbox import Evidence
 from cs.eventlog.damage import read_past
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import DamagedEvent, Recorded
 from cs.projections.brands import BRANDS
 from cs.projections.searches import SEARCHES
 
@@ -64,6 +64,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         searches: That wait for a running lookup.
         work: Stages' work that was issued and not answered, by stage; of the first
             `LOOKUPS` lookups.
+        damaged: Lookups among those that cannot be read, and are set aside.
         oldest_work_s: How long the oldest of it has been issued.
         events: Position of the log's end; ``views_behind`` is counted from there.
         recent: How many of the newest events the rest is from.
@@ -74,6 +75,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     lookups: int
     searches: int
     work: dict[str, int]
+    damaged: int
     oldest_work_s: float | None
     events: int
     views_behind: int
@@ -92,8 +94,13 @@ async def standing(data: Beside) -> Standing:
     waiting = await data.views.tagged(SEARCHES, "running")
     work: Counter[str] = Counter()
     issued: list[datetime] = []
+    damaged = 0
     for stream, _ in live[:LOOKUPS]:
-        lookup = (await data.streams.brand(stream)).state.live
+        try:
+            lookup = (await data.streams.brand(stream)).state.live
+        except DamagedEvent:
+            damaged += 1
+            continue
         for each in lookup.open if lookup is not None else ():
             work[each.stage] += 1
             issued += [each.issued_at] if each.issued_at is not None else []
@@ -110,6 +117,7 @@ async def standing(data: Beside) -> Standing:
         lookups=len(live),
         searches=len(waiting),
         work=dict(work),
+        damaged=damaged,
         oldest_work_s=None if oldest is None else round(max(0.0, oldest), 1),
         events=head,
         views_behind=max(0, head - views_at),

@@ -14,6 +14,8 @@ from cs.cli.standing import Ends, Standing, standing
 from cs.projections.searches import instant
 from cs.settings import Settings
 
+#: What the admin port measures: nothing to tell of while it is ready.
+_MEASURES = frozenset({"views_behind", "position", "leads", "bus", "clock_off_s"})
 #: Longest wait for the admin port.
 ADMIN_S = 2.0
 
@@ -67,11 +69,13 @@ async def _health(chosen: Settings) -> dict[str, Any] | None:
 def _lines(found: Standing, health: dict[str, Any] | None, admin: str) -> list[tuple[str, str]]:
     work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
     since = f"; oldest for {found.oldest_work_s:g} s" if found.oldest_work_s is not None else ""
+    waiting = f"{found.searches} searches wait for them"
+    damaged = f"; {found.damaged} damaged (cs log verify)" if found.damaged else ""
     return [
         ("world", found.world or "none yet: no service has run on this data"),
         ("searches", "paused: new ones are refused" if found.paused else "taken"),
         ("health", _health_told(health, admin)),
-        ("running", f"{found.lookups} lookups, {found.searches} searches wait for them"),
+        ("running", f"{found.lookups} lookups, {waiting}{damaged}"),
         ("queue", f"{work or 'no work is open'}{since}"),
         ("log", f"{found.events} events"),
         ("views", f"{found.views_behind} events behind"),
@@ -81,9 +85,23 @@ def _lines(found: Standing, health: dict[str, Any] | None, admin: str) -> list[t
 def _health_told(health: dict[str, Any] | None, admin: str) -> str:
     if health is None:
         return f"nothing answers at {admin}"
-    wrong = health.get("misconfigured") or {}
-    told = [f"{name}: {why}" for name, why in wrong.items()]
-    return "; ".join(["ready" if health["ready"] else "not ready", *told])
+    ready = health["ready"]
+    told = ["ready" if ready else "not ready"]
+    for name, what in health.items():
+        untold = name in {"ready", "head"} or what == "ok" or (ready and name in _MEASURES)
+        if not untold:
+            told += [f"{name}: {each}" for each in _each(what)]
+    return "; ".join(told)
+
+
+def _each(what: Any) -> list[str]:
+    match what:
+        case dict():
+            return [f"{name}: {', '.join(_each(why))}" for name, why in what.items()]
+        case list():
+            return [str(each) for each in what]
+        case _:
+            return [str(what)]
 
 
 def _print_ends(what: str, every: dict[str, Ends]) -> None:
