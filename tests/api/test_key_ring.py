@@ -1,13 +1,12 @@
 """Keys are found when they are needed: in memory, or all that are asked for in one look-up."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 
 import pytest
 
-from api.frozen import Frozen, on_postgres, on_sqlite
+from api.frozen import Frozen
 from cs.api import key_ring
 from cs.api.key_ring import READ_THROUGH_PER_S, KeyRing
 from cs.domain.api_key import hash_key, make_key
@@ -238,18 +237,6 @@ async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
 
 
 # On a log that nobody follows.
-
-
-@pytest.fixture
-async def embedded(tmp_path: Path) -> AsyncIterator[Frozen]:
-    async with on_sqlite(tmp_path) as frozen:
-        yield frozen
-
-
-@pytest.fixture
-async def shared(database: str) -> AsyncIterator[Frozen]:
-    async with on_postgres(database) as frozen:
-        yield frozen
 
 
 async def new_ones_work(frozen: Frozen, nodes: int) -> None:

@@ -4,32 +4,17 @@ The nodes here do not follow the log: what they hear of keys stands still.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from api.frozen import Frozen, Node, on_postgres, on_sqlite
+from api.frozen import Frozen, Node
 from cs.api.limits import CHECKS_PER_MINUTE
 from cs.api.lines import Lines
 from cs.domain.api_key import hash_key
 from cs.operator import NewSecret
-
-
-@pytest.fixture
-async def embedded(tmp_path: Path) -> AsyncIterator[Frozen]:
-    async with on_sqlite(tmp_path) as frozen:
-        yield frozen
-
-
-@pytest.fixture
-async def shared(database: str) -> AsyncIterator[Frozen]:
-    async with on_postgres(database) as frozen:
-        yield frozen
-
 
 ONCE = {"Idempotency-Key": "once"}
 ACME = {"brand": "Acme"}

@@ -4,20 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 
-from cs.answering import Terms
-from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.contact import BrandFacts
 from cs.opening import opened
-from cs.operator import Operator
 from cs.sources.port import PeopleAnswer
 from cs.tools import Tools
-from cs.wiring import memory_bus, running, stages
 from loop.outside import ACME, Directory, Mailboxes, Staff, tools
-from loop.service import Service
+from loop.service import Service, one_process
 
 
 @dataclass
@@ -41,20 +36,11 @@ def slow_tools(staff: SlowStaff) -> Tools:
 @asynccontextmanager
 async def service_on(folder: Path, outside: Tools | None = None) -> AsyncIterator[Service]:
     data_folder = DataFolder(folder)
-    clock = SystemClock()
     with data_folder.held():
         async with (
             opened(data_folder) as data,
-            running(
-                data.log,
-                data.keys,
-                data.views,
-                stages(outside or tools()),
-                bus=memory_bus(),
-                clock=clock,
-                allowed=Terms(deadline=timedelta(seconds=60)),
+            one_process(
+                data.log, data.keys, data.views, outside or tools(), deadline_s=60
             ) as service,
         ):
-            operator = Operator(service.streams, clock)
-            await operator.choose_world("sandbox")
-            yield Service(service, operator)
+            yield service

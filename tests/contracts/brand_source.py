@@ -2,23 +2,11 @@
 
 from typing import NamedTuple
 
+from contracts.hostile_names import HOSTILE
 from cs.domain.contact import Query
 from cs.domain.message_limits import check
 from cs.domain.naming import canonical_domain
 from cs.sources.port import INCONCLUSIVE, BrandSource, Ended
-
-#: As a brand may be named by a caller, a web page or a stage of another make.
-HOSTILE = (
-    "jane@exämple..de",
-    "a\0b",
-    "\u202eevil\u2066",
-    "\x9b31m",
-    "<script>alert(1)</script>",
-    "!!g :de <1 ?x",
-    "=cmd()",
-    "x" * 120,
-    " ",
-)
 
 
 class Case(NamedTuple):

@@ -5,20 +5,17 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cs.answering import Terms
 from cs.clock import HandClock
 from cs.data_folder import DataFolder
-from cs.domain.brand_events import DEADLINE, BrandEvent
+from cs.domain.brand_events import BrandEvent
 from cs.erasure.ageing import Ageing
 from cs.eventlog.streams import Streams
 from cs.opening import Data, opened
-from cs.operator import Operator
 from cs.projections.runner import ViewRunner
 from cs.retention import MONTH, Retention
-from cs.wiring import memory_bus, running, stages
 from erasure.service import at_zenith, outside
 from loop.outside import ADA, BEN
-from loop.service import Service
+from loop.service import one_process
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MONTHS = 6
@@ -33,22 +30,11 @@ async def searched(folder: Path) -> tuple[int, bytes]:
     tools = outside(acme=(ADA,), zenith=(at_zenith(BEN),))
     async with (
         opened(DataFolder(folder)) as data,
-        running(
-            data.log,
-            data.keys,
-            data.views,
-            stages(tools),
-            bus=memory_bus(),
-            clock=clock,
-            allowed=Terms(deadline=DEADLINE),
-        ) as service,
+        one_process(data.log, data.keys, data.views, tools, clock=clock) as service,
     ):
-        operator = Operator(service.streams, clock)
-        await operator.choose_world("sandbox")
-        client = Service(service, operator)
-        key = await client.new_key()
+        key = await service.new_key()
         for brand in ("Acme", "Zenith"):
-            assert (await client.search(key, brand=brand)).json()["contacts"]
+            assert (await service.search(key, brand=brand)).json()["contacts"]
         events = await data.log.tail(0, 1_000)
     first = next(each for each in events if isinstance(each.event, BrandEvent))
     last = max(each.position for each in events if each.stream == first.stream)

@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 from msgspec.structs import replace
 
-from cs.answering import Terms
 from cs.clock import Clock, SystemClock
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mailbox import DomainFacts
@@ -21,15 +19,14 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.opening import projections
-from cs.operator import NewSecret, Operator
+from cs.operator import NewSecret
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
 from cs.tools import Tools
 from cs.verifiers.port import DomainCheck
-from cs.wiring import memory_bus, running, stages
 from loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
-from loop.service import Service
+from loop.service import Service, one_process
 
 ADA_PROFILE = "https://www.linkedin.com/in/ada-kern"
 ADA_MAILBOX = "ada.kern@acme.test"
@@ -131,23 +128,12 @@ async def erasable(
     log, views = MemoryEventLog(keys), SqliteViews(None, projections())
     clock = clock or SystemClock()
     try:
-        async with running(
-            log,
-            keys,
-            views,
-            stages(tools),
-            bus=memory_bus(),
-            clock=clock,
-            allowed=Terms(deadline=timedelta(seconds=120)),
-            kept_for_months=months,
-        ) as service:
-            operator = Operator(service.streams, clock)
-            await operator.choose_world("sandbox")
+        async with one_process(log, keys, views, tools, clock=clock, months=months) as service:
             another = ViewRunner(log, views, keys)  # as the command has one of its own
             streams = Streams(log)
             yield Erasable(
-                service,
-                operator,
+                service.running,
+                service.operator,
                 keys,
                 log,
                 views,

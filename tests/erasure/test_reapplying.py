@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
-from cs.domain.brand_events import DEADLINE, PeopleFound
+from cs.domain.brand_events import PeopleFound
 from cs.erasure.ageing import Ageing
 from cs.erasure.person import Erasure
 from cs.erasure.reapplying import reapply
@@ -19,12 +18,10 @@ from cs.erasure.suppressions import Suppressions
 from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
 from cs.opening import Data, opened
-from cs.operator import Operator
 from cs.projections.runner import ViewRunner
-from cs.wiring import memory_bus, running, stages
 from erasure.service import ADA_PROFILE, at_zenith, erasable, outside
 from loop.outside import ADA, BEN
-from loop.service import Service
+from loop.service import one_process
 
 BEN_PROFILE = "https://www.linkedin.com/in/ben-ode"
 
@@ -50,22 +47,11 @@ async def search(path: Path, *brands: str) -> None:
     tools = outside(acme=(ADA,), zenith=(at_zenith(BEN),))
     async with (
         folder(path) as (data, _),
-        running(
-            data.log,
-            data.keys,
-            data.views,
-            stages(tools),
-            bus=memory_bus(),
-            clock=SystemClock(),
-            allowed=Terms(deadline=DEADLINE),
-        ) as service,
+        one_process(data.log, data.keys, data.views, tools) as service,
     ):
-        operator = Operator(service.streams, SystemClock())
-        await operator.choose_world("sandbox")
-        searching = Service(service, operator)
-        key = await searching.new_key()
+        key = await service.new_key()
         for brand in brands:
-            assert (await searching.search(key, brand=brand)).status_code == 200
+            assert (await service.search(key, brand=brand)).status_code == 200
 
 
 async def where_found(log: EventLog, name: str) -> tuple[str, int]:

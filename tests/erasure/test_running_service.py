@@ -4,14 +4,12 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
-from cs.answering import Terms
 from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.domain.person import PersonErased
@@ -20,12 +18,10 @@ from cs.erasure.person import Erased, Erasure
 from cs.eventlog.follow import follow
 from cs.eventlog.streams import Streams
 from cs.opening import Data, opened
-from cs.operator import Operator
 from cs.projections.runner import ViewRunner
 from cs.tools import Tools
-from cs.wiring import memory_bus, running, stages
 from erasure.service import ADA_MAILBOX, ADA_PROFILE, BEN_MAILBOX, Waits, outside
-from loop.service import Service
+from loop.service import Service, one_process
 
 pytestmark = pytest.mark.slow
 
@@ -54,20 +50,11 @@ def of_ada(*roots: object) -> list[Personal]:
 
 @asynccontextmanager
 async def service_on(folder: Path, tools: Tools) -> AsyncIterator[tuple[Service, Data]]:
-    clock = SystemClock()
     async with (
         opened(DataFolder(folder)) as data,
-        running(
-            data.log,
-            data.keys,
-            data.views,
-            stages(tools),
-            bus=memory_bus(),
-            clock=clock,
-            allowed=Terms(deadline=timedelta(seconds=120)),
-        ) as service,
+        one_process(data.log, data.keys, data.views, tools) as service,
     ):
-        yield Service(service, Operator(service.streams, clock)), data
+        yield service, data
 
 
 async def erase_beside(folder: Path) -> Erased:

@@ -5,15 +5,13 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from eventsourcing.sqlite import SQLiteCursor
 
-from cs.answering import Terms
-from cs.clock import SystemClock
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.batch_recorder import BatchRecorder
@@ -21,11 +19,9 @@ from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVer
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.opening import projections
-from cs.operator import Operator
 from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import memory_bus, running, stages
 from loop.outside import tools
-from loop.service import Service
+from loop.service import Service, one_process
 
 pytestmark = pytest.mark.slow
 
@@ -129,24 +125,14 @@ class OnSqlite(Service):
 
 @asynccontextmanager
 async def service(path: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
-    clock, keys = SystemClock(), MemoryKeyStore()
+    keys = MemoryKeyStore()
     views = SqliteViews(None, projections())
     try:
         async with (
             SqliteEventLog(path, keys, recorder=losing.recorder()) as log,
-            running(
-                log,
-                keys,
-                views,
-                stages(tools()),
-                bus=memory_bus(),
-                clock=clock,
-                allowed=Terms(deadline=timedelta(seconds=60)),
-            ) as started,
+            one_process(log, keys, views, tools(), deadline_s=60) as started,
         ):
-            operator = Operator(started.streams, clock)
-            await operator.choose_world("sandbox")
-            yield OnSqlite(started, operator, log)
+            yield OnSqlite(started.running, started.operator, log)
     finally:
         await views.close()
 

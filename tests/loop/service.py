@@ -1,4 +1,4 @@
-"""The whole service in memory, and an HTTP client of it."""
+"""The whole service in one process, and an HTTP client of it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +11,14 @@ import httpx
 from cs.answering import Terms
 from cs.bus.port import Bus
 from cs.clock import Clock, SystemClock
+from cs.domain.service import World
 from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import EventLog
 from cs.keystore.memory import MemoryKeyStore
+from cs.keystore.port import KeyStore
 from cs.opening import projections
 from cs.operator import NewSecret, Operator
+from cs.projections.port import Views
 from cs.projections.sqlite_views import SqliteViews
 from cs.tools import Tools
 from cs.wiring import RunningService, memory_bus, running, stages
@@ -41,6 +45,39 @@ class Service:
 
 
 @asynccontextmanager
+async def one_process(
+    log: EventLog,
+    keys: KeyStore,
+    views: Views,
+    tools: Tools,
+    *,
+    clock: Clock | None = None,
+    deadline_s: float = 120,
+    ceiling: int | None = None,
+    bus: Bus | None = None,
+    real: Clock | None = None,
+    months: int | None = None,
+    world: World = "sandbox",
+) -> AsyncIterator[Service]:
+    """Run the whole service on these until left; *months*: how long people are kept."""
+    clock = clock or SystemClock()
+    async with running(
+        log,
+        keys,
+        views,
+        stages(tools),
+        bus=bus or memory_bus(),
+        clock=clock,
+        allowed=Terms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling),
+        real=real,
+        kept_for_months=months,
+    ) as service:
+        operator = Operator(service.streams, clock)
+        await operator.choose_world(world)
+        yield Service(service, operator)
+
+
+@asynccontextmanager
 async def in_memory(
     tools: Tools,
     *,
@@ -52,23 +89,20 @@ async def in_memory(
     keys: MemoryKeyStore | None = None,
     log: MemoryEventLog | None = None,
 ) -> AsyncIterator[Service]:
-    clock = clock or SystemClock()
     keys = keys or MemoryKeyStore()
-    log = log or MemoryEventLog(keys)
     views = SqliteViews(None, projections())
     try:
-        async with running(
-            log,
+        async with one_process(
+            log or MemoryEventLog(keys),
             keys,
             views,
-            stages(tools),
-            bus=bus or memory_bus(),
+            tools,
             clock=clock,
-            allowed=Terms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling),
+            deadline_s=deadline_s,
+            ceiling=ceiling,
+            bus=bus,
             real=real,
         ) as service:
-            operator = Operator(service.streams, clock)
-            await operator.choose_world("sandbox")
-            yield Service(service, operator)
+            yield service
     finally:
         await views.close()

@@ -4,23 +4,18 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from backup.embedded_service import service_on
-from cs.answering import Terms
 from cs.cli.log import Verified, _verify
-from cs.clock import SystemClock
 from cs.data_folder import DataFolder
 from cs.opening_postgres import shared_data
-from cs.operator import Operator
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.settings import Settings
 from cs.tools import Tools
-from cs.wiring import memory_bus, running, stages
-from loop.service import Service
+from loop.service import Service, one_process
 
 
 class Form(ABC):
@@ -96,22 +91,13 @@ class OnDatabases(Form):
 
     @asynccontextmanager
     async def service(self, outside: Tools) -> AsyncIterator[Service]:
-        clock = SystemClock()
         async with (
             shared_data(self.settings, "test") as data,
-            running(
-                data.log,
-                data.keys,
-                data.views,
-                stages(outside),
-                bus=memory_bus(),
-                clock=clock,
-                allowed=Terms(deadline=timedelta(seconds=60)),
+            one_process(
+                data.log, data.keys, data.views, outside, deadline_s=60, world="live"
             ) as service,
         ):
-            operator = Operator(service.streams, clock)
-            await operator.choose_world("live")
-            yield Service(service, operator)
+            yield service
 
     async def copy_keys(self) -> None:
         await self._execute(

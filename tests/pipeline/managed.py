@@ -20,8 +20,9 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.opening import projections
-from cs.pipeline.outcomes import GROUP
+from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder
 from cs.pipeline.process_manager import ProcessManager
+from cs.pipeline.signs import MemorySigns
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite_views import SqliteViews
@@ -66,6 +67,18 @@ class Managed:
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+    def recorder(self, signs: MemorySigns, *, drain_s: float = DRAIN_S) -> OutcomeRecorder:
+        """Return a recorder alone, as in a process of its own."""
+        return OutcomeRecorder(
+            Streams(self.log),
+            self.bus,
+            self.clock,
+            signs,
+            receipts=RECEIPTS,
+            verifiers=VERIFIERS,
+            drain_s=drain_s,
+        )
 
     # What the API and the stages do.
 

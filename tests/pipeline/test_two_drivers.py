@@ -13,12 +13,11 @@ from cs.domain.key import SearchSettled
 from cs.domain.stage_work import Alive, Failed, Resolved
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
-from cs.pipeline.outcomes import GROUP, OutcomeRecorder
+from cs.pipeline.outcomes import GROUP
 from cs.pipeline.signs import SILENCE_S, MemorySigns
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from pipeline.managed import Managed
-from pipeline.receipted import RECEIPTS, VERIFIERS
 
 NO_MATCH = Resolved(status="no_match")
 STREAMS = [f"brand-b{n}" for n in range(10)]
@@ -44,15 +43,7 @@ async def driven_by(managed: Managed, number: int) -> AsyncIterator[None]:
             driver = Driver(
                 Streams(managed.log), open_work, managed.clock, signs, restart_work=False
             )
-            recorder = OutcomeRecorder(
-                Streams(managed.log),
-                managed.bus,
-                managed.clock,
-                signs,
-                receipts=RECEIPTS,
-                verifiers=VERIFIERS,
-            )
-            for role in (driver, recorder):
+            for role in (driver, managed.recorder(signs)):
                 task = asyncio.create_task(role.run())
                 stack.push_async_callback(ended, task)
         yield

@@ -11,12 +11,11 @@ from cs.domain.stage_work import Resolved
 from cs.eventlog.port import NO_STREAM, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
-from cs.pipeline.outcomes import AT_ONCE, GROUP, OutcomeRecorder
+from cs.pipeline.outcomes import AT_ONCE, GROUP
 from cs.pipeline.signs import MemorySigns
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from pipeline.managed import Managed
-from pipeline.receipted import RECEIPTS, VERIFIERS
 from upgrades.newer import quickly, stored, upgraded, write_newer
 
 NO_MATCH = Resolved(status="no_match")
@@ -83,15 +82,7 @@ async def test_an_outcome_on_such_a_stream_is_kept_and_the_others_go_on(
     managed: Managed,
 ) -> None:
     signs = MemorySigns(managed.clock.monotonic)
-    recorder = OutcomeRecorder(
-        Streams(managed.log),
-        managed.bus,
-        managed.clock,
-        signs,
-        receipts=RECEIPTS,
-        verifiers=VERIFIERS,
-        drain_s=0,
-    )
+    recorder = managed.recorder(signs, drain_s=0)
     held = [f"{HELD}{n}" for n in range(AT_ONCE)]
     for stream in held:
         await held_stream(managed, stream)
@@ -115,18 +106,7 @@ async def test_a_kept_outcome_is_given_to_the_next_member_when_this_one_ends(
     signs = MemorySigns(managed.clock.monotonic)
     await held_stream(managed)
 
-    def recorder() -> OutcomeRecorder:
-        return OutcomeRecorder(
-            Streams(managed.log),
-            managed.bus,
-            managed.clock,
-            signs,
-            receipts=RECEIPTS,
-            verifiers=VERIFIERS,
-            drain_s=0,
-        )
-
-    old = asyncio.create_task(recorder().run())
+    old = asyncio.create_task(managed.recorder(signs, drain_s=0).run())
     await managed.say("brand-resolution", NO_MATCH, lookup=f"{HELD}.1")
     await asyncio.wait([old], timeout=0.1)
     old.cancel()
@@ -134,7 +114,7 @@ async def test_a_kept_outcome_is_given_to_the_next_member_when_this_one_ends(
     assert FINISHED not in {each.topic for each in await managed.log.stored(0)}
 
     with upgraded():
-        new = asyncio.create_task(recorder().run())
+        new = asyncio.create_task(managed.recorder(signs, drain_s=0).run())
         assert await stored(managed.log, FINISHED) == [HELD]
     new.cancel()
     await asyncio.gather(new, return_exceptions=True)
