@@ -81,6 +81,7 @@ async def answering(
         deadline=allowed.deadline,
         contacts=allowed.contacts,
         lookups=lookups,
+        reusable=reading.reusable,
     )
     api = Api(
         streams,

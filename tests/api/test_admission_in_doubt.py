@@ -23,6 +23,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operator import Operator
 from cs.postgres.pool import Pool, open_pool
+from cs.projections.reading import Reusable
 from eventlog.test_postgres import waits_for_a_lock
 from eventlog.test_postgres_in_doubt import LOCK
 from postgres.cutting_proxy import CuttingProxy, cutting_proxy
@@ -114,6 +115,10 @@ async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
     assert await _admissions(log, caller.key_id) == 1
 
 
+async def none_is_reused(lookup: str) -> Reusable:
+    raise AssertionError(f"{lookup} answers nobody here")
+
+
 async def ready(log: EventLog) -> tuple[Admitting, Caller]:
     """Return what admits to *log*, and whom."""
     clock, streams = SystemClock(), Streams(log)
@@ -125,6 +130,7 @@ async def ready(log: EventLog) -> tuple[Admitting, Caller]:
         deadline=timedelta(seconds=60),
         contacts=25,
         lookups=LookupsRunning(),
+        reusable=none_is_reused,
     )
     return admitting, Caller(key.id, hash_key(key.key))
 

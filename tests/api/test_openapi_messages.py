@@ -153,6 +153,7 @@ async def test_every_reason_to_take_no_searches() -> None:
             deadline=timedelta(seconds=120),
             contacts=25,
             lookups=LookupsRunning(0),
+            reusable=service.running.reading.reusable,
         )
         at_once = await post(service, await service.new_key())
 

@@ -63,6 +63,7 @@ class Scene:
     by_name: Brand | None = None
     paused: bool = False
     ceiling_opens_at: datetime | None = None
+    unshown: frozenset[str] = frozenset()
     query: Query = QUERY
     shown: str = "Acme"
     idempotency: Idempotency | None = IDEMPOTENCY
@@ -98,6 +99,7 @@ class Scene:
             by_name=self.by_name,
             paused=self.paused,
             ceiling_opens_at=self.ceiling_opens_at,
+            unshown=self.unshown,
         )
         return admit(ask, situation)
 
@@ -424,6 +426,17 @@ def test_what_was_found_thirty_days_ago_is_searched_anew() -> None:
     assert answer_of(Scene(brand=Brand(reusable=finish(at=AT - month)))) == "started s-new"
 
 
+def test_what_shows_nobody_any_more_answers_nobody() -> None:
+    lost = frozenset({f"{STREAM}.1"})
+    scene = Scene(brand=Brand(reusable=finish()), unshown=lost)
+
+    assert Scene(brand=scene.brand).admit().charged_for == f"{STREAM}.1"
+    assert answer_of(scene) == "started s-new"
+    assert scene.admit().charged_for is None
+    _capacity_reached(scene)
+    assert scene.refusal().code == "at_capacity"
+
+
 # C1: the one alias.
 
 BOTH = Query("Delta", "delta.example")
@@ -455,6 +468,9 @@ def test_of_two_that_answer_the_newest_does() -> None:
         admitted, _ = Scene(query=BOTH, brand=own, by_name=by_name).admit().key_events
         assert isinstance(admitted, SearchAdmitted)
         assert admitted.lookup == "brand-name.1"
+        lost = frozenset({"brand-name.1"})
+        shown = Scene(query=BOTH, brand=own, by_name=by_name, unshown=lost)
+        assert shown.admit().charged_for == "brand-both.1"
 
 
 def test_an_alias_that_is_too_old_answers_nothing() -> None:

@@ -150,6 +150,7 @@ class OlderKeys:
             async with asyncio.timeout(30), form.service(outside(here)) as service:
                 assert await get(service, told.key, told.runs) == runs
                 await self.reads_what_is_left(service, told)
+                await self.searches_anew_what_is_lost(service, told)
         assert [x["log_level"] for x in lines if x["event"] == "data_keys_lost"] == ["error"]
         await self.verifies(form, capsys)
 
@@ -187,6 +188,17 @@ class OlderKeys:
         assert ready
         lost: Any = health["keys_lost"]
         assert sum(lost.values()) >= 2
+
+    async def searches_anew_what_is_lost(self, service: Service, told: Told) -> None:
+        """Nobody is charged for an answer without anybody in it."""
+        for name, cached in ((BEFORE, True), (AFTER, False), (AFTER, True)):
+            again = (await service.search(told.key, brand=name)).json()
+            assert (again["status"], again["cached"], again["charged"]) == (
+                "done",
+                cached,
+                True,
+            )
+            assert len(again["contacts"]) == 2
 
     async def verifies(self, form: Form, capsys: pytest.CaptureFixture[str]) -> None:
         capsys.readouterr()

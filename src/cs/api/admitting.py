@@ -1,6 +1,7 @@
 """Admission as an append: decide on one version of everything, store with it expected."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import reduce
 
@@ -14,7 +15,7 @@ from cs.api.in_time import PATIENCE, Patience, within
 from cs.api.lookups_running import LookupsRunning
 from cs.clock import Clock
 from cs.domain.admission import Admission, AskSearch, Situation, admit
-from cs.domain.brand import Brand
+from cs.domain.brand import Brand, stream_of
 from cs.domain.brand_events import LookupStarted
 from cs.domain.brand_stream import brand_stream
 from cs.domain.contact import Query
@@ -24,6 +25,7 @@ from cs.eventlog.port import Append, Ceiling, CeilingReached, DamagedEvent, LogU
 from cs.eventlog.streams import CATEGORIES, Folded, Streams
 from cs.ids import random_id
 from cs.postgres.errors import DatabaseAway
+from cs.projections.reading import Reusable
 
 log = get_logger()
 
@@ -33,10 +35,15 @@ NONCE = 8
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """An admission that is stored, and the key right after it."""
+    """An admission that is stored, and the key right after it.
+
+    Attributes:
+        body: What a reused lookup found, as it is sent, if it was read.
+    """
 
     admission: Admission
     key: Key
+    body: bytes | None = None
 
 
 class InDoubt(LogUnavailable):
@@ -49,6 +56,8 @@ class Admitting:
     Args:
         ceiling: Lookups the service may start per rolling 24 h; None: no ceiling.
         lookups: What runs now, and whether more may.
+        reusable: What reusing a lookup is answered with, and whether anybody is in it
+            (`cs.projections.reading.Reading.reusable`).
     """
 
     def __init__(
@@ -60,6 +69,7 @@ class Admitting:
         deadline: timedelta,
         contacts: int,
         lookups: LookupsRunning,
+        reusable: Callable[[str], Awaitable[Reusable]],
     ) -> None:
         self._streams = streams
         self._clock = clock
@@ -67,6 +77,7 @@ class Admitting:
         self._deadline = deadline
         self._contacts = contacts
         self._lookups = lookups
+        self._reusable = reusable
 
     async def admit(
         self, caller: Caller, asked: Asked, request_id: str, patience: Patience = PATIENCE
@@ -148,7 +159,15 @@ class Admitting:
             lookups_full=self._lookups.full,
         )
         admission = admit(ask, situation)
-        admitted = Admitted(admission, reduce(evolve, admission.key_events, key.state))
+        body: bytes | None = None
+        while (lookup := admission.charged_for) is not None:
+            reused = await self._reused(lookup, ask)
+            if reused.shows_somebody:
+                body = reused.body
+                break
+            situation = msgspec.structs.replace(situation, unshown=situation.unshown | {lookup})
+            admission = admit(ask, situation)
+        admitted = Admitted(admission, reduce(evolve, admission.key_events, key.state), body)
         if not admission.key_events:
             return admitted
         appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events)]
@@ -183,6 +202,21 @@ class Admitting:
         except DamagedEvent:
             return None  # it is set aside; not to know of that search only costs another
         return folded.state
+
+    async def _reused(self, lookup: str, ask: AskSearch) -> Reusable:
+        """Return what *ask* would be charged for if *lookup* answered it.
+
+        Raises:
+            DamagedEvent: That is not known, nor could a lookup of that brand be started.
+        """
+        try:
+            return await self._reusable(lookup)
+        except DamagedEvent:
+            if stream_of(lookup) == ask.stream:
+                raise
+            return Reusable(shows_somebody=False)  # as of `_by_name`, which is damaged
+        except LogUnavailable:
+            return Reusable(shows_somebody=True)  # the log is believed, as without views
 
     async def _looked_up(
         self, stream: str, before: Folded[Key], request_id: str, patience: Patience

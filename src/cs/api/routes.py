@@ -240,7 +240,7 @@ class Api:
                 )
                 self._demand_open(caller, key)
                 found = await patiently(
-                    partial(self.reading.search, search, caller.key_id, key)
+                    partial(self.reading.search, search, caller.key_id, key, admitted.body)
                 )
         except LogUnavailable as error:
             log.warning("answered_by_admission", why=str(error))

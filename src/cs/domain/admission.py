@@ -23,6 +23,7 @@ from cs.domain.key import (
     KeyEvent,
     SearchAdmitted,
     SearchRepeated,
+    SearchSettled,
     day_window,
     minute_window,
     settled,
@@ -72,6 +73,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
             answers too if it matched that very domain (CONTRACT.md C1).
         ceiling_opens_at: When the service-wide ceiling lets a new lookup start; ``None``
             if it does now.
+        unshown: Lookups whose contacts nobody can be shown any more, as their keys are lost:
+            they answer nobody who would be charged for it.
         lookups_full: As many lookups run in the service as may run at once.
     """
 
@@ -81,6 +84,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     paused: bool = False
     ceiling_opens_at: datetime | None = None
     lookups_full: bool = False
+    unshown: frozenset[str] = frozenset()
 
 
 Kind = Literal["replayed", "repeated", "cached", "joined", "started"]
@@ -96,6 +100,15 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     search: str
     key_events: tuple[KeyEvent, ...] = ()
     brand_events: tuple[BrandEvent, ...] = ()
+
+    @property
+    def charged_for(self) -> str | None:
+        """Return the earlier lookup whose contacts this is charged for; ``None``: of none."""
+        match self.key_events:
+            case (*_, SearchSettled(lookup=lookup, charged=True)):
+                return lookup
+            case _:
+                return None
 
 
 def admit(ask: AskSearch, situation: Situation) -> Admission:
@@ -221,7 +234,8 @@ def _answer(ask: AskSearch, situation: Situation, at: datetime) -> Finish | None
     alias = situation.by_name.answer(at) if situation.by_name else None
     if alias is not None and alias.domain != ask.query.domain:
         alias = None
-    return max((finish for finish in (own, alias) if finish), key=lambda f: f.at, default=None)
+    shown = (f for f in (own, alias) if f is not None and f.lookup not in situation.unshown)
+    return max(shown, key=lambda f: f.at, default=None)
 
 
 def _repeated(ask: AskSearch, search: str, at: datetime) -> Admission:

@@ -58,6 +58,24 @@ class Found(msgspec.Struct, frozen=True):
     body: bytes | None  # the fields it shares with its lookup's other searches; None: running
 
 
+class Reusable(msgspec.Struct, frozen=True):
+    """What a later search would be answered with.
+
+    Attributes:
+        shows_somebody: Whether there is a verified e-mail in it.
+        body: As that of `Found`; ``None`` if the views do not have it yet.
+    """
+
+    shows_somebody: bool
+    body: bytes | None = None
+
+
+class _Address(msgspec.Struct, frozen=True):
+    """Of a contact as it is sent: what makes an answer worth a charge."""
+
+    email: str | None
+
+
 class _Basis(msgspec.Struct, frozen=True):
     """What one answer rests on: views that reflect *since*, and rows newer than theirs."""
 
@@ -91,7 +109,9 @@ class Reading:
         stream = f"key-{key_id}"
         self._ended.hear([Recorded(0, stream, 0, event) for event in events])
 
-    async def search(self, search: str, key_id: str, key: Key | None = None) -> Found | None:
+    async def search(
+        self, search: str, key_id: str, key: Key | None = None, body: bytes | None = None
+    ) -> Found | None:
         """Return *search* if it was made with the key *key_id*.
 
         One row is read of a search that is known to have ended; otherwise the views must
@@ -101,13 +121,15 @@ class Reading:
             search: Any text.
             key_id: Of whoever asks.
             key: Its state, as the caller has just read it, if it did.
+            body: What it found, as the caller has just read it, if it did.
 
         Raises:
             LogUnavailable: Log, views or keys are away, or the views too far behind.
         """
-        found = None if key is None else await self._known_to_have_ended(search, key_id, key)
-        if found is not None:
-            return found
+        if key is not None:
+            found = await self._known_to_have_ended(search, key_id, key, body)
+            if found is not None:
+                return found
         basis = await self._basis()
         row = await self._get(SEARCHES, search, basis)
         if row is None or row.key_id != key_id:
@@ -119,7 +141,9 @@ class Reading:
         self._ended.keep(search, row)
         return Found(search, row, usage, await self._body(row.lookup, basis))
 
-    async def _known_to_have_ended(self, search: str, key_id: str, key: Key) -> Found | None:
+    async def _known_to_have_ended(
+        self, search: str, key_id: str, key: Key, body: bytes | None
+    ) -> Found | None:
         """Return *search* if it is known to have ended and what it found is in the views.
 
         Their position is not asked for: erasing somebody waits until they are gone from them.
@@ -129,6 +153,8 @@ class Reading:
             return None
         if _runs(search, key):
             return None  # it ended after *key* was read, which lacks its charge
+        if body is not None:
+            return Found(search, row, key, body)
         with suppress(LogUnavailable):  # the longer way may still go
             result = await self._views.get(RESULTS, row.lookup, self._followed.position)
             contacts = None if result is None else await self._contacts(result)
@@ -166,6 +192,53 @@ class Reading:
         if aside is not None and not aside.mended:
             self._followed.set_aside.note(damage_of(aside))
             self._check_readable(stream)
+
+    async def reusable(self, lookup: str) -> Reusable:
+        """Return what a search is answered with that reuses what *lookup* found.
+
+        Nobody is in it if the data keys of its contacts are lost.  Of what the views do not
+        have yet, the log is believed.
+
+        Raises:
+            DamagedEvent: Its contacts cannot be opened, and its stream is damaged.
+            LogUnavailable: Log, views or keys are away.
+        """
+        result = await self._views.get(RESULTS, lookup, self._followed.position)
+        if result is None:
+            await self._check_whole(stream_of(lookup))
+            return Reusable(shows_somebody=True)
+        contacts = await self._contacts(result)
+        if contacts is None:
+            contacts = await self._sealed_anew(lookup, result)
+        found = msgspec.json.decode(contacts or b"[]", type=list[_Address])
+        shows_somebody = any(contact.email is not None for contact in found)
+        return Reusable(shows_somebody, _spliced(result, contacts or b"[]"))
+
+    async def _sealed_anew(self, lookup: str, result: ResultRow) -> bytes | None:
+        """Return the contacts of *lookup* if *result*, which does not open, is an old one.
+
+        Raises:
+            DamagedEvent: It is not, and their stream is damaged: who is left is not known.
+        """
+        basis = await self._basis()
+        result = await self._get(RESULTS, lookup, basis) or result
+        contacts = await self._contacts(result)
+        if contacts is None:
+            await self._check_in_log(stream_of(lookup))
+        return contacts
+
+    async def _check_in_log(self, stream: str) -> None:
+        """Do as `_check_whole`, also if nobody has met the damage yet: read the stream.
+
+        Raises:
+            LogUnavailable: It cannot be read now.
+        """
+        await self._check_whole(stream)
+        try:
+            await self._events.read(stream)
+        except DamagedEvent as damaged:
+            self._followed.set_aside.note(damaged)
+            raise
 
     async def usage(self, key_id: str) -> UsageRow | None:
         self._check_readable(f"key-{key_id}")
@@ -314,9 +387,7 @@ class Reading:
             raise DamagedEvent(0, stream_of(lookup), 0, why)
         contacts = await self._contacts(result)
         if contacts is None:  # perhaps sealed anew between the two reads
-            basis = await self._basis()
-            result = await self._get(RESULTS, lookup, basis) or result
-            contacts = await self._contacts(result)
+            contacts = await self._sealed_anew(lookup, result)
         return _spliced(result, contacts or b"[]")  # without its key nobody can be shown
 
     async def _contacts(self, result: ResultRow) -> bytes | None:
