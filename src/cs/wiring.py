@@ -49,7 +49,7 @@ from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.retention import Retention
-from cs.sandbox.run import open_sandbox
+from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
 from cs.settings import Settings
 from cs.tools import Tools, check_world, unusable
@@ -215,19 +215,24 @@ async def sandboxed(
     async with open_sandbox(
         world, folder=folder, clock=clock.monotonic, sleep=clock.sleep
     ) as addresses:
-        yield msgspec.structs.replace(
-            settings,
-            plugins=plugins_in_sandbox(settings.plugins),
-            wikidata_url=addresses.wikidata_url,
-            searxng_url=addresses.searxng_url,
-            dns=addresses.dns,
-            smtp_port=addresses.smtp_port,
-            smtp_helo="contact-search.sandbox.test",
-            smtp_mail_from="probe@contact-search.sandbox.test",
-            web_ports=addresses.web_ports,
-            ca_file=addresses.ca_file,
-            allow_networks=addresses.allow_networks,
-        )
+        yield pointed_at(settings, addresses)
+
+
+def pointed_at(settings: Settings, addresses: Addresses) -> Settings:
+    """Return *settings* of a service that asks the made-up world at *addresses*."""
+    return msgspec.structs.replace(
+        settings,
+        plugins=plugins_in_sandbox(settings.plugins),
+        wikidata_url=addresses.wikidata_url,
+        searxng_url=addresses.searxng_url,
+        dns=addresses.dns,
+        smtp_port=addresses.smtp_port,
+        smtp_helo="contact-search.sandbox.test",
+        smtp_mail_from="probe@contact-search.sandbox.test",
+        web_ports=addresses.web_ports,
+        ca_file=addresses.ca_file,
+        allow_networks=addresses.allow_networks,
+    )
 
 
 def sandbox_clock(data_dir: Path) -> SandboxClock:

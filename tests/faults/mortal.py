@@ -23,11 +23,14 @@ _STDERR_BYTES = 1 << 20
 class Mortal:
     """The service on *folder* with *world*, running or not.
 
+    The world dies with it, unless it runs elsewhere: at ``addresses``, a file of
+    `faults.lasting_world`.
     ``base_url`` is ``None`` while it cannot be called; ``said`` is all of standard error.
     """
 
     folder: Path
     world: Path
+    addresses: Path | None = None
     base_url: str | None = None
     said: list[str] = field(default_factory=list)
     _up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -39,14 +42,21 @@ class Mortal:
         assert self._process is None, "one at a time"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("CS_")}
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "cs", "serve", "--sandbox", str(self.world)),
+            *(sys.executable, "-m", *self._module()),
             *("--port=0", "--admin-port=0", f"--data-dir={self.folder}"),
             stderr=asyncio.subprocess.PIPE,
             limit=_STDERR_BYTES,
             env=kept
-            | {"CS_LOG_LEVEL": "warning", "CS_FAILPOINTS": fail_points, "COLUMNS": "400"},
+            | {"CS_LOG_LEVEL": "warning", "CS_FAILPOINTS": fail_points, "COLUMNS": "400"}
+            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         self._hearing = asyncio.create_task(self._hear(self._process))
+
+    def _module(self) -> list[str]:
+        """Return what serves, a module and its own arguments."""
+        if self.addresses is None:
+            return ["cs", "serve", "--sandbox", str(self.world)]
+        return ["faults.lasting_world", str(self.addresses), f"--world={self.world}"]
 
     async def live(self, life_s: float, *, from_birth: bool) -> int:
         """Start it and kill it *life_s* after it started, or could be called; exit code.

@@ -23,8 +23,9 @@ import msgspec
 from cs.cli.output import console, errors, print_table
 from cs.eventlog.port import LogUnavailable
 from faults.caller import Caller, Notebook, final, http_client
+from faults.lasting_world import WorldClock, lasting_world
 from faults.mortal import Mortal, cs, forget, new_keys
-from faults.told import Asked, Body, End, Kind, Wrong, as_intended, check
+from faults.told import Asked, Body, End, Kind, Wrong, as_intended, check, is_untrue
 from faults.world import Wish, make_world, wishes
 
 #: A share of the deaths comes while the service starts, within this; seconds.
@@ -33,11 +34,14 @@ _AT_START, _BIRTH_S = 0.25, 0.7
 _LIFE_S, _LONGEST_S = 0.9, 4.0
 #: How often a client wants one of a few brands that all want, and holds the call.
 _FAVOURITE, _WAIT = 0.3, 0.5
+#: Kills after which a storm tells how far it is, and greylists know nobody any more.
+_TOLD_EVERY = 20
 #: What clients may take to end, once the service lives.
 _END_S = 180.0
 #: Of the quotas, the last is soon used up.
 _QUOTAS = (60, 60, 60, 4)
-#: Of searches that ended, how many must end as the world intends.
+#: Of searches that ended, how many must end as the world intends.  The others may have broken
+#: down: their time goes on while the service is dead.
 GOOD_SHARE = 0.95
 
 
@@ -51,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What came of a storm; ``wrong`` and ``fell`` must be empty."""
+    """What came of a storm; ``untrue``, ``wrong`` and ``fell`` must be empty."""
 
     kills: int
     at_start: int
@@ -65,52 +69,18 @@ class Report(msgspec.Struct, frozen=True):
     reused: int
     charged: int
     intended: int
-    otherwise: tuple[str, ...]
+    otherwise: tuple[str, ...]  # broken down or cut off
+    untrue: tuple[str, ...]
     fell: tuple[str, ...]  # the service ended by itself
     wrong: tuple[Wrong, ...]
     log: str
 
     @property
     def good(self) -> bool:
-        held = not self.wrong and not self.fell and self.log.endswith("no violations")
+        held = not (self.wrong or self.untrue or self.fell) and self.log.endswith(
+            "no violations"
+        )
         return held and self.intended >= GOOD_SHARE * self.searches > 0
-
-
-async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report:
-    """Run *plan* in *folder*, which is empty."""
-    began = time.monotonic()
-    chance = random.Random(-plan.seed)
-    service = Mortal(folder / "data", make_world(folder / "world.json", plan.brands))
-    wanted = wishes(service.world)
-    quotas = [_QUOTAS[number % len(_QUOTAS)] for number in range(plan.keys)]
-    keys = await new_keys(service.folder, quotas)
-    notes, over = Notebook(), asyncio.Event()
-    try:
-        async with http_client() as http:
-            callers = [
-                Caller(service, key, notes, http, random.Random(chance.getrandbits(64)))
-                for key in keys
-                for _ in range(plan.callers_per_key)
-            ]
-            with suppress(TimeoutError):  # who was not answered then is counted
-                async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
-                    for caller in callers:
-                        tasks.create_task(_call(caller, wanted, over))
-                    tasks.create_task(_forget(service, wanted, chance, over))
-                    deaths = await _die(service, plan, tell)
-                    over.set()
-                    await service.start()
-                    limit.reschedule(asyncio.get_running_loop().time() + _END_S)
-            tell("everything that was told is read again")
-            end = await final(callers[:: plan.callers_per_key])
-        left = await service.end()
-    finally:
-        service.kill()
-    code, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
-    if left != 0:
-        deaths.fell.append(f"it left with {left}")
-    assert code == 0 or "violation" in said, said
-    return _report(notes, end, deaths, said.strip(), time.monotonic() - began)
 
 
 @dataclass
@@ -122,7 +92,55 @@ class Deaths:
     fell: list[str] = field(default_factory=list)  # by itself
 
 
-async def _die(service: Mortal, plan: Plan, tell: Callable[[str], None]) -> Deaths:
+async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report:
+    """Run *plan* in *folder*, which is empty."""
+    began = time.monotonic()
+    service = Mortal(folder / "data", make_world(folder / "world.json", plan.brands))
+    clock = WorldClock()
+    try:
+        async with lasting_world(service.world, folder, clock) as service.addresses:
+            notes, end, deaths = await _storm(plan, service, clock, tell)
+            left = await service.end()
+    finally:
+        service.kill()
+    code, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+    if left != 0:
+        deaths.fell.append(f"it left with {left}")
+    assert code == 0 or "violation" in said, said
+    return _report(notes, end, deaths, said.strip(), time.monotonic() - began)
+
+
+async def _storm(
+    plan: Plan, service: Mortal, clock: WorldClock, tell: Callable[[str], None]
+) -> tuple[Notebook, End, Deaths]:
+    """Kill *service* as *plan* says; return what clients were told, and what holds then."""
+    chance = random.Random(-plan.seed)
+    wanted = wishes(service.world)
+    quotas = [_QUOTAS[number % len(_QUOTAS)] for number in range(plan.keys)]
+    keys = await new_keys(service.folder, quotas)
+    notes, over = Notebook(), asyncio.Event()
+    async with http_client() as http:
+        callers = [
+            Caller(service, key, notes, http, random.Random(chance.getrandbits(64)))
+            for key in keys
+            for _ in range(plan.callers_per_key)
+        ]
+        with suppress(TimeoutError):  # who was not answered then is counted
+            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
+                for caller in callers:
+                    tasks.create_task(_call(caller, wanted, over))
+                tasks.create_task(_forget(service, wanted, chance, over))
+                deaths = await _die(service, plan, clock, tell)
+                over.set()
+                await service.start()
+                limit.reschedule(asyncio.get_running_loop().time() + _END_S)
+        tell("everything that was told is read again")
+        return notes, await final(callers[:: plan.callers_per_key]), deaths
+
+
+async def _die(
+    service: Mortal, plan: Plan, clock: WorldClock, tell: Callable[[str], None]
+) -> Deaths:
     """Start and kill *service* as *plan* says; return once it is dead for the last time."""
     deaths, chance = Deaths(), random.Random(plan.seed)
     give_up = time.monotonic() + plan.most_s
@@ -139,7 +157,8 @@ async def _die(service: Mortal, plan: Plan, tell: Callable[[str], None]) -> Deat
             deaths.at_start += from_birth
         else:
             deaths.fell.append(f"exit code {code}: {''.join(service.said[-3:])}")
-        if deaths.kills % 20 == 0:
+        if deaths.kills % _TOLD_EVERY == 0:
+            clock.forget()  # or greylists would be met by the first searches only
             tell(f"{deaths.kills} of {plan.kills} kills")
     return deaths
 
@@ -173,11 +192,15 @@ def _report(notes: Notebook, end: End, deaths: Deaths, log: str, seconds: float)
         and one.search in end.searches
         and end.searches[one.search]["status"] != "running"
     }
-    otherwise = [
-        f"{one.wish.body}: {_short(end.searches[search])}, not {one.wish.outcome}"
+    differing = [
+        (one, end.searches[search])
         for search, one in ended.items()
         if not as_intended(one.wish, end.searches[search])
     ]
+    otherwise = [
+        _differs(one, body) for one, body in differing if not is_untrue(one.wish, body)
+    ]
+    untrue = [_differs(one, body) for one, body in differing if is_untrue(one.wish, body)]
     bodies = [body for body in end.searches.values() if body["status"] != "running"]
     return Report(
         kills=deaths.kills,
@@ -191,17 +214,19 @@ def _report(notes: Notebook, end: End, deaths: Deaths, log: str, seconds: float)
         searches=len(end.searches),
         reused=sum(body["cached"] for body in bodies),
         charged=sum(body["charged"] for body in bodies),
-        intended=len(ended) - len(otherwise),
+        intended=len(ended) - len(differing),
         otherwise=tuple(otherwise),
+        untrue=tuple(untrue),
         fell=tuple(deaths.fell),
         wrong=tuple(check(notes.told, notes.asked, end)),
         log=log,
     )
 
 
-def _short(body: Body) -> str:
+def _differs(one: Asked, body: Body) -> str:
     emails = [contact["email"] for contact in body["contacts"] if contact.get("email")]
-    return " ".join([str(body.get("reason", body["status"])), *emails])
+    ended = " ".join([str(body.get("reason", body["status"])), *emails])
+    return f"{one.wish.body}: {ended}, not {one.wish.outcome}"
 
 
 def shown(report: Report) -> list[tuple[str, str]]:
@@ -216,6 +241,8 @@ def shown(report: Report) -> list[tuple[str, str]]:
         ("searches", f"{report.searches}, {report.reused} of them from reuse"),
         ("charged", str(report.charged)),
         ("ended as intended", share),
+        ("broke down, or cut off", str(len(report.otherwise))),
+        ("ended with what is not so", str(len(report.untrue))),
         *((f"{kind}", str(found[kind])) for kind in get_args(Kind)),
         ("service ended by itself", str(len(report.fell))),
         ("log", report.log.splitlines()[-1]),
@@ -234,6 +261,7 @@ def main() -> None:
     print_table(("What", "How many"), shown(report), folds=["How many"])
     for line in (
         *report.otherwise,
+        *(f"not so: {line}" for line in report.untrue),
         *report.fell,
         *(f"{w.kind}: {w.what}" for w in report.wrong),
     ):

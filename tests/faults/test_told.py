@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace
 
-from faults.told import Asked, End, Kind, Told, as_intended, check
+from faults.told import Asked, End, Kind, Told, as_intended, check, is_untrue
 from faults.world import Wish
 
 WISH = Wish({"brand": "Acme"}, "done", frozenset({"ida@acme.test"}))
@@ -155,3 +155,36 @@ def test_an_end_is_as_intended_if_outcome_and_people_are(
     body: dict[str, Any], intended: bool
 ) -> None:
     assert as_intended(WISH, body) is intended
+
+
+@pytest.mark.parametrize(
+    ("body", "untrue"),
+    [
+        (DONE, False),
+        ({**FAILED, "reason": "timeout"}, False),
+        ({**FAILED, "reason": "scrape_error"}, False),
+        ({**FAILED, "reason": "error"}, False),
+        (FAILED, True),
+        ({**FAILED, "reason": "no_contacts"}, True),
+        ({**DONE, "contacts": []}, True),
+        ({**DONE, "contacts": [*DONE["contacts"], {"email": "al@acme.test"}]}, True),
+    ],
+)
+def test_a_breakdown_says_nothing_of_the_world_and_an_answer_does(
+    body: dict[str, Any], untrue: bool
+) -> None:
+    assert is_untrue(WISH, body) is untrue
+
+
+def test_one_of_two_people_is_true_as_far_as_it_goes() -> None:
+    both = Wish(WISH.body, "done", WISH.verified | {"al@acme.test"})
+
+    assert not as_intended(both, DONE)
+    assert not is_untrue(both, DONE)
+
+
+def test_a_failure_that_the_world_means_is_true() -> None:
+    wish = Wish(WISH.body, "no_emails", frozenset())
+
+    assert not is_untrue(wish, FAILED)
+    assert is_untrue(wish, DONE)

@@ -31,6 +31,9 @@ _PER_MINUTE, _PER_DAY, _IN_FLIGHT = 6, 60, 2
 
 Body = Mapping[str, Any]
 
+#: Reasons that blame the service (SPEC.md section 7), never what it was asked for.
+_BREAKDOWNS = ("timeout", "scrape_error", "error")
+
 
 class Told(msgspec.Struct, frozen=True):
     """One answer that a client got: a search's record, 200 or 202."""
@@ -78,6 +81,18 @@ def as_intended(wish: Wish, body: Body) -> bool:
     outcome = "done" if body["status"] == "done" else body.get("reason")
     emails = {contact["email"] for contact in body["contacts"] if contact.get("email")}
     return outcome == wish.outcome and emails == wish.verified
+
+
+def is_untrue(wish: Wish, body: Body) -> bool:
+    """Tell whether the finished search *body* says what is not so in the world of *wish*.
+
+    A breakdown says nothing of the world: it asks to search again (SPEC.md section 7).  Nor
+    does a search that was cut off by its time with some of the people (CONTRACT.md S8).
+    """
+    emails = {contact["email"] for contact in body["contacts"] if contact.get("email")}
+    if body["status"] == "done":
+        return not emails or not emails <= wish.verified
+    return body.get("reason") not in {*_BREAKDOWNS, wish.outcome}
 
 
 def _kept(told: Sequence[Told], asked: Sequence[Asked], end: End) -> Iterator[Wrong]:

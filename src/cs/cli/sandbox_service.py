@@ -2,9 +2,10 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -25,6 +26,12 @@ _OURS_ONLY = {
     "people_sources": ("searxng",),
     "verifiers": ("smtp",),
 }
+
+
+#: Points settings at a made-up world, for as long as a stack lasts.
+EnterWorld: TypeAlias = Callable[
+    [AsyncExitStack, Settings, World, Path, SandboxClock], Awaitable[Settings]
+]
 
 
 class SandboxService(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings
 from cs.cli.output import errors, stop, warn
 from cs.cli.passing_folder import passing_folder
-from cs.cli.sandbox_service import enter_world
+from cs.cli.sandbox_service import EnterWorld, enter_world
 from cs.data_folder import DataFolder
 from cs.domain.service import World
 from cs.eventlog.port import LogUnavailable
@@ -79,8 +79,13 @@ def serve(
         )
 
 
-async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
-    """Serve until SIGTERM or SIGINT; while it starts they cancel it."""
+async def run(
+    chosen: Settings, *, sandbox: bool, world: Path | None, enter: EnterWorld = enter_world
+) -> None:
+    """Serve until SIGTERM or SIGINT; while it starts they cancel it.
+
+    In a sandbox the world is started in this process, unless *enter* knows of one elsewhere.
+    """
     starting = asyncio.current_task()
     assert starting is not None, "runs in a task"
     asked = chosen
@@ -96,7 +101,7 @@ async def run(chosen: Settings, *, sandbox: bool, world: Path | None) -> None:
             clock = sandbox_clock(chosen.data_dir)
             data = DataFolder(chosen.data_dir)
             certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
-            chosen = await enter_world(stack, chosen, made_up, certificates, clock)
+            chosen = await enter(stack, chosen, made_up, certificates, clock)
         kind: World = "sandbox" if sandbox else "live"
         paid = await stack.enter_async_context(paid_calls(chosen))
         tools = await stack.enter_async_context(outside(chosen, clock, paid, world=kind))
