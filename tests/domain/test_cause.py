@@ -18,6 +18,14 @@ from cs.domain.stage_work import Failed
         ("KeyError: 'Jane Doe'", "KeyError: […]"),
         ("cannot read b\"Jane\" or u'Doe'", "cannot read […] or […]"),
         ("invalid: 'Jane D", "invalid: […]"),
+        (r"""got 'Jane \'JD\' "Doe"' here""", "got […] here"),
+        ("no “Jane Doe”, «Jane» or `Doe`", "no […], […] or […]"),
+        (
+            "header b'Bearer ' or 'Basic ********', then ''",
+            "header b'Bearer ' or 'Basic ********', then ''",
+        ),
+        ("'Bearer Jane'", "[…]"),
+        ("a@b.test@c.test", "[mailbox]"),
         ("https://x.test/in/jane-doe?q=1 answers 404", "https://x.test/… answers 404"),
         ("GET HTTP://x.test?q=jane: no", "GET HTTP://x.test/… no"),
         ("http://127.0.0.1:8888 is away", "http://127.0.0.1:8888 is away"),
@@ -32,6 +40,7 @@ def test_a_stored_cause_says_what_failed_and_nothing_that_was_read(why: str, kep
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=700), max_size=2 * CAUSES))
 @example({"a": "x" * 10_000})
 @example({"a": "'" * CAUSE, "b": "'a' " * 100, "c": "'a'@b", "d": "x" * 290 + "http://a/b"})
+@example({"a": "0@0@0", "b": "'\\' “' ”`", "c": "x" * 295 + "“abc” «", "d": "u'' 'Bearer '' '"})
 def test_stored_causes_are_bounded_fit_a_message_and_stay_as_they_are(
     causes: dict[str, str],
 ) -> None:
@@ -43,7 +52,9 @@ def test_stored_causes_are_bounded_fit_a_message_and_stay_as_they_are(
     assert stored(kept) == kept
 
 
-@pytest.mark.parametrize("part", ["a", "a@", "a%40", "@", "'", "http://", "a@b&", "%40 "])
+@pytest.mark.parametrize(
+    "part", ["a", "a@", "a%40", "@", "'", "http://", "a@b&", "%40 ", "\\'", "“", "`", "b'"]
+)
 def test_a_long_cause_is_read_once(part: str) -> None:
     """An exception may hold a whole page; read once for each letter, it took seconds."""
     text = part * (20_000 // len(part))

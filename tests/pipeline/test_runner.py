@@ -1,6 +1,7 @@
 """A stage between its topic and the outcomes, and the relay that feeds the topic."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 from structlog import get_logger
 from structlog.contextvars import merge_contextvars
+from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from cs.bus.headers import work_headers
@@ -201,6 +203,23 @@ async def test_a_bug_is_answered_and_tried_once_more(attempt: int, again: bool) 
         found = await side.outcomes(2)
 
     assert [each.finding for each in found] == [Failed(why="bug", retryable=again)] * 2
+
+
+async def test_the_log_line_of_a_bug_says_where_it_is_and_nobody_s_name() -> None:
+    async def broken(_: Work, __: Report) -> AnyFinding:
+        raise KeyError("Jane Doe") from ValueError("jane.doe@acme.test")
+
+    side = Side()
+    with capture_logs([format_exc_info]) as logs:
+        async with side.running(Scripted(broken)):
+            await side.give(work())
+            await side.outcomes(1)
+
+    (bug,) = (each for each in logs if each["event"] == "stage_bug")
+    assert (bug["lookup"], bug["why"]) == ("brand-a.1", "KeyError: […]")
+    assert "test_runner.py" in bug["at"]
+    for person in ("jane", "doe"):
+        assert person not in json.dumps(bug).lower()
 
 
 async def test_work_is_ended_at_its_deadline() -> None:

@@ -1,11 +1,14 @@
 """Whatever a source raises, it alone has failed, and nobody is told its secrets."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
+from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
+from cs.domain.cause import without_people
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.plugins.given import Given
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
@@ -72,7 +75,8 @@ async def test_what_it_raises_is_a_failure_with_its_cause(error: BaseException) 
         assert answer.why is not None
         assert answer.why.startswith((type(error).__name__, "RuntimeError"))  # StopIteration
     assert [each["event"] for each in logs] == ["source_failed"] * 2
-    assert logs[0]["why"] == brand.why
+    assert logs[0]["why"] == without_people(brand.why or "")
+    assert " find" in logs[0]["at"], "where it was raised"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,46 @@ async def test_its_own_words_of_a_failure_are_told_and_masked() -> None:
         answer = await IsolatedBrandSource(Giving(said), GIVEN).find(QUERY, None)
 
     assert answer.why == "401 for ********"
-    assert logs[0]["why"] == answer.why
+    assert logs == [
+        {
+            "event": "source_failed",
+            "log_level": "warning",
+            "source": "giving",
+            "ended": "failed",
+            "why": answer.why,
+        }
+    ]
+
+
+PEOPLE = [
+    KeyError("Jane Doe"),
+    ValueError(
+        """invalid literal for int() with base 10: 'Jane "JD" O\\'Doe, jane.doe@acme.test'"""
+    ),
+    LookupError("nobody is called “Jane Doe” <jane.doe@acme.test>"),
+    LookupError("nobody is called «Jane Doe» or `Doe, Jane`"),
+    OSError("https://people.test/in/jane-doe?mail=jane.doe%40acme.test answers 404"),
+    ValueError("x" * 250 + " in 'Jane Doe, " + "y" * 100),
+    BaseExceptionGroup("of 'Jane Doe'", [KeyError("Jane Doe")]),
+]
+
+
+@pytest.mark.parametrize("error", PEOPLE, ids=repr)
+async def test_no_log_line_has_a_person_whom_its_exception_quotes(
+    error: BaseException,
+) -> None:
+    with capture_logs([format_exc_info]) as logs:
+        await IsolatedBrandSource(Raising(error), GIVEN).find(QUERY, None)
+        await IsolatedPeopleSource(Raising(error), GIVEN).find(ACME, limit=3)
+        said = PeopleAnswer(source="giving", ended=Ended.RATE_LIMITED, why=str(error))
+        await IsolatedPeopleSource(Giving(said), GIVEN).find(ACME, limit=3)
+
+    told = json.dumps(logs)
+    assert [each["event"] for each in logs] == ["source_failed"] * 3
+    for person in ("jane", "doe"):
+        assert person not in told.lower()
+    assert logs[0]["why"].startswith(type(error).__name__)
+    assert "test_isolated.py:" in logs[0]["at"], "where to look instead"
 
 
 async def test_what_is_missing_is_told_without_secrets_and_is_no_failure() -> None:

@@ -1,17 +1,20 @@
 """A verifier that raises knows nothing, says why, and keeps nobody from asking the next."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
+import msgspec
 import pytest
+from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from cs.domain.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.pipeline.verification import ask
 from cs.plugins.given import Given
 from cs.verifiers.isolated import FAILED, IsolatedVerifier
-from sources.test_isolated import RAISED
+from sources.test_isolated import PEOPLE, RAISED
 from verifiers.mail_world import NOW
 
 GIVEN = Given({"token": "s3cret"}, frozenset({"token"}))
@@ -105,6 +108,43 @@ async def test_no_secret_stands_in_evidence_or_log() -> None:
     assert found.conversation[0].text == "[protocol: Illegal header value b'Bearer ******** ']"
     assert logs[0]["why"] == found.conversation[0].text
     assert len([each for each in logs if each["reason"] == "said-so"]) == 1, "once a minute"
+
+
+@pytest.mark.parametrize("where", ["open", "check", "close"])
+@pytest.mark.parametrize("error", PEOPLE, ids=repr)
+async def test_no_log_line_has_a_person_whom_its_exception_quotes(
+    error: BaseException, where: Where
+) -> None:
+    verifier = IsolatedVerifier(Raising(error, where), lambda: NOW, GIVEN)
+    with capture_logs([format_exc_info]) as logs:
+        async with verifier.open("acme.test", KNOWN) as check:
+            await check.check("jane.doe@acme.test")
+
+    assert [each["event"] for each in logs] == ["verifier_failed"]
+    for person in ("jane", "doe"):
+        assert person not in json.dumps(logs).lower()
+    assert logs[0]["why"].startswith(type(error).__name__)
+    assert "test_isolated.py:" in logs[0]["at"]
+
+
+async def test_the_words_of_a_mailbox_are_not_in_the_log_however_they_are_told() -> None:
+    class Naming(Raising):
+        async def check(self, address: str) -> Evidence:
+            if address == "jane.doe@acme.test":
+                raise LookupError("Doe, Jane: no user jane.doe here, nor jane_doe")
+            said = evidence(address, Verdict.UNKNOWN, "550 5.1.1 Jan Roe?", answered=False)
+            return msgspec.structs.replace(said, reason="no-jan-roe")
+
+    verifier = IsolatedVerifier(Naming(ValueError(), "close"), lambda: NOW, GIVEN)
+    with capture_logs() as logs:
+        async with verifier.open("acme.test", KNOWN) as check:
+            await check.check("jane.doe@acme.test")
+            found = await check.check("jan.roe@acme.test")
+
+    told = json.dumps([{k: v for k, v in each.items() if k != "at"} for each in logs]).lower()
+    for person in ("jane", "doe", "jan", "roe"):
+        assert person not in told
+    assert found.conversation[0].text == "550 5.1.1 Jan Roe?", "evidence is sealed, and has it"
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """Records nobody can read or handle: kept as they were, with where they stood and why."""
 
-from traceback import extract_tb
-
 from structlog import get_logger
 
 from cs.bus.port import Bus, BusUnavailable, Record
 from cs.bus.topics import DEAD_LETTERS, UNREADABLE
+from cs.domain.cause import raised_at
 from cs.domain.message_limits import BeyondLimits
 
 log = get_logger()
@@ -24,9 +23,7 @@ async def dead_letter(bus: Bus, record: Record, error: Exception) -> None:
         log.warning("record_unreadable", **what, error=type(error).__name__)
     else:
         cause = _first(error)
-        log.error(
-            "record_not_handled", **what, error=type(cause).__name__, at=_raised_at(cause)
-        )
+        log.error("record_not_handled", **what, error=type(cause).__name__, at=raised_at(cause))
     await put_aside(bus, record, error)
 
 
@@ -49,9 +46,3 @@ def _first(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _raised_at(error: Exception) -> str:
-    """Return where *error* was raised: the innermost functions, outermost first."""
-    frames = extract_tb(error.__traceback__)[-3:]
-    return " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)

@@ -1,25 +1,39 @@
 """Why a plug-in could not answer, in words that may be told: short, one line, no mailbox.
 
-The log keeps such words for weeks and under the operator's eyes; events keep them for ever,
-in clear, where no erasure reaches.  So events leave out more (`stored`).
+Events keep such words for ever, in clear, and log lines go wherever an operator sends them;
+no erasure reaches either.  So both leave out more (`without_people`) than what is sealed, or
+told to whoever asked.
 """
 
 import re
 from collections.abc import Mapping
+from traceback import extract_tb
 
 #: Characters kept of a cause, and causes kept of one run.
 CAUSE = 300
 CAUSES = 20
 
 # Tried only where a word begins, or a long one would be read once for each of its letters.
-_MAILBOX = re.compile(r"(?<![^\s@'\"<>=&?])[^\s@'\"<>=&?]+(?:@|%40)[^\s@'\"<>&]+")
+_MAILBOX = re.compile(r"(?<![^\s@'\"<>=&?])[^\s@'\"<>=&?]+(?:@|%40)[^\s'\"<>&]+")
 #: Controls, what turns directions (UAX 9), line separators, halves of a character.
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]+"
 )
 _PATH = re.compile(r"(https?://[^\s/?#'\"]+)[/?#][^\s'\"]*", re.IGNORECASE)
 #: An apostrophe within a word begins nothing; what was cut is quoted to its end.
-_QUOTED = re.compile(r"""(?<!\w)[bru]{0,2}(?:'[^']*(?:'|$)|"[^"]*(?:"|$))""", re.IGNORECASE)
+_QUOTED = re.compile(
+    r"""(?<!\w)[bru]{0,2}(?:'(?:[^'\\]|\\.)*(?:'|\\?$)|"(?:[^"\\]|\\.)*(?:"|\\?$))"""
+    "|\u201c[^\u201d]*(?:\u201d|$)|\u201e[^\u201c\u201d]*(?:[\u201c\u201d]|$)"
+    "|(?<!\\w)\u2018[^\u2019]*(?:\u2019|$)|\u00ab[^\u00bb]*(?:\u00bb|$)|`[^`]*(?:`|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+#: Nobody's name: nothing, or what a header of credentials holds without them.
+_NO_NAME = re.compile(
+    r"""[bru]{0,2}(['"])\s*(?:(?:basic|bearer|token)\s*)?\**\s*\1""", re.IGNORECASE
+)
+#: What was left out may show what else is to be: gone over until nothing changes.
+_TIMES = 10
+_WORDS = re.compile(r"[^\W_]{2,}")
 
 
 def one_line(text: str) -> str:
@@ -31,16 +45,75 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(" ", _MAILBOX.sub("[mailbox]", text))[:CAUSE]
 
 
-def stored(causes: Mapping[str, str]) -> dict[str, str]:
-    """Return *causes*, by source, as events hold them: at most `CAUSES`.
+def without_people(text: str) -> str:
+    """Return *text* as `one_line` does, without what may be a person's name or profile.
 
-    Without what is quoted and behind the host of an address on the web: there an error
-    shows what it was given to read, which may be a person's name or profile.
+    Left out is what is quoted, and what stands behind the host of an address on the web:
+    there an error shows what it was given to read.
+
+    >>> without_people("KeyError: 'Jane Doe' of https://x.test/in/jane")
+    'KeyError: […] of https://x.test/…'
+    >>> without_people("Illegal header value b'Bearer '")
+    "Illegal header value b'Bearer '"
+    """
+    for _ in range(_TIMES):
+        before, text = text, one_line(_QUOTED.sub(_left_out, _PATH.sub(r"\1/…", text)))
+        if text == before:
+            break
+    return text
+
+
+def _left_out(quoted: re.Match[str]) -> str:
+    return quoted[0] if _NO_NAME.fullmatch(quoted[0]) else "[…]"
+
+
+def without_mailbox(text: str, address: str) -> str:
+    """Return *text* without the words of the local part of *address*, in whatever case.
+
+    >>> without_mailbox("Doe, Jane: no such user jane.doe", "jane.doe@acme.test")
+    '[mailbox], [mailbox]: no such user [mailbox].[mailbox]'
+    """
+    words = _WORDS.findall(address.rpartition("@")[0])
+    if not words:
+        return text
+    any_word = "|".join(map(re.escape, words))
+    return re.sub(
+        rf"(?<![^\W_])(?:{any_word})(?![^\W_])", "[mailbox]", text, flags=re.IGNORECASE
+    )
+
+
+def stored(causes: Mapping[str, str]) -> dict[str, str]:
+    """Return *causes*, by source, as events hold them: at most `CAUSES`, `without_people`.
 
     >>> stored({"staff": "KeyError: 'Jane Doe'", "web": "https://x.test/in/jane answers 404"})
     {'staff': 'KeyError: […]', 'web': 'https://x.test/… answers 404'}
     """
-    return {
-        name: one_line(_QUOTED.sub("[…]", _PATH.sub(r"\1/…", why)))
-        for name, why in list(causes.items())[:CAUSES]
-    }
+    return {name: without_people(why) for name, why in list(causes.items())[:CAUSES]}
+
+
+def raised_at(error: BaseException, functions: int = 3) -> str:
+    """Return where *error* was raised: the innermost functions, outermost first.
+
+    It stands in log lines for the words of *error*, which may tell of a person.  Empty for
+    one that was never raised.
+    """
+    frames = extract_tb(error.__traceback__, limit=-functions)
+    return " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
+
+
+#: Functions that `fault` names: enough to see whose fault it was.
+_FUNCTIONS = 10
+
+
+def fault(error: BaseException) -> dict[str, str]:
+    """Return what a log line tells of a bug: `why`, without people, and `at`.
+
+    A traceback would have all its words, and those of what caused it.
+    """
+    try:
+        words = str(error)
+    except Exception:  # noqa: BLE001  somebody else's __str__
+        words = ""
+    name = type(error).__name__
+    why = without_people(f"{name}: {words}" if words else name)
+    return {"why": why, "at": raised_at(error, _FUNCTIONS)}

@@ -10,6 +10,7 @@ from cs.clock import Clock
 from cs.domain import brand
 from cs.domain.brand import Brand, stream_of
 from cs.domain.brand_events import LookupCommand
+from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
 from cs.domain.mailbox import DomainFacts
 from cs.domain.refusal import Refusal
@@ -38,7 +39,7 @@ def on_sound_state(stream: str, decide: Decide) -> Decide:
         except Refusal:
             raise
         except Exception as error:
-            log.exception("stream_makes_no_sense")
+            log.error("stream_makes_no_sense", **fault(error))  # noqa: TRY400
             why = f"{stream} makes no sense: {type(error).__name__}"
             raise DamagedEvent(0, stream, 0, why) from error
 

@@ -22,6 +22,7 @@ from cs.bus.topics import (
 )
 from cs.calls.lookup_in_hand import working_for
 from cs.clock import Clock, until
+from cs.domain.cause import fault
 from cs.domain.message_limits import BeyondLimits, fitted, lighter
 from cs.domain.stage_work import (
     Alive,
@@ -149,9 +150,10 @@ class Runner:
                     return await self._stage.handle(work, report)
         except TimeoutError:
             return Failed(why="timeout", retryable=True)
-        except Exception:
+        except Exception as error:  # noqa: BLE001
             # The top of a stage: its bug must not take the other work with it.
-            log.exception("stage_bug", stage=self._stage.name, lookup=work.lookup)
+            stage, lookup = self._stage.name, work.lookup
+            log.error("stage_bug", stage=stage, lookup=lookup, **fault(error))  # noqa: TRY400
             return Failed(why="bug", retryable=work.attempt < 2)
 
     def _message(self, work: Work, finding: AnyFinding) -> tuple[Outcome, bytes]:

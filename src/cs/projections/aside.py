@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 from structlog import get_logger
 
+from cs.domain.cause import fault
 from cs.eventlog.damage import Unreadable
 from cs.eventlog.port import DamagedEvent, Recorded
 from cs.projections.projection import Projection, SealBody
@@ -162,6 +163,7 @@ def _applied(
             raise  # a row cannot be read
         except _SENSELESS as error:
             if not excused(error):
-                log.exception("event_makes_no_sense", position=recorded.position)
+                position = recorded.position
+                log.error("event_makes_no_sense", position=position, **fault(error))  # noqa: TRY400
                 return False
     return True

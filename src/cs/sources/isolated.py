@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 import msgspec
 from structlog import get_logger
 
+from cs.domain.cause import raised_at, without_people
 from cs.domain.contact import BrandFacts, Query
 from cs.plugins.as_declared import as_declared
 from cs.plugins.causes import cause_of, is_ours, told
@@ -52,13 +53,18 @@ class _Isolated(Generic[S]):
             return answer
         why = told(answer.why or "it does not say", self._given)
         if answer.ended in INCONCLUSIVE:
-            log.warning("source_failed", source=self.name, ended=answer.ended.value, why=why)
+            self._tell(answer.ended, why)
         return msgspec.structs.replace(answer, why=why)
 
     def _failed(self, error: BaseException, kind: type[A]) -> A:
         why = cause_of(error, self._given)
-        log.warning("source_failed", source=self.name, ended=Ended.FAILED.value, why=why)
+        self._tell(Ended.FAILED, why, at=raised_at(error))
         return kind(source=self.name, ended=Ended.FAILED, why=why)
+
+    def _tell(self, ended: Ended, why: str, at: str = "") -> None:
+        where = {"at": at} if at else {}
+        why = without_people(why)
+        log.warning("source_failed", source=self.name, ended=ended.value, why=why, **where)
 
 
 class IsolatedBrandSource(_Isolated[BrandSource]):

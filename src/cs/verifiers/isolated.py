@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 from structlog import get_logger
 
+from cs.domain.cause import raised_at, without_mailbox, without_people
 from cs.domain.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.plugins.as_declared import as_declared
 from cs.plugins.causes import cause_of, is_ours, told, without_secrets
@@ -63,12 +64,12 @@ class IsolatedVerifier:
         except BaseException as error:
             if is_ours(error):
                 raise
-            self.tell(FAILED, cause_of(error, self._given))
+            self._tell(FAILED, cause_of(error, self._given), at=raised_at(error))
 
     def failed(self, address: str, error: BaseException) -> Evidence:
         """Return what is known of *address* from a verifier that raised *error*."""
         cause = cause_of(error, self._given)
-        self.tell(FAILED, cause)
+        self._tell(FAILED, without_mailbox(cause, address), at=raised_at(error))
         return Evidence(
             address=address,
             verdict=Verdict.UNKNOWN,
@@ -87,7 +88,9 @@ class IsolatedVerifier:
             return self.failed(address, error)
         if not evidence.answered:
             words = [line.text for line in evidence.conversation[-1:]]
-            self.tell(evidence.reason, told(" ".join(words), self._given))
+            why = told(" ".join(words), self._given)
+            reason = told(evidence.reason, self._given)
+            self._tell(without_mailbox(reason, address), without_mailbox(why, address))
         lines = tuple(
             msgspec.structs.replace(line, text=without_secrets(line.text, self._given))
             for line in evidence.conversation
@@ -95,11 +98,14 @@ class IsolatedVerifier:
         reason = without_secrets(evidence.reason, self._given)
         return msgspec.structs.replace(evidence, reason=reason, conversation=lines)
 
-    def tell(self, reason: str, why: str) -> None:
+    def _tell(self, reason: str, why: str, at: str = "") -> None:
+        reason = without_people(reason)
         now = time.monotonic()
         if now - self._told_at.get(reason, -TOLD_EVERY_S) >= TOLD_EVERY_S:
             self._told_at = {**dict(list(self._told_at.items())[-REASONS:]), reason: now}
-            log.warning("verifier_failed", verifier=self.name, reason=reason, why=why)
+            where = {"at": at} if at else {}
+            why = without_people(why)
+            log.warning("verifier_failed", verifier=self.name, reason=reason, why=why, **where)
 
 
 class _Isolated:
