@@ -1,3 +1,4 @@
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -14,6 +15,7 @@ from cs.domain.contact import BrandFacts, Query
 from cs.domain.person_page import person_page
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient
+from cs.outside.port import Response
 from cs.sandbox.certificates import Authority
 from cs.sources.brand.home_page import decode, read_home_page
 from cs.sources.brand.website import Website
@@ -388,3 +390,23 @@ def test_any_link_is_a_page_or_none(url: str) -> None:
     for of in (company_page, person_page, instagram, tiktok):
         page = of(url)
         assert page is None or of(page) == page
+
+
+async def test_others_go_on_while_a_page_is_read() -> None:
+    loop = asyncio.get_running_loop()
+    turns = 0
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(turn)
+
+    class Long:
+        async def get(self, url: str, **_: object) -> Response:
+            turn()
+            return Response(200, {}, links(*["/a"] * 100_000), url)
+
+    answer = await Website(Long()).find(Query("Acme", "acme.test"), None)
+
+    assert answer.ended is Ended.USED
+    assert turns > 10, "the loop stood still"
