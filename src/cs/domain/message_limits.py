@@ -269,7 +269,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "conversation": Many(500),
         "retry_in_s": WAIT_S,
     },
-    # What speaks for a whole domain was said before this address began.
+    # Before the address began, to a stage that counts from then.
     Line: {"at_ms": Number(-86_400_000, 86_400_000), "who": _text(10), "text": LINE},
     DomainFacts: {"pattern": WORD},
 }
