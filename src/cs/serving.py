@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from structlog import get_logger
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from cs.api.few_lines import FewLines
 from cs.connections import Bound, Config, connections_of, free_descriptors
 
 log = get_logger()
@@ -35,6 +36,10 @@ _TICKS_PER_S = 10
 #: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
 #: section 7.8): nothing is wrong, and what it advises is not for this service.
 _OFFERS = ("Unsupported upgrade request.", "No supported WebSocket library detected.")
+
+
+#: What it says of what is no HTTP, which anybody may send.
+_MALFORMED = "Invalid HTTP request received."
 
 
 class CannotListen(Exception):
@@ -152,11 +157,17 @@ class Server(uvicorn.Server):
 class ServerLog(logging.Handler):
     """What uvicorn has to say, as lines of our own log."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._malformed = FewLines("malformed_calls_left_out")
+
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         said = record.getMessage()
         if isinstance(error, asyncio.CancelledError) or said.startswith(_OFFERS):
             return  # a connection cut at the end, or nothing
+        if said == _MALFORMED and not self._malformed.take():
+            return
         log.log(record.levelno, "http_server", said=said, exc_info=error)
 
 

@@ -13,8 +13,10 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
+from structlog.typing import EventDict
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from cs.api.few_lines import PER_S
 from cs.connections import Bound
 from cs.serving import CLOSE_S, CannotListen, Server, _config, address, listen, serving
 
@@ -260,6 +262,36 @@ async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None
                     await client.get("/now")
 
     assert lines[0]["said"] == "Invalid HTTP request received."
+
+
+async def test_a_flood_of_what_is_no_http_is_some_lines_a_second_and_a_count() -> None:
+    with listen("127.0.0.1", 0) as listening, capture_logs() as lines:
+        async with (
+            serving([(Long(1), listening)], asyncio.Event()),
+            httpx.AsyncClient(base_url=address(listening), trust_env=False) as client,
+        ):
+            began = asyncio.get_running_loop().time()
+            flood = 100
+            for _ in range(flood):
+                with socket.create_connection(listening.getsockname()) as caller:
+                    caller.sendall(b"no HTTP\r\n\r\n")
+                await client.get("/now")
+            took_s = asyncio.get_running_loop().time() - began
+            async with asyncio.timeout(20):
+                while told_of(lines) < flood:
+                    await client.get("/now")
+
+    said = [line for line in lines if line["event"] == "http_server"]
+    assert len(said) <= PER_S * (took_s + 1)
+    assert told_of(lines) == flood
+
+
+def told_of(lines: list[EventDict]) -> int:
+    """Return how many malformed calls the log knows of."""
+    left_out = [line for line in lines if line["event"] == "malformed_calls_left_out"]
+    said = [line for line in lines if line["event"] == "http_server"]
+    counted: int = sum(line["calls"] for line in left_out)
+    return len(said) + counted
 
 
 async def test_uvicorn_still_has_what_idle_connections_are_known_by() -> None:

@@ -13,9 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from cs.api import failures
-from cs.api.call_log import Call, UnauthorizedLines
+from cs.api.call_log import Call
 from cs.api.credentials import Caller, presented, wrong_key
 from cs.api.errors import ApiError
+from cs.api.few_lines import FewLines
 from cs.api.in_time import within
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.request_ids import RequestIds
@@ -63,7 +64,7 @@ class Gate:
         self._app = app
         self._api = api
         self._request_ids = RequestIds()
-        self._unauthorized = UnauthorizedLines()
+        self._keyless = FewLines("unauthorized_calls_left_out")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,7 +73,7 @@ class Gate:
         request_id = self._request_ids.new()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
-        call = Call(scope, self._unauthorized)
+        call = Call(scope, self._keyless)
 
         begun = ended = False
 

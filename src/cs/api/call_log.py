@@ -1,21 +1,19 @@
 """One line in the log for each call: what an ``X-Request-Id`` leads to (CONTRACT.md H6).
 
-Calls without a good key are the exception: whoever floods the service with those would flood
-its log too, so of them only so many a second have a line, and the others are counted.
+Of calls without a good key only so many a second have one (`cs.api.few_lines`).
 
 Of what callers write only that stands in it which has one of a few forms: no brand, no
 unknown path, no secret.
 """
 
-import asyncio
 import re
-from contextvars import Context
 from time import perf_counter
 
 from starlette.types import Message, Receive, Scope
 from structlog import get_logger
 
 from cs.api.admitting import Admitted
+from cs.api.few_lines import FewLines
 from cs.api.openapi import OPENAPI_PATH
 from cs.domain.api_key import PREFIX
 from cs.domain.key import SearchAdmitted
@@ -29,8 +27,6 @@ SEARCH = "/v1/searches/"
 OTHER = "other"
 #: Status of a call whose caller hung up before its answer, as proxies log it; never sent.
 HUNG_UP = 499
-#: Lines a second of calls that were answered 401.
-UNAUTHORIZED_PER_S = 10
 
 _METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
@@ -39,38 +35,6 @@ _SEARCH_ID = re.compile(r"srch_[0-9a-z]{26}")
 #: A caller's own id of a call: visible characters, and neither the ``@`` that addresses have
 #: nor the ``%`` that it is also written with; and no key, nor a piece of one.
 _CLIENTS_ID = re.compile(rb"(?!.*%b)[!-$&-?A-~]{1,128}" % PREFIX.encode(), re.IGNORECASE)
-
-
-class UnauthorizedLines:
-    """Says which calls without a good key have a line, and tells how many have none.
-
-    Args:
-        most: Lines a second.
-    """
-
-    def __init__(self, most: int = UNAUTHORIZED_PER_S) -> None:
-        self._most = most
-        self._began = 0.0
-        self._calls = 0
-        self._left_out = 0
-
-    def take(self) -> bool:
-        """Count a call; return whether it has a line."""
-        loop = asyncio.get_running_loop()
-        if loop.time() >= self._began + 1.0:
-            self._began, self._calls = loop.time(), 0
-        self._calls += 1
-        if self._calls <= self._most:
-            return True
-        if not self._left_out:
-            # In a context of its own: the line is of no one call.
-            loop.call_at(self._began + 1.0, self._tell, context=Context())
-        self._left_out += 1
-        return False
-
-    def _tell(self) -> None:
-        log.info("unauthorized_calls_left_out", calls=self._left_out)
-        self._left_out = 0
 
 
 class Call:
@@ -83,9 +47,9 @@ class Call:
         status: Of the answer; None: it was cut off before there was one.
     """
 
-    def __init__(self, scope: Scope, unauthorized: UnauthorizedLines) -> None:
+    def __init__(self, scope: Scope, keyless: FewLines) -> None:
         self._scope = scope
-        self._unauthorized = unauthorized
+        self._keyless = keyless
         self._began = perf_counter()
         self._hung_up = False
         self.status: int | None = None
@@ -102,10 +66,10 @@ class Call:
         return hear
 
     def log(self) -> None:
-        if self.status == 401 and not self._hung_up and not self._unauthorized.take():
-            return
         took_ms = round((perf_counter() - self._began) * 1000, 1)
         scope, state = self._scope, self._scope["state"]
+        if (self.status == 401 or "key_id" not in state) and not self._keyless.take():
+            return
         path: str = scope["path"]
         told = {
             "method": scope["method"] if scope["method"] in _METHODS else OTHER,
