@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -369,3 +370,53 @@ async def test_a_backup_with_its_master_keys_has_both_while_one_is_changed(
     assert (tmp_path / "new" / "master.key.next").stat().st_mode & 0o777 == 0o600
     async with opened(DataFolder(tmp_path / "new")) as data:
         assert await data.log.tail(0)
+
+
+class ChangesItsMasterKey(DataFolder):
+    """Its master key is changed by somebody else when it is looked for the second time."""
+
+    def __init__(self, path: Path, copy: Path, times: int) -> None:
+        super().__init__(path, make=False)
+        self._copy = copy
+        self._looked = 0
+        self._changes_left = times
+
+    @property
+    def next_master_key(self) -> Path:
+        if self._copy.exists():  # the keys are copied
+            self._looked += 1
+            if self._looked % 2 == 0 and self._changes_left:
+                self._changes_left -= 1
+                self.change()
+        return super().next_master_key
+
+    def change(self) -> None:
+        settings = Settings(data_dir=self.path)
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(asyncio.run, change(settings, lambda *_: None)).result()
+
+
+@pytest.mark.usefixtures("changing")
+async def test_a_backup_during_which_a_change_ends_has_the_master_key_it_needs(
+    folder: Path, tmp_path: Path, at: Places
+) -> None:
+    source = ChangesItsMasterKey(folder, at.keys / "keys.db", times=1)
+
+    await make(source, at, NOW, with_master_key=True)
+    await brought_back(at, tmp_path / "new")
+
+    assert not (folder / "master.key.next").exists()
+    async with opened(DataFolder(tmp_path / "new")) as data:
+        assert await data.log.tail(0)
+        assert not data.keys.lost.read
+
+
+async def test_a_backup_is_given_up_if_the_master_key_is_changed_again_and_again(
+    folder: Path, at: Places
+) -> None:
+    source = ChangesItsMasterKey(folder, at.keys / "keys.db", times=9)
+
+    with pytest.raises(BackupError, match=r"master key was changed .* do it again"):
+        await make(source, at, NOW, with_master_key=True)
+
+    assert not at.keys.exists()

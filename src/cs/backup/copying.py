@@ -65,6 +65,20 @@ def copy_file(source: Path, target: Path) -> None:
         raise BackupError(f"{source} could not be copied to {target}: {error}") from error
 
 
+def write_file(target: Path, content: bytes) -> None:
+    """Make the file *target* (mode 0600) with *content*, durably.
+
+    Raises:
+        BackupError: It cannot be written.
+    """
+    try:
+        make_file(target)
+        target.write_bytes(content)
+        sync_file(target)
+    except OSError as error:
+        raise BackupError(f"{target} could not be written: {error}") from error
+
+
 def make_file(path: Path) -> None:
     """Make *path*, which must not exist, readable for nobody else."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

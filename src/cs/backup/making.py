@@ -2,9 +2,12 @@
 
 The log is copied first and the keys second: a key is durable before the event that needs
 it, so that the copy of the keys holds every key of the copy of the log.
+
+The master keys that the copy is read with, and kept with if that is asked for, are those of one
+moment: if their files change meanwhile, all is copied again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from cs.backup.checking import Checked, Copies, check
-from cs.backup.copying import copy_database, copy_file, settle
+from cs.backup.copying import copy_database, copy_file, settle, write_file
 from cs.backup.manifest import BackupError, Manifest, Part, described, sync_folder, write
 from cs.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
 from cs.ids import random_id
@@ -20,6 +23,11 @@ from cs.wiring import CLOCK_FILE
 
 #: The folders of the two parts inside a backup.
 LOG, KEYS = "log", "keys"
+
+#: A change of the master key begins once and ends once; a third is somebody who plays.
+TRIES = 3
+#: More is no master key; reading the copies says so.
+_MASTER_KEY_BYTES = 4_096
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -64,6 +72,27 @@ async def make(
 
 
 async def _copy(source: DataFolder, at: Places, *, with_master_key: bool) -> Checked:
+    for _ in range(TRIES):
+        before = _master_keys(source)
+        try:
+            checked = await _copied(source, at)
+        except DataFolderError:
+            if _master_keys(source) == before:
+                raise
+        else:
+            if _master_keys(source) == before:
+                break
+        for folder in (at.log, at.keys):
+            _empty(folder)
+    else:
+        raise BackupError("the master key was changed while it was copied; do it again")
+    if with_master_key:
+        for name, key in before.items():
+            write_file(at.keys / name, key)
+    return checked
+
+
+async def _copied(source: DataFolder, at: Places) -> Checked:
     copies = (at.log / source.log.name, at.keys / source.data_keys.name)
     copy_database(source.log, copies[0])
     copy_database(source.data_keys, copies[1])
@@ -73,11 +102,25 @@ async def _copy(source: DataFolder, at: Places, *, with_master_key: bool) -> Che
     checked = await check(Copies(*copies, source.master_key, source.next_master_key))
     for copy in copies:
         settle(copy)
-    if with_master_key:
-        copy_file(source.master_key, at.keys / MASTER_KEY)
-        if source.next_master_key.exists():  # while it is changed
-            copy_file(source.next_master_key, at.keys / NEXT_MASTER_KEY)
     return checked
+
+
+def _master_keys(source: DataFolder) -> Mapping[str, bytes]:
+    """Return what the files of the master keys hold; of two only while it is changed.
+
+    The one in use is read first: the other takes its place, never the other way round.
+    """
+    held = {}
+    for name, path in (
+        (MASTER_KEY, source.master_key),
+        (NEXT_MASTER_KEY, source.next_master_key),
+    ):
+        try:
+            with path.open("rb") as file:
+                held[name] = file.read(_MASTER_KEY_BYTES)
+        except FileNotFoundError:
+            continue
+    return held
 
 
 def _describe(
@@ -115,6 +158,10 @@ def _refuse_used(folder: Path) -> None:
 def _clear(folder: Path) -> None:
     """Take away what was begun in *folder*, which was empty."""
     if folder.is_dir():
-        for path in folder.iterdir():
-            path.unlink()
+        _empty(folder)
         folder.rmdir()
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
