@@ -318,6 +318,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
             leader=leader,
             bus=bus,
             set_aside=streams.set_aside,
+            outcomes=recorder,
         )
         await views.catch_up()
         work = [

@@ -105,10 +105,7 @@ class Recording:
         self.events = events
         self.clock = HandClock(AT)
         self.signs = MemorySigns(self.clock.monotonic)
-
-    @asynccontextmanager
-    async def running(self, *others: Any) -> AsyncIterator[None]:
-        recorder = OutcomeRecorder(
+        self.recorder = OutcomeRecorder(
             Streams(self.log),
             self.bus,
             self.clock,
@@ -117,8 +114,11 @@ class Recording:
             verifiers=VERIFIERS,
             drain_s=0,
         )
+
+    @asynccontextmanager
+    async def running(self, *others: Any) -> AsyncIterator[None]:
         async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
-            roles = [tasks.create_task(each) for each in (recorder.run(), *others)]
+            roles = [tasks.create_task(each) for each in (self.recorder.run(), *others)]
             await self.log.append([Append(STREAM, NO_STREAM, self.events)])
             yield
             for role in roles:
@@ -186,6 +186,7 @@ async def forged_is_refused_and_a_good_one_goes_on(bus: Bus) -> None:
     assert {letter.headers["error"] for letter in letters} == {"ForgedOutcome"}
     assert before == AcmeRun().events
     assert finish.outcome == "no_linkedin"
+    assert recording.recorder.forged == len(forged)
     (alarm,) = alarms(lines)
     assert (alarm["log_level"], alarm["receipt"], alarm["refused"]) == ("error", "missing", 1)
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from cs.bus.memory import MemoryBus
@@ -13,10 +14,10 @@ from cs.clock import HandClock
 from cs.domain.brand_events import LookupFinished
 from cs.domain.stage_work import Alive, Outcome, Resolved
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline.outcomes import GROUP, OutcomeRecorder
+from cs.pipeline.outcomes import AT_ONCE, GROUP, OutcomeRecorder
 from cs.pipeline.signs import MemorySigns
 from domain.acme_run import AT, STREAM, AcmeRun
 from pipeline.receipted import RECEIPTS, receipted
@@ -37,8 +38,29 @@ class OddLog(MemoryEventLog):
         return await super().append(appends, ceiling)
 
 
+class CountingLog(OddLog):
+    """Knows how many outcomes of lookups that it does not have were read for at once."""
+
+    def __init__(self, *faults: Exception) -> None:
+        super().__init__(*faults)
+        self.reading = self.most = self.read_for = 0
+
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        if stream == STREAM:
+            return await super().read(stream, after, limit)
+        self.reading += 1
+        self.most = max(self.most, self.reading)
+        for _ in range(100):  # time for another to come
+            await asyncio.sleep(0)
+        self.reading -= 1
+        self.read_for += 1
+        return await super().read(stream, after, limit)
+
+
 @asynccontextmanager
-async def recording(log: MemoryEventLog) -> AsyncIterator[MemoryBus]:
+async def recording(log: MemoryEventLog, at_once: int = AT_ONCE) -> AsyncIterator[MemoryBus]:
     bus, clock = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test")]), HandClock(AT)
     recorder = OutcomeRecorder(
         Streams(log),
@@ -48,6 +70,7 @@ async def recording(log: MemoryEventLog) -> AsyncIterator[MemoryBus]:
         receipts=RECEIPTS,
         verifiers=(),
         drain_s=0,
+        at_once=at_once,
     )
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(recorder.run())
@@ -116,3 +139,27 @@ async def test_an_outcome_beyond_the_limits_is_told_by_its_field() -> None:
     assert letter.value == encode(bad)
     (line,) = [line for line in lines if line["event"] == "record_unreadable"]
     assert line["where"] == "attempt"
+
+
+async def test_who_stood_still_and_then_failed_leaves_no_place_too_many() -> None:
+    """Else more outcomes are recorded at once with each of them, and nothing bounds that."""
+    newer = NewerEvent(7, STREAM, "brand.of-tomorrow.v1")
+    log = CountingLog(*(fault for _ in range(3) for fault in (newer, RuntimeError("a bug"))))
+    others = [
+        receipted(replace(NO_MATCH, lookup=f"brand-{number}.1", receipt=""))
+        for number in range(8)
+    ]
+    with capture_logs():
+        async with (
+            recording(log, at_once=1) as bus,
+            bus.subscribe(DEAD_LETTERS, group="test") as letters,
+        ):
+            await say(bus, NO_MATCH, NO_MATCH, NO_MATCH)
+            async for letter in letters:
+                await letters.commit(letter)
+                if not log.faults:
+                    break
+            await say(bus, *others, NO_MATCH)
+            await finished(log)
+
+    assert (log.read_for, log.most) == (len(others), 1)

@@ -29,6 +29,13 @@ class Measured(Protocol):
     async def measured(self) -> msgspec.Struct: ...
 
 
+class RefusesForged(Protocol):
+    """A recorder of outcomes that counts those it refused: nobody was given that work."""
+
+    @property
+    def forged(self) -> int: ...
+
+
 class Readiness:
     """Asks each of the parts that a role has."""
 
@@ -43,7 +50,9 @@ class Readiness:
         bus: Measured | None = None,
         misconfiguration: Misconfiguration | None = None,
         set_aside: SetAside | None = None,
+        outcomes: RefusesForged | None = None,
     ) -> None:
+        self._outcomes = outcomes
         self._set_aside = set_aside
         self._events = events
         self._keys = keys
@@ -67,6 +76,8 @@ class Readiness:
                 told["ready"], told["held"] = False, self._leader.held
         if self._set_aside is not None and (damaged := self._set_aside.why) is not None:
             told["set_aside"] = damaged  # everything else can be done: it stays ready
+        if self._outcomes is not None and (forged := self._outcomes.forged):
+            told["outcomes_forged"] = forged  # refused, so nothing wrong is stored
         if self._bus is not None:
             measures = msgspec.to_builtins(await self._bus.measured())
             told["bus"] = measures

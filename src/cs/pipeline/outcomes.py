@@ -68,6 +68,7 @@ class OutcomeRecorder:
         suppressing: Keeps out who asked to be forgotten; without it nobody did.
         drain_s: Stopping gives outcomes in hand this long to be recorded; what is not
             comes again.
+        at_once: Outcomes recorded at the same time, at most.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class OutcomeRecorder:
         verifiers: Collection[str],
         suppressing: Suppressing | None = None,
         drain_s: float = DRAIN_S,
+        at_once: int = AT_ONCE,
     ) -> None:
         self._lookups = Lookups(streams, clock)
         self._bus = bus
@@ -90,10 +92,16 @@ class OutcomeRecorder:
         self._verifiers = frozenset(verifiers)
         self._suppressing = suppressing
         self._drain_s = drain_s
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places = asyncio.Semaphore(at_once)
+        self._without_place = set[asyncio.Task[None] | None]()
         self._hold = Hold("outcomes")
         self._forged = 0
         self._forged_told_at = -math.inf
+
+    @property
+    def forged(self) -> int:
+        """How many outcomes were refused since the start: nobody was given that work."""
+        return self._forged
 
     async def run(self) -> None:
         # In this order: the tasks go on while the subscription is left.
@@ -105,8 +113,14 @@ class OutcomeRecorder:
             await self._places.acquire()
             async for record in outcomes:
                 task = tasks.create_task(self._record(record, outcomes))
-                task.add_done_callback(lambda _: self._places.release())
+                task.add_done_callback(self._give_place_back)
                 await self._places.acquire()
+
+    def _give_place_back(self, task: asyncio.Task[None]) -> None:
+        if task in self._without_place:
+            self._without_place.remove(task)
+        else:
+            self._places.release()
 
     async def _record(self, record: Record, outcomes: Subscription) -> None:
         try:
@@ -185,9 +199,12 @@ class OutcomeRecorder:
         try:
             return await attempt()
         except NewerEvent:
+            task = asyncio.current_task()
+            self._without_place.add(task)
             self._places.release()  # or the others would wait for it
             found = await self._hold.until_read(attempt)
             await self._places.acquire()
+            self._without_place.remove(task)
             return found
 
     async def _take(self, outcome: Outcome) -> None:
