@@ -1,17 +1,16 @@
-"""The ``cs`` command: its groups, and how errors are told."""
+"""The ``cs`` command: its groups.
 
-import asyncio
-import os
+Whoever asks for help waits for what is imported here, so nothing of the service is: a
+command's module is imported when the command is called, and what tells of an error when
+there is one.
+"""
+
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from cyclopts import App
 
-from cs import logs
-from cs.cli.errors import TOLD, USAGE, leaves, sentence
 from cs.cli.exit_codes import epilogue
-from cs.cli.output import stop
 
 #: Where each command is, and its line in `cs --help`; loaded when it is called.
 COMMANDS = (
@@ -51,10 +50,10 @@ GRANT = ("keys", "grant")
 
 def build(words: Sequence[str]) -> App:
     """Return the command for the command line *words*."""
-    called = any(name in words for name, _, _ in COMMANDS)
+    called = _calls_one(words)
     app = App(
         name="cs",
-        version=version("contact-search"),
+        version=_version,
         help="A brand in, the people who run its influencer marketing out, "
         "with verified work e-mails only.\n\n"
         "Start with `cs demo`. Every command has --help.",
@@ -67,6 +66,16 @@ def build(words: Sequence[str]) -> App:
     for name, place, line in COMMANDS:
         app.command(place, name=name, help=None if called else line)
     return app
+
+
+def _calls_one(words: Sequence[str]) -> bool:
+    return any(name in words for name, _, _ in COMMANDS)
+
+
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415
+
+    return version("contact-search")
 
 
 def _without_dashes(words: Sequence[str]) -> Sequence[str]:
@@ -85,17 +94,16 @@ def main(words: Sequence[str] | None = None) -> None:
     the command line or in the settings; 130 after Ctrl-C.
     """
     words = sys.argv[1:] if words is None else words
-    logs.configure("warning", "console")  # `cs serve` has settings for it
     try:
+        if _calls_one(words):
+            from cs import logs  # noqa: PLC0415
+
+            logs.configure("warning", "console")  # `cs serve` has settings for it
         build(words)(_without_dashes(words))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        raise SystemExit(130) from None
-    except Exception as error:
-        told = next(leaves(error))
-        if isinstance(told, BrokenPipeError):
-            # Whoever read our output has gone; what is still unwritten goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(1) from None
-        if not isinstance(told, TOLD + USAGE):
-            raise
-        stop(sentence(told), 2 if isinstance(told, USAGE) else 1)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        from cs.cli.ending import end  # noqa: PLC0415
+
+        end(error)
+        raise
