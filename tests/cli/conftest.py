@@ -6,6 +6,7 @@ import pytest
 import structlog
 
 from cli.command import Here, Ran
+from cs.cli import output
 from cs.cli.app import main
 
 
@@ -15,14 +16,20 @@ def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     for name in ("CS_CONFIG", "CS_URL", "CS_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
-    def run(*words: str, stdin: bytes = b"") -> Ran:
+    def run(*words: str, stdin: bytes = b"", width: int = 0, **more: str) -> Ran:
+        """Run it with *more* in the environment, *width* wide if that is given."""
         capsys.readouterr()
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code: int | str | None = 0
-        try:
-            main(words)
-        except SystemExit as end:
-            code = end.code
+        with monkeypatch.context() as during:
+            during.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            for name, value in more.items():
+                during.setenv(name, value)
+            for console in (output.console, output.errors) if width else ():
+                during.setattr(console, "_width", width)
+            try:
+                main(words)
+            except SystemExit as end:
+                code = end.code
         printed = capsys.readouterr()
         assert isinstance(code, int), printed
         return Ran(code, printed.out, printed.err)

@@ -11,8 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from cli.command import ran
+from cli.command import Here
 from cli.served import Served, served
+from conformance.target import until
 from cs.cli.status import _health_told
 from cs.data_folder import DataFolder
 from cs.domain.brand import INITIAL, decide
@@ -40,24 +41,25 @@ def searched(
         yield service, found
 
 
-def cs(service: Served, *words: str, width: int = 200, **more: str) -> str:
+def cs(here: Here, service: Served, *words: str, width: int = 200, **more: str) -> str:
     """Return what a command beside *service* prints; it has to end well."""
-    done = ran(*words, f"--data-dir={service.folder}", COLUMNS=str(width), **more)
+    done = here(*words, f"--data-dir={service.folder}", width=width, **more)
     assert done.code == 0, done
     return done.out
 
 
-def rows(service: Served, *words: str) -> list[dict[str, Any]]:
-    return ran(*words, "--json", f"--data-dir={service.folder}").rows
+def rows(here: Here, service: Served, *words: str) -> list[dict[str, Any]]:
+    return here(*words, "--json", f"--data-dir={service.folder}").rows
 
 
 def test_a_status_has_all_that_is_asked_for_at_night(
+    here: Here,
     searched: Searched,
 ) -> None:
     service, found = searched
     port = str(httpx.URL(service.admin_url).port)
 
-    told = ran("status", "--json", f"--data-dir={service.folder}", CS_ADMIN_PORT=port).rows[0]
+    told = here("status", "--json", f"--data-dir={service.folder}", CS_ADMIN_PORT=port).rows[0]
 
     assert (told["world"], told["paused"]) == ("sandbox", False)
     assert (told["lookups"], told["searches"], told["work"]) == (0, 0, {})
@@ -74,13 +76,15 @@ def test_a_status_has_all_that_is_asked_for_at_night(
 
 
 def test_a_status_says_paused_and_that_no_service_answers(
+    here: Here,
     searched: Searched,
 ) -> None:
     service, _ = searched
 
-    cs(service, "pause")
-    told = cs(service, "status", CS_ADMIN_PORT="1")
-    cs(service, "resume")
+    cs(here, service, "pause")
+    until(lambda: rows(here, service, "status")[0]["views_behind"] == 0)
+    told = cs(here, service, "status", CS_ADMIN_PORT="1")
+    cs(here, service, "resume")
 
     assert "paused: new ones are refused" in told
     assert "nothing answers at http://127.0.0.1:1/readyz" in told
@@ -88,11 +92,13 @@ def test_a_status_says_paused_and_that_no_service_answers(
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_command_cuts_a_number_an_id_or_an_address(searched: Searched, width: int) -> None:
+def test_no_command_cuts_a_number_an_id_or_an_address(
+    here: Here, searched: Searched, width: int
+) -> None:
     service, _ = searched
-    (key,) = rows(service, "keys", "list")
-    status = rows(service, "status")[0]
-    suppressed = rows(service, "people", "suppressed")
+    (key,) = rows(here, service, "keys", "list")
+    status = rows(here, service, "status")[0]
+    suppressed = rows(here, service, "people", "suppressed")
     commands = {
         ("keys", "list"): [key["id"], f"{key['used']} of 500", "Sales,", "Berlin"],
         ("brands", "list"): ["Veltrana", "no_linkedin", "done"],
@@ -100,28 +106,29 @@ def test_no_command_cuts_a_number_an_id_or_an_address(searched: Searched, width:
         ("people", "suppressed"): [each["id"] for each in suppressed],
     }
     for words, whole in commands.items():
-        told = cs(service, *words, width=width)
+        told = cs(here, service, *words, width=width)
         assert [each for each in whole if each not in told] == [], (words, told)
-    listed = ran("sandbox", "list", COLUMNS=str(width)).out
+    listed = here("sandbox", "list", width=width).out
     words_shown = set(listed.replace("│", " ").split())
-    for row in ran("sandbox", "list", "--json").rows:
+    for row in here("sandbox", "list", "--json").rows:
         assert {row["outcome"], str(row["verified"])} <= words_shown
         assert set((row["brand"] or "").split()) <= words_shown
-    topics = ran("topics", "describe", COLUMNS=str(width)).out
+    topics = here("topics", "describe", width=width).out
     assert "cs.contact-discovery.v1" in topics
 
 
 def test_what_cannot_be_undone_says_first_what_it_would_hit(
+    here: Here,
     searched: Searched,
 ) -> None:
     service, found = searched
     address = next(c["email"] for c in found["contacts"] if c["email"])
-    before = rows(service, "status")[0]["events"]
+    before = rows(here, service, "status")[0]["events"]
 
-    (erasing,) = rows(service, "people", "erase", "--dry-run", f"--email={address}")
-    told = cs(service, "people", "erase", "--dry-run", f"--email={address}")
-    nobody = rows(service, "people", "erase", "--dry-run", "--email=nobody@acme.test")[0]
-    (forgetting,) = rows(service, "brands", "forget", "Veltrana", "--dry-run")
+    (erasing,) = rows(here, service, "people", "erase", "--dry-run", f"--email={address}")
+    told = cs(here, service, "people", "erase", "--dry-run", f"--email={address}")
+    nobody = rows(here, service, "people", "erase", "--dry-run", "--email=nobody@acme.test")[0]
+    (forgetting,) = rows(here, service, "brands", "forget", "Veltrana", "--dry-run")
 
     assert (erasing["lookups"], erasing["brands"]) == (1, ["Veltrana"])
     assert erasing["keys"] > 0
@@ -131,8 +138,8 @@ def test_what_cannot_be_undone_says_first_what_it_would_hit(
     assert (nobody["lookups"], nobody["keys"], nobody["brands"]) == (0, 0, [])
     assert forgetting["forgotten"] is False
     assert forgetting["found"]["outcome"] == "done"
-    assert rows(service, "status")[0]["events"] == before, "nothing was stored"
-    with service.client(service.keys("create")) as client:
+    assert rows(here, service, "status")[0]["events"] == before, "nothing was stored"
+    with service.client(rows(here, service, "keys", "create")[0]) as client:
         again = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
     assert (again["cached"], len(again["contacts"])) == (True, len(found["contacts"]))
 
@@ -146,40 +153,43 @@ def test_what_cannot_be_undone_says_first_what_it_would_hit(
     ],
 )
 def test_a_brand_nobody_searched_is_an_error_with_the_nearest(
-    searched: Searched, words: list[str], near: str
+    here: Here, searched: Searched, words: list[str], near: str
 ) -> None:
-    told = ran("brands", "forget", *words, f"--data-dir={searched[0].folder}").told()
+    told = here("brands", "forget", *words, f"--data-dir={searched[0].folder}").told()
 
     assert told.startswith("nobody searched")
     assert told.endswith(near)
 
 
 def test_a_person_erased_by_mistake_is_found_again_after_lifting(
+    here: Here,
     searched: Searched,
 ) -> None:
     service, found = searched
     by = f"--email={[c['email'] for c in found['contacts'] if c['email']][-1]}"
 
-    assert ran("people", "suppressed", by, f"--data-dir={service.folder}").code == 1
-    cs(service, "people", "erase", by)
-    (one,) = rows(service, "people", "suppressed", by)
-    assert rows(service, "people", "suppressed") == [one]
-    (lifted,) = rows(service, "people", "suppressed", f"--lift={one['id']}")
-    cs(service, "brands", "forget", "Veltrana")
-    with service.client(service.keys("create")) as client:
+    assert here("people", "suppressed", by, f"--data-dir={service.folder}").code == 1
+    cs(here, service, "people", "erase", by)
+    (one,) = rows(here, service, "people", "suppressed", by)
+    assert rows(here, service, "people", "suppressed") == [one]
+    (lifted,) = rows(here, service, "people", "suppressed", f"--lift={one['id']}")
+    cs(here, service, "brands", "forget", "Veltrana")
+    with service.client(rows(here, service, "keys", "create")[0]) as client:
         again = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
 
     assert (one["lookups"], lifted["lifted"]) == (1, True)
-    assert rows(service, "people", "suppressed") == []
+    assert rows(here, service, "people", "suppressed") == []
     assert by.removeprefix("--email=") in [c["email"] for c in again["contacts"]]
     assert (
-        ran("people", "suppressed", f"--lift={one['id']}", f"--data-dir={service.folder}")
+        here("people", "suppressed", f"--lift={one['id']}", f"--data-dir={service.folder}")
         .told()
         .startswith("nobody suppressed goes by that")
     )
 
 
-def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(folder: Path) -> None:
+def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
+    here: Here, folder: Path
+) -> None:
     async def begin() -> None:
         async with opened(DataFolder(folder)) as data:
             at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -195,11 +205,11 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(folder
         database.execute(hurt)
 
     where = f"--data-dir={folder}"
-    told = ran("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
+    told = here("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
 
     assert (told["lookups"], told["damaged"]) == (2, 1)
     assert told["work"] == {"brand-resolution": 1}
-    assert "1 damaged (cs log verify)" in ran("status", where, CS_ADMIN_PORT="1").out
+    assert "1 damaged (cs log verify)" in here("status", where, CS_ADMIN_PORT="1").out
 
 
 @pytest.mark.parametrize(
@@ -223,7 +233,7 @@ def test_a_status_tells_all_that_the_admin_port_complains_of(
     assert _health_told(health, "").endswith("ready") is (told == "ready")
 
 
-def test_a_status_tells_why_sources_could_not_answer(folder: Path) -> None:
+def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -> None:
     resolved = golden_event("brand.resolved.v1+causes")
     failed = golden_event("brand.attempt-failed.v1+causes")
     assert isinstance(failed, AttemptFailed)
@@ -241,8 +251,8 @@ def test_a_status_tells_why_sources_could_not_answer(folder: Path) -> None:
     asyncio.run(append())
 
     where = f"--data-dir={folder}"
-    told = ran("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
-    shown = ran("status", where, CS_ADMIN_PORT="1", COLUMNS="200").out
+    told = here("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
+    shown = here("status", where, CS_ADMIN_PORT="1", width=200).out
 
     last = told["sources"]["wikidata"]
     assert (last["last"], last["why"]) == ("failed", "Wikidata answers 503")
