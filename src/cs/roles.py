@@ -7,7 +7,7 @@ others wait to take over (`cs.postgres.lease`).
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
@@ -28,13 +28,11 @@ from cs.calls.forgetting import forgetting
 from cs.calls.paid import Registered
 from cs.calls.postgres import PostgresCalls, erase_calls
 from cs.clock import Clock, SystemClock
-from cs.domain.brand_events import ContactsErased
 from cs.domain.service import World
 from cs.domain.stage_work import StageName
 from cs.erasure.ageing import Ageing
 from cs.erasure.person import Erasure
 from cs.eventlog.follow import patiently
-from cs.eventlog.port import Recorded
 from cs.eventlog.streams import Streams
 from cs.opening import projections
 from cs.opening_postgres import (
@@ -60,7 +58,6 @@ from cs.postgres.pool import Pool
 from cs.postgres.pruning import pruning
 from cs.postgres.signs import PostgresSigns
 from cs.private_files import exposed
-from cs.projections.followed import Listener
 from cs.projections.following import ViewFollower
 from cs.projections.port import generation
 from cs.projections.reading import Reading
@@ -193,7 +190,7 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
     async with _shared(settings, world, "api") as shared:
         data, clock = shared.data, shared.clock
         views = ViewFollower(data.log, data.views, shared.streams.set_aside)
-        views.listen_early(_without_erased(shared.streams))
+        views.listen_early(shared.streams.hear)
         reading = Reading(data.log, data.views, views, data.keys)
         checks = _checks(data.pool, clock)
         answers = await answering(
@@ -219,17 +216,6 @@ def _checks(pool: Pool, clock: Clock) -> PostgresChecks:
     if isinstance(clock, SandboxClock):
         return PostgresChecks(pool, clock.monotonic, lambda: clock.ahead)
     return PostgresChecks(pool)
-
-
-def _without_erased(streams: Streams) -> Listener:
-    """Return what drops the state of a brand in which somebody was erased."""
-
-    def hear(page: Sequence[Recorded]) -> None:
-        for recorded in page:
-            if isinstance(recorded.event, ContactsErased):
-                streams.drop(recorded.stream)
-
-    return hear
 
 
 @asynccontextmanager
@@ -280,7 +266,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         data, streams, clock = shared.data, shared.streams, shared.clock
         signs = PostgresSigns(data.pool)
         views = ViewFollower(data.log, data.views, shared.streams.set_aside)
-        views.listen_early(_without_erased(shared.streams))
+        views.listen_early(shared.streams.hear)
         reading = Reading(data.log, data.views, views, data.keys)
         reflected = reached_end(data.log, views)
         forget_calls = partial(erase_calls, shared.stages) if shared.stages else None

@@ -120,6 +120,7 @@ async def running(
     """
     streams = Streams(log, snapshots)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
+    runner.listen_early(streams.hear)
     reading = Reading(log, views, runner, keys)
     api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
     receipts = Receipts(await keys.secret(SHARED))

@@ -21,6 +21,7 @@ from cs.erasure.person import Erased, Erasure
 from cs.erasure.reapplying import reapply as reapply_all
 from cs.erasure.suppressions import Suppressed, Suppressions
 from cs.eventlog.fingerprints import email_print, profile_print
+from cs.eventlog.port import DamagedEvent
 from cs.keystore.port import KeyStore
 from cs.projections.searches import instant
 from cs.settings import Settings
@@ -67,11 +68,16 @@ def erase(
         _tell_foreseen(asyncio.run(_foreseen(chosen, print_of)), json=json)
         return
 
-    async def run() -> Erased:
+    async def run() -> Erased | DamagedEvent:
         async with _forgetting(chosen) as at:
-            return await at.erasure.erase(print_of(at.keys))
+            try:
+                return await at.erasure.erase(print_of(at.keys))
+            except DamagedEvent as damaged:
+                return damaged
 
     done = asyncio.run(run())
+    if isinstance(done, DamagedEvent):
+        stop(_unfinished(done))
     if json:
         print_json(
             {
@@ -95,11 +101,16 @@ def reapply(*, json: Json = False, data_dir: DataDir = None, config: Config = No
     Example: `cs people reapply --data-dir /var/lib/cs`
     """
 
-    async def run() -> int:
+    async def run() -> int | DamagedEvent:
         async with _forgetting(settings(config, data_dir=data_dir)) as at:
-            return await reapply_all(at.erasure, at.suppressions, at.ageing)
+            try:
+                return await reapply_all(at.erasure, at.suppressions, at.ageing)
+            except DamagedEvent as damaged:
+                return damaged
 
     people = asyncio.run(run())
+    if isinstance(people, DamagedEvent):
+        stop(_unfinished(people))
     if json:
         print_json({"people": people})
     else:
@@ -243,6 +254,13 @@ async def _forgetting(chosen: Settings) -> AsyncIterator[_Forgetting]:
             Suppressions(*stores, by=data.by),
             Ageing(*stores, reflected, forget_calls=calls),
         )
+
+
+def _unfinished(damaged: DamagedEvent) -> str:
+    return (
+        f"the erasure is not finished: {damaged}; whoever is erased is shown nowhere any more; "
+        "mend that event (`cs log verify` lists all), then run this again"
+    )
 
 
 def _told(done: Erased) -> str:

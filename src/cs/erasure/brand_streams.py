@@ -1,6 +1,6 @@
 """Where people are in the streams of brands, and leaving them out there."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from cs.clock import Clock
 from cs.domain import brand
@@ -14,10 +14,15 @@ from cs.domain.brand_events import (
 )
 from cs.domain.codec import to_plain
 from cs.domain.contact import Contact
-from cs.eventlog.port import Append, DamagedEvent, Recorded
+from cs.eventlog.port import NO_STREAM, Append, DamagedEvent, Recorded
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
-from cs.projections.searches import key_of
+from cs.projections.searches import key_of, later_result_key, result_key
+
+#: Events read at once where some are damaged.
+PAGE = 500
+#: Damaged or missing events of a stream that are read past; beyond it, it is not read on.
+PASSED = 1_000
 
 
 class BrandStreams:
@@ -59,6 +64,35 @@ class BrandStreams:
         """Return the names of the data keys of the results of *lookup*."""
         recorded = await self._streams.log.read(stream_of(lookup))
         return [key for each in _results(recorded, lookup) if (key := key_of(each)) is not None]
+
+    async def bodies_past_damage(self, stream: str, lookups: Collection[str]) -> frozenset[str]:
+        """Return the names that data keys of results of *lookups* may have.
+
+        For a *stream* of which some cannot be read: each such event may have been one that
+        holds a result.
+
+        Raises:
+            LogUnavailable: The log is away.
+        """
+        names = {result_key(lookup) for lookup in lookups}
+        after, passed, limit = NO_STREAM, 0, PAGE
+        while passed < PASSED:
+            try:
+                page = await self._streams.log.read(stream, after, limit)
+            except DamagedEvent as damaged:
+                limit = damaged.version - after - 1  # what comes before it
+                if limit:
+                    continue
+                after, passed = damaged.version, passed + 1
+                names |= {later_result_key(lookup, after) for lookup in lookups}
+            else:
+                if not page:
+                    break
+                erased = (each for each in page if isinstance(each.event, ContactsErased))
+                names |= {name for each in erased if (name := key_of(each)) is not None}
+                after = page[-1].version
+            limit = PAGE
+        return frozenset(names)
 
     def _decided(
         self,

@@ -7,6 +7,8 @@ In this order, so that whatever is interrupted is finished by doing it again:
 2. The data keys of their values are destroyed: the log no longer tells of them.
 3. Each lookup they were in goes on, or answers, without them (*contacts erased*).
 4. When the views have sealed those results anew, the keys of the old ones are destroyed.
+   Those of a stream that cannot be read are destroyed at once: nobody can say what is left
+   of them without this person, so they are shown to nobody until it is mended.
 5. *Person erased* tells every running service to drop what it holds in memory.
 """
 
@@ -98,8 +100,8 @@ class Erasure:
 
         Raises:
             LogUnavailable: Do it again; it goes on from where it was.
-            DamagedEvent: The same, once a stream with something of them is mended.  From
-                all others they are gone.
+            DamagedEvent: The same, once a stream with something of them is mended.  They
+                are shown nowhere any more, and from all other streams they are gone.
         """
         stream = person_stream(print_)
         before: person.Person = (await self._streams.load(stream)).state
@@ -109,19 +111,22 @@ class Erasure:
         await self._keys.suppress(all_prints)
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
         unread = await self.take_out(found)
-        if unread is not None:
-            raise unread
+        # Also if some is unread: running services have to drop the keys they hold.
         erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
         erased = await self._say(stream, erase)
+        if unread is not None:
+            raise unread
         return Erased(len(lookups_of(found)), len(found), suppressed or erased)
 
     async def take_out(self, names: frozenset[str]) -> DamagedEvent | None:
         """Destroy the data keys *names*, and take those they are of out of their lookups.
 
-        Returns what could not be read: of that stream nobody was left out.
+        Returns what could not be read: of that stream nobody was left out, but its results
+        with one of them are shown to nobody.
         """
         await self._keys.destroy(names)
         stale: list[str] = []
+        closed: set[str] = set()
         unread: DamagedEvent | None = None
         for stream, people in by_stream(names).items():
             try:
@@ -129,6 +134,11 @@ class Erasure:
             except DamagedEvent as damaged:
                 self._streams.set_aside.note(damaged)
                 unread = damaged
+                closed |= await self._brands.bodies_past_damage(stream, people)
+        if closed:
+            # Only keys that there are: a lookup that runs on once its stream is mended has
+            # none yet, and would never get one.
+            await self._keys.destroy((await self._keys.find(closed)).keys())
         if stale:
             await self._reflected()
             await self._keys.destroy(stale)

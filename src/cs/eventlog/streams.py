@@ -22,7 +22,9 @@ import msgspec
 
 from cs import failpoints
 from cs.domain import brand, key, mail_domain, person, service
+from cs.domain.brand_events import ContactsErased
 from cs.domain.codec import AnyEvent
+from cs.domain.person import PersonErased
 from cs.eventlog.damage import SetAside
 from cs.eventlog.port import (
     NO_STREAM,
@@ -139,8 +141,24 @@ class Streams:
                     return self._keep(stream, await self._folded_first(stream))
         return self._keep(stream, await self._advanced(stream, kept))
 
+    def hear(self, page: Sequence[Recorded]) -> None:
+        """Keep nothing in memory of brands in which somebody was erased, as *page* tells.
+
+        Also of one of which nobody can say so, as it is damaged: once it is mended, it is
+        folded anew, without them.
+        """
+        for recorded in page:
+            match recorded.event:
+                case ContactsErased():
+                    self.drop(recorded.stream)
+                case PersonErased(found_in=names):
+                    for name in names:
+                        self.drop(brand.stream_of(name.rpartition("#")[0]))
+                case _:
+                    pass
+
     def drop(self, stream: str) -> None:
-        """Keep nothing of *stream* in memory: it holds somebody who was erased."""
+        """Keep nothing of *stream* in memory."""
         self._kept[category_name(stream)].pop(stream, None)
 
     async def key(self, key_id: str) -> Folded[key.Key]:

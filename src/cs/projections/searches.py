@@ -46,13 +46,18 @@ def result_key(lookup: str) -> str:
     return f"result:{lookup}"
 
 
+def later_result_key(lookup: str, version: int) -> str:
+    """Return that of the contacts left when event *version* of its stream left some out."""
+    return f"{result_key(lookup)}@{version}"
+
+
 def key_of(recorded: Recorded) -> str | None:
     """Return the name of the data key of the contacts that *recorded* holds, if it does."""
     match recorded.event:
         case LookupFinished(lookup=lookup):
             return result_key(lookup)
         case ContactsErased(lookup=lookup):
-            return f"{result_key(lookup)}@{recorded.version}"
+            return later_result_key(lookup, recorded.version)
         case _:
             return None
 
