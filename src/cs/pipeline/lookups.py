@@ -13,6 +13,7 @@ from cs.domain.brand_events import LookupCommand
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
 from cs.domain.mailbox import DomainFacts
+from cs.domain.mailbox_syntax import is_mail_domain
 from cs.domain.refusal import Refusal
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import DamagedEvent
@@ -69,6 +70,8 @@ class Lookups:
             return {}
         known = {}
         for domain in live.brand.mail_domains:
+            if not is_mail_domain(domain):
+                continue  # of an event from before this was looked at: no stream has that name
             try:
                 folded = await patiently(partial(self._streams.mail_domain, domain))
             except DamagedEvent:

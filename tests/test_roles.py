@@ -1,0 +1,88 @@
+"""What a role tells on ``/readyz`` that is no reason not to work."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
+
+from bus.kafka_cases import settings_for
+from cs import roles
+from cs.admin.app import build
+from cs.bus.kafka import KafkaBus
+from cs.bus.kafka_topics import apply
+from cs.bus.topics import OUTCOMES, TOPICS, encode
+from cs.domain.stage_work import Alive, Outcome
+from cs.postgres.pool import open_pool
+from cs.tools import Tools
+from loop.outside import ACME, ADA, Directory, Mailboxes, Staff
+from older_keys.forms import OnDatabases
+from servers.fixtures import new_database
+
+FORGED = Outcome(
+    lookup="brand-0a1b.1", stage="ranking", attempt=1, finding=Alive(), receipt="made-up"
+)
+
+
+@pytest.fixture
+async def form(tmp_path: Path, postgres: str, database: str) -> AsyncIterator[OnDatabases]:
+    async with new_database(postgres) as keys:
+        form = OnDatabases(database, keys, tmp_path)
+        await form.migrate()
+        yield form
+
+
+async def told(role: roles.Role, field: str) -> Any:
+    """Return *field* of the role's ``/readyz`` once it is there; the role stays ready."""
+    transport = httpx.ASGITransport(build(role.ready))
+    async with (
+        asyncio.timeout(60),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
+        while True:
+            answer = await client.get("/readyz")
+            if field in answer.json():
+                assert (answer.status_code, answer.json()["ready"]) == (200, True)
+                return answer.json()[field]
+
+
+async def test_keys_that_are_lost_are_counted(form: OnDatabases) -> None:
+    tools = Tools([Directory({"acme": ACME})], [Staff((ADA,))], [Mailboxes(frozenset())])
+    async with form.service(tools) as service:
+        found = await service.search(await service.new_key(), brand="Acme")
+        assert [each["full_name"] for each in found.json()["contacts"]] == ["Ada Kern"]
+    await form.forget_views()
+    assert form.settings.keys_postgres is not None
+    async with open_pool(form.settings.keys_postgres, role="test") as pool:
+        await pool.execute("DELETE FROM data_key")
+
+    with capture_logs():
+        async with roles.projecting(form.settings, "live") as role:
+            lost = await told(role, "keys_lost")
+
+    assert lost == {"missing": 1}
+
+
+async def test_outcomes_that_were_forged_are_counted(
+    form: OnDatabases, kafka: str, topic_prefix: str
+) -> None:
+    settings = replace(form.settings, kafka=(kafka,), kafka_prefix=topic_prefix)
+    bus_settings = settings_for(kafka, topic_prefix)
+    await apply(bus_settings, TOPICS, partitions=1, replication=1)
+
+    with capture_logs():
+        async with (
+            roles.projecting(settings, "live"),  # whose views it waits for
+            roles.process_manager(settings, "live") as role,
+            KafkaBus(bus_settings) as bus,
+        ):
+            for _ in range(3):
+                await bus.publish(OUTCOMES, key=b"", value=encode(FORGED))
+            while (forged := await told(role, "outcomes_forged")) < 3:
+                pass
+
+    assert forged == 3
