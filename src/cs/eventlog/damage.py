@@ -15,6 +15,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, LogUnavailable, Recorded
+from cs.eventlog.retries import Retries
 
 log = get_logger()
 
@@ -80,8 +81,11 @@ class SetAside:
     that it was mended.
     """
 
-    def __init__(self, events: EventLog) -> None:
+    def __init__(
+        self, events: EventLog, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._events = events
+        self._retries = Retries(events, monotonic)
         self._damaged: dict[str, DamagedEvent] = {}  # by stream, or @position without one
         self._told_at: dict[str, float] = {}
         self._takers: list[Callable[[DamagedEvent], Awaitable[None]]] = []
@@ -128,22 +132,33 @@ class SetAside:
         """Look for ever whether what is damaged was mended."""
         while True:
             await asyncio.sleep(RETRY_S)
-            for place, damaged in list(self._damaged.items()):
-                if not await self._is_mended(damaged):
-                    continue
-                del self._damaged[place]
-                for take_up in list(self._takers):
-                    await self._taken_up(take_up, damaged)
-                if place not in self._damaged:
-                    self._told_at.pop(place, None)
-                    log.info(
-                        "stream_mended", position=damaged.position, version=damaged.version
-                    )
+            await self.look()
+
+    async def look(self) -> None:
+        """Have taken up what is mended; what was in vain, once it changed or more rarely."""
+        for place, damaged in list(self._damaged.items()):
+            if not await self._is_mended(damaged):
+                continue
+            try:
+                seen = await self._retries.seen(damaged)
+            except LogUnavailable:
+                continue
+            if not self._retries.is_due(place, seen):
+                continue
+            del self._damaged[place]
+            taken_up = [await self._taken_up(each, damaged) for each in list(self._takers)]
+            if all(taken_up):  # else it is only put off
+                self._retries.tried(place, seen, RETRY_S)
+            if place not in self._damaged:
+                self._told_at.pop(place, None)
+                log.info("stream_mended", position=damaged.position, version=damaged.version)
 
     async def _taken_up(
         self, take_up: Callable[[DamagedEvent], Awaitable[None]], damaged: DamagedEvent
-    ) -> None:
+    ) -> bool:
+        """Let *take_up* try; return whether it could, whatever it then found."""
         # What takes up may have tasks of its own, whose errors come as a group.
+        tried = True
         try:
             await take_up(damaged)
         except* DamagedEvent as further:
@@ -151,6 +166,8 @@ class SetAside:
                 self.note(each)
         except* LogUnavailable:
             self.note(damaged)  # and again, when the log is back
+            tried = False
+        return tried
 
     async def _is_mended(self, damaged: DamagedEvent) -> bool:
         try:

@@ -21,7 +21,14 @@ log = get_logger()
 
 #: What a projection raises at an event that nobody can have written.  Anything else is the
 #: fault of where rows are kept, or of nobody's data.
-_SENSELESS = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+_SENSELESS = (
+    LookupError,
+    ArithmeticError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+)
 
 
 class AsideRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
 """Keeps the views up to date, a page of events at a time."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -19,6 +20,7 @@ from cs.eventlog.port import (
     NewerEvent,
     Recorded,
 )
+from cs.eventlog.retries import Retries
 from cs.eventlog.sealing import seal_bytes
 from cs.keystore.port import KeysUnavailable
 from cs.projections.aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
@@ -54,8 +56,10 @@ class ViewRunner:
         epoch: int | None = None,
         watch_s: float = WATCH_S,
         set_aside: SetAside | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.set_aside = set_aside or SetAside(events)
+        self._retries = Retries(events, monotonic)
         self._turn = asyncio.Lock()
         self._watch_s = watch_s
         self._events = events
@@ -171,13 +175,19 @@ class ViewRunner:
     async def _take_up_mended(self) -> None:
         """Apply what was passed over of streams that can be read again."""
         for place, row in await self._aside():
+            damaged = damage_of(row)
+            seen = await self._retries.seen(damaged)
+            if not self._retries.is_due(place, seen):
+                self.set_aside.note(damaged)
+                continue
             try:
                 if row.stream:
                     await self._take_up(place, row)
                 else:
                     await self._take_up_lost(row)
-            except DamagedEvent as damaged:
-                self.set_aside.note(damaged)
+            except DamagedEvent as further:
+                self.set_aside.note(further)
+                self._retries.tried(place, seen, self._watch_s)
 
     async def _take_up(self, place: str, row: AsideRow) -> None:
         after, whole = row.version - 1, False
