@@ -11,8 +11,8 @@ SEED ?= 1
 BROKERS ?= 3
 EACH ?= 2
 JSON ?=
-# Of `make fresh-machine`: newcomer or root.
-AS ?= newcomer
+# Of `make fresh-machine`: newcomer or root. (make has an AS of its own, so that ?= would keep it.)
+AS = newcomer
 
 # Compiled once, and not in every worker and every command that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
