@@ -26,7 +26,7 @@ EVERY = timedelta(hours=1)
 PAGE = 50
 #: No log is older.
 BEGINNING = date(2026, 1, 1)
-#: Days that are asked for at once.
+#: Days that are asked for at once, a page of lookups each time.
 DAYS = 7
 
 
@@ -86,7 +86,8 @@ class Retention:
         while day is not None and day < before.date():
             end = min(before.date(), day + timedelta(days=DAYS))
             days = [(day + timedelta(days=n)).isoformat() for n in range((end - day).days)]
-            found = await self._views.ids_tagged(RETURNED, days, self._reached)
+            limit = PAGE + len(self._damaged)  # those may be among the first ones
+            found = await self._views.ids_tagged(RETURNED, days, self._reached, limit=limit)
             due = sorted({lookup for lookup, _ in found} - self._damaged)
             if due:
                 return due[:PAGE]

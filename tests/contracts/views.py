@@ -188,6 +188,21 @@ class ViewsContract:
         assert await views.ids_tagged(USAGE, ["h1"]) == []
         assert await views.ids_tagged(USAGE, []) == []
 
+    async def test_no_more_ids_are_found_than_are_asked_for(
+        self, views: Views, history: History
+    ) -> None:
+        await history.runner(views).catch_up()
+        days = {row.day for _, row in await views.all(RETURNED) if row.day is not None}
+        every = await views.ids_tagged(RETURNED, days)
+        assert len(every) > 1
+
+        one = await views.ids_tagged(RETURNED, days, limit=1)
+
+        assert len(one) == 1
+        assert set(one) < set(every)
+        assert await views.ids_tagged(RETURNED, ["never"], limit=1) == []
+        assert sorted(await views.ids_tagged(RETURNED, days, limit=1_000)) == sorted(every)
+
     async def test_tags_are_read_page_by_page(self, views: Views, history: History) -> None:
         await history.runner(views).catch_up()
         usable = [

@@ -2,16 +2,26 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 import structlog.testing
 
 from cs.clock import HandClock
-from cs.domain.brand_events import LookupFinished
+from cs.domain import brand
+from cs.domain.brand_events import DEADLINE, LookupFinished, PassDeadline, StartLookup
+from cs.domain.contact import Query
 from cs.domain.key import KeyIssued
+from cs.erasure.ageing import Ageing
+from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, LogUnavailable
+from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.opening import projections
 from cs.projections.returned import RETURNED
+from cs.projections.runner import ViewRunner
+from cs.projections.sqlite_views import SqliteViews
 from cs.retention import EVERY, MONTH, PAGE, Retention
 from cs.settings import BadSettings, Settings, load
 from cs.watched_keys import KeysAway
@@ -75,6 +85,47 @@ async def test_a_later_search_that_returned_them_counts() -> None:
         clock.set(AT + KEPT_FOR + 30 * DAY)
         assert await aging.round() == 1
         assert await told(service) == []
+
+
+class CountedIds(SqliteViews):
+    """Counts the ids that it gave."""
+
+    given = 0
+
+    async def ids_tagged(self, *args: Any, **more: Any) -> list[tuple[str, str]]:
+        found = await super().ids_tagged(*args, **more)
+        self.given += len(found)
+        return found
+
+
+async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cs.retention.PAGE", 5)
+    clock, keys = HandClock(AT), MemoryKeyStore()
+    log, views = MemoryEventLog(keys), CountedIds(None, projections())
+    streams = Streams(log)
+    for n in range(23):
+        stream = f"brand-{n}"
+        begin = StartLookup(
+            stream=stream, nonce="", query=Query(f"B{n}"), deadline=DEADLINE, at=AT
+        )
+        await streams.change(stream, partial(brand.decide, begin))
+        late = PassDeadline(lookup=f"{stream}.1", at=AT + DEADLINE)
+        await streams.change(stream, partial(brand.decide, late))
+    reflected = ViewRunner(log, views, keys).catch_up
+    await reflected()
+    clock.set(AT + KEPT_FOR + DAY)
+    ageing = Ageing(streams, keys, clock, reflected)
+    aging = Retention(log, views, ageing, clock, months=MONTHS)
+
+    rounds = []
+    while done := await aging.round():
+        rounds.append((done, views.given))
+        views.given = 0
+
+    assert rounds == [(5, 5), (5, 5), (5, 5), (5, 5), (3, 3)]
+    await views.close()
 
 
 async def test_people_found_anew_are_kept_and_nobody_is_suppressed() -> None:

@@ -84,9 +84,17 @@ class Views(Protocol):
         """Return (id, row) of the rows tagged *tag*, by id."""
 
     async def ids_tagged(
-        self, table: Table[R], tags: Collection[str], since: int = 0
+        self,
+        table: Table[R],
+        tags: Collection[str],
+        since: int = 0,
+        *,
+        limit: int | None = None,
     ) -> list[tuple[str, str]]:
-        """Return (id, tag) of the rows with one of *tags*, in any order."""
+        """Return (id, tag) of the rows with one of *tags*, in any order, up to *limit* of them.
+
+        No others are read.
+        """
 
     async def tags(
         self, table: Table[R], after: str, limit: int, since: int = 0

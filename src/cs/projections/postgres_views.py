@@ -187,9 +187,14 @@ class PostgresViews:
         return await self._found(_TAGGED, table, since, tag)
 
     async def ids_tagged(
-        self, table: Table[R], tags: Collection[str], since: int = 0
+        self,
+        table: Table[R],
+        tags: Collection[str],
+        since: int = 0,
+        *,
+        limit: int | None = None,
     ) -> list[tuple[str, str]]:
-        return await self._pairs(_IDS_TAGGED, table, since, list(tags))
+        return await self._pairs(_IDS_TAGGED, table, since, list(tags), limit)
 
     async def tags(
         self, table: Table[R], after: str, limit: int, since: int = 0
@@ -351,7 +356,10 @@ WHERE s.generation = $1 ORDER BY r.id
 """
 _IDS_TAGGED = """
 SELECT s.position, r.id, r.tag FROM view_sets AS s
-LEFT JOIN {table} AS r ON r.tag = ANY($2::text[]) WHERE s.generation = $1
+LEFT JOIN LATERAL (
+    SELECT id, tag FROM {table} WHERE tag = ANY($2::text[]) LIMIT $3::bigint
+) AS r ON true
+WHERE s.generation = $1
 """
 _TAGS = """
 SELECT s.position, r.id, r.tag FROM view_sets AS s LEFT JOIN LATERAL (

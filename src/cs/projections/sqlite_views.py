@@ -72,9 +72,14 @@ class SqliteViews:
         return await asyncio.to_thread(self.store.tagged, table, tag, since)
 
     async def ids_tagged(
-        self, table: Table[R], tags: Collection[str], since: int = 0
+        self,
+        table: Table[R],
+        tags: Collection[str],
+        since: int = 0,
+        *,
+        limit: int | None = None,
     ) -> list[tuple[str, str]]:
-        return await asyncio.to_thread(self.store.ids_tagged, table, tuple(tags), since)
+        return await asyncio.to_thread(self.store.ids_tagged, table, tuple(tags), since, limit)
 
     async def tags(
         self, table: Table[R], after: str, limit: int, since: int = 0

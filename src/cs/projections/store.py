@@ -140,13 +140,14 @@ class ViewStore:
             return [(row_id, table.decode(data)) for row_id, data in found]
 
     def ids_tagged(
-        self, table: Table[R], tags: Sequence[str], since: int = 0
+        self, table: Table[R], tags: Sequence[str], since: int = 0, limit: int | None = None
     ) -> list[tuple[str, str]]:
         with self._held():
             check_since(self._position(), since)
             listed = msgspec.json.encode(tags).decode()
             statement = _IDS_TAGGED.format(table=table.name)
-            return self._db.execute(statement, (listed,)).fetchall()
+            most = _ALL_ROWS if limit is None else limit
+            return self._db.execute(statement, (listed, most)).fetchall()
 
     def tags(
         self, table: Table[R], after: str, limit: int, since: int = 0
@@ -257,8 +258,9 @@ _GET = "SELECT position, row FROM checkpoint LEFT JOIN {table} ON id = ?"
 _TAGGED = "SELECT id, row FROM {table} WHERE tag = ? ORDER BY id"
 _IDS_TAGGED = (
     "SELECT id, tag FROM {table} WHERE tag IN (SELECT value FROM json_each(?)) "
-    "AND tag IS NOT NULL"
+    "AND tag IS NOT NULL LIMIT ?"
 )
+_ALL_ROWS = -1  # as a limit, to SQLite
 _TAGS = "SELECT id, tag FROM {table} WHERE id > ? AND tag IS NOT NULL ORDER BY id LIMIT ?"
 _ALL = "SELECT id, row FROM {table} ORDER BY id"
 _UPSERT = (
