@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
@@ -78,21 +79,16 @@ async def test_calls_are_begun_while_an_erasure_waits_for_a_long_transaction(
     """A dump reads for minutes; who erases waits for it, and nobody waits for him."""
     await answered(calls, SECRET)
     box = await pool.fetchval("SELECT answer FROM calls")
-    dump = await asyncpg.connect(database)
-    try:
-        async with dump.transaction(isolation="repeatable_read"):
-            await dump.fetch("SELECT * FROM calls")
-            erasing = asyncio.create_task(calls.erase([CALL.lookup]))
-            while not await pool.fetchval(_WAITS):
-                assert not erasing.done()
-            async with asyncio.timeout(LOCK_PATIENCE_MS / 1000 * 20):
-                begun = await begin(calls, CallRegisterContract.others["lookup"])
-                assert isinstance(begun, Begun)
-                await calls.answer(begun, b"said")
+    async with still_reading(database, "SELECT * FROM calls"):
+        erasing = asyncio.create_task(calls.erase([CALL.lookup]))
+        while not await pool.fetchval(_WAITS):
             assert not erasing.done()
-        assert await erasing == 1
-    finally:
-        await dump.close()
+        async with asyncio.timeout(LOCK_PATIENCE_MS / 1000 * 20):
+            begun = await begin(calls, CallRegisterContract.others["lookup"])
+            assert isinstance(begun, Begun)
+            await calls.answer(begun, b"said")
+        assert not erasing.done()
+    assert await erasing == 1
     assert box not in await in_file(pool)
     kept = await begin(calls, CallRegisterContract.others["lookup"])
     assert kept == Answered(b"said")
@@ -103,17 +99,23 @@ async def test_what_is_erased_is_gone_also_beside_a_transaction_that_could_have_
 ) -> None:
     await answered(calls, SECRET)
     box = await pool.fetchval("SELECT answer FROM calls")
-    older = await asyncpg.connect(database)
-    try:
-        async with older.transaction(isolation="repeatable_read"):
-            await older.fetch("SELECT * FROM calls_key")
+    async with still_reading(database, "SELECT * FROM calls_key"):
+        assert await calls.erase([CALL.lookup]) == 1
 
-            assert await calls.erase([CALL.lookup]) == 1
-
-            assert box not in await in_file(pool)
-    finally:
-        await older.close()
+        assert box not in await in_file(pool)
     assert await calls.erase([CALL.lookup]) == 0
+
+
+@asynccontextmanager
+async def still_reading(database: str, what: str) -> AsyncIterator[None]:
+    """Keep a transaction open that has read *what*, as a dump does for minutes."""
+    connection = await asyncpg.connect(database)
+    try:
+        async with connection.transaction(isolation="repeatable_read"):
+            await connection.fetch(what)
+            yield
+    finally:
+        await connection.close()
 
 
 async def in_file(pool: Pool) -> bytes:
