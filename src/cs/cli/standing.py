@@ -1,7 +1,8 @@
 """How a service stands, read from what it has stored: the log and the views.
 
-Beside a running service or without one; nothing is changed, and the views are left where
-they are.
+Beside a running service or without one; no event is stored, and the views are left where
+they are.  On databases they are those of this version, as everybody reads them: where no
+`cs project` of it has run they are empty, and as far behind as the log is long.
 """
 
 from collections import Counter

@@ -1,0 +1,96 @@
+"""`cs status` says the same of a service on databases as of one on files."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import ran
+from cs.postgres.pool import open_pool
+from older_keys.forms import Form, OnDatabases, OnFiles
+from older_keys.test_older_keys import BEFORE, RUNS, gate, outside
+from servers.fixtures import new_database
+
+NOBODY = "Nobody Knows Them"
+
+
+@pytest.fixture
+async def on_databases(tmp_path: Path, postgres: str) -> AsyncIterator[Form]:
+    async with new_database(postgres) as service, new_database(postgres) as keys:
+        form = OnDatabases(service, keys, tmp_path)
+        await form.migrate()
+        yield form
+
+
+@pytest.fixture(params=["files", "databases"])
+def form(request: pytest.FixtureRequest, tmp_path: Path) -> Form:
+    if request.param == "files":
+        return OnFiles(tmp_path / "data")
+    databases: Form = request.getfixturevalue("on_databases")
+    return databases
+
+
+async def status(form: Form, *words: str) -> Any:
+    chosen = form.settings
+    where = {"CS_ADMIN_PORT": "1"}
+    if chosen.postgres is not None:
+        where |= {
+            "CS_POSTGRES": chosen.postgres,
+            "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
+            "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
+        }
+    else:
+        where["CS_DATA_DIR"] = str(chosen.data_dir)
+    done = await asyncio.to_thread(ran, "status", *words, COLUMNS="200", **where)
+    assert (done.code, done.err) == (0, ""), done
+    return done
+
+
+async def test_what_runs_what_waits_and_what_failed(form: Form) -> None:
+    held = gate()
+    async with form.service(outside(held)) as service:
+        key = await service.new_key()
+        found = (await service.search(key, brand=BEFORE)).json()
+        failed = (await service.search(key, brand=NOBODY)).json()
+        running = (await service.search(key, brand=RUNS, wait=False)).json()
+        async with asyncio.timeout(30):
+            await held.asked.wait()
+        await service.operator.pause()
+        head = await service.running.streams.log.head()
+        (told,) = (await status(form, "--json")).rows
+        shown = (await status(form)).out
+        after = await service.running.streams.log.head()
+        held.let.set()
+        async with asyncio.timeout(30):
+            await service.running.reading.until_settled(running["id"])
+        (ended,) = (await status(form, "--json")).rows
+
+    assert (found["status"], failed["reason"]) == ("done", "no_linkedin")
+    assert (told["paused"], told["health"]) == (True, None)
+    assert told["world"] == ("sandbox" if form.settings.postgres is None else "live")
+    assert (told["lookups"], told["searches"], told["work"]) == (1, 1, {"verification": 1})
+    assert 0 <= told["oldest_work_s"] < 60
+    assert (told["events"], told["recent"], told["views_behind"]) == (head, head, 0)
+    assert after == head, "it changes nothing"
+    assert told["sources"]["listed"]["ended"] == {"used": 2, "no_results": 1}
+    assert told["verifiers"]["listed"]["ended"]["answered"] >= 2
+    assert [each["outcome"] for each in told["failures"]] == ["no_linkedin"]
+    assert "paused: new ones are refused" in shown
+    assert "1 lookups, 1 searches wait for them" in shown
+    assert "0 events behind" in shown
+    assert (ended["lookups"], ended["searches"], ended["work"]) == (0, 0, {})
+    assert len(ended["failures"]) == 1
+
+
+async def test_on_databases_that_no_service_used_it_says_so_and_stores_nothing(
+    on_databases: Form,
+) -> None:
+    shown = (await status(on_databases)).out
+
+    assert "none yet: no service has run on this data" in shown
+    assert "0 events behind" in shown
+    assert on_databases.settings.postgres is not None
+    async with open_pool(on_databases.settings.postgres, role="test") as pool:
+        assert await pool.fetchval("SELECT count(*) FROM stored_events") == 0
