@@ -1,6 +1,7 @@
 import signal
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = [
     "servers.fixtures",
@@ -8,6 +9,10 @@ pytest_plugins = [
     "servers.what_is_here",
     "cluster.fixtures",
 ]
+
+# How long an example takes says how busy the machine is; budgets have tests of their own.
+settings.register_profile("busy machine", deadline=None)
+settings.load_profile("busy machine")
 
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
 SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}

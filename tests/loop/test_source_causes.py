@@ -88,7 +88,7 @@ async def test_people_who_were_found_come_with_why_others_may_be_missing() -> No
         "web": "429 for ********",
         "hr": "********: too old",
         "shop": "KeyError: […]",
-        "odd": "TypeError: it answered str",
+        "odd": "TypeError: it answered str, no PeopleAnswer",
     }
     assert b"Jane Doe" not in encode(event)
 
