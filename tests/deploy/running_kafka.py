@@ -1,6 +1,7 @@
 """Kafka as the compose files have it, on real brokers: its settings, users and start."""
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -11,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from deploy.compose_files import FOLDER
-from servers.java import find_java
-from servers.kafka_jars import kafka_jars
+from servers.kafka import kafka_runtime
 from servers.missing import Missing
 from servers.ports import free_ports
 
 START_S = 60
+_MEMORY_MB = 384
 _LOOK_S = 0.1
 _STOP_S = 30
 START = "./kafka/start:/etc/contact-search/start:ro"
@@ -25,11 +26,11 @@ _RUN = """#!/bin/sh
 {java} -cp '{jars}/*' kafka.docker.KafkaDockerWrapper setup --default-configs-dir {folder} \
     --mounted-configs-dir {folder}/none --final-configs-dir {folder} > {folder}/setup 2>&1 \
     || grep -qi "already formatted" {folder}/setup || {{ cat {folder}/setup; exit 1; }}
-exec {java} -Xmx384m $KAFKA_OPTS -Dorg.apache.logging.log4j.level=INFO \
+exec {java} $KAFKA_OPTS -Dorg.apache.logging.log4j.level=INFO \
     -Dkafka.logs.dir={folder} -cp '{jars}/*' kafka.Kafka {folder}/server.properties
 """
 _STORAGE = """#!/bin/sh
-exec {java} -Xmx128m -cp '{jars}/*' kafka.tools.StorageTool "$@"
+exec {java} -cp '{jars}/*' kafka.tools.StorageTool "$@"
 """
 
 
@@ -75,7 +76,9 @@ class Brokers:
         folder = self._folder / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "server.properties").touch()
-        tools = {"java": find_java(), "jars": kafka_jars(), "folder": folder}
+        runtime = kafka_runtime(memory_mb=_MEMORY_MB)
+        java = shlex.join(runtime.command(f"-Xmx{_MEMORY_MB}m"))
+        tools = {"java": java, "jars": runtime.jars, "folder": folder}
         for file, text in (("run", _RUN), ("kafka-storage.sh", _STORAGE)):
             (folder / file).write_text(text.format(**tools))
             (folder / file).chmod(0o700)

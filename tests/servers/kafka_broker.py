@@ -4,17 +4,18 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGCONT, Signals
 
+from servers.class_archive import GC
 from servers.missing import Missing
 from servers.own_folder import PID
 
 _STOP_S = 30
 _FORMAT_S = 60
-_FAST_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_FAST_START = (GC, "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 #: Without a configuration log4j tells errors only; this says what a failed start was about.
 _LOUD = "-Dorg.apache.logging.log4j.level=INFO"
 
@@ -26,9 +27,10 @@ class Runtime:
     java: Path
     jars: Path
     memory_mb: int
+    options: Sequence[str] = ()  # more of Java's own
 
     def command(self, *words: str | Path) -> list[str]:
-        return [str(self.java), *_FAST_START, *map(str, words)]
+        return [str(self.java), *_FAST_START, *self.options, *map(str, words)]
 
 
 @dataclass
