@@ -32,13 +32,13 @@ demo: setup ## start the service with its sandbox world and search a brand
 	@$(BIN)/cs demo
 
 cluster: setup ## the distributed form on this machine, PostgreSQL and Kafka with it (BROKERS=1 EACH=1: less of it)
-	@PYTHONPATH=tests $(BIN)/python -m cluster run --brokers $(BROKERS) --each $(EACH) $(if $(JSON),--json)
+	@PYTHONPATH=tests $(BIN)/python -m system.cluster run --brokers $(BROKERS) --each $(EACH) $(if $(JSON),--json)
 
 cluster-demo: setup ## the same, a search through it, and a worker killed in the middle
-	@PYTHONPATH=tests $(BIN)/python -m cluster demo --brokers $(BROKERS) --each $(EACH)
+	@PYTHONPATH=tests $(BIN)/python -m system.cluster demo --brokers $(BROKERS) --each $(EACH)
 
 servers: setup ## only PostgreSQL and Kafka, for tests or to try things on
-	@PYTHONPATH=tests $(BIN)/python -m servers up --brokers $(BROKERS)
+	@PYTHONPATH=tests $(BIN)/python -m harness.servers up --brokers $(BROKERS)
 
 test: setup ## every test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
@@ -63,11 +63,11 @@ bench: setup ## every benchmark
 	@for file in bench/*.py; do echo "== $$file"; PYTHONPATH=tests $(BIN)/python $$file || exit 1; done
 
 faults: setup ## kill the service at every point and in a storm: ten minutes
-	$(BIN)/pytest -n $(WORKERS) tests/faults
-	PYTHONPATH=tests $(BIN)/python -m faults.storm --kills $(KILLS) --seed $(SEED)
+	$(BIN)/pytest -n $(WORKERS) tests/system/faults
+	PYTHONPATH=tests $(BIN)/python -m system.faults.storm --kills $(KILLS) --seed $(SEED)
 
 faults-cluster: setup ## the same over the distributed form, its servers too: under half an hour
-	PYTHONPATH=tests $(BIN)/python -m cluster.storm --kills $(KILLS) --seed $(SEED) --brokers $(BROKERS) --each $(EACH)
+	PYTHONPATH=tests $(BIN)/python -m system.cluster.storm --kills $(KILLS) --seed $(SEED) --brokers $(BROKERS) --each $(EACH)
 
 conformance: setup ## the contract's rows, seen from outside, and the broken servers
 	PYTHONPATH=tests $(BIN)/python -m conformance

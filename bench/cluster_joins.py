@@ -12,9 +12,9 @@ import time
 from collections import Counter
 from itertools import count
 
-from cluster.cluster import Cluster
-from cluster.quick_calls import QuickCalls
-from cluster.racing import Race, racing, running_nodes
+from system.cluster.cluster import Cluster
+from system.cluster.quick_calls import QuickCalls
+from system.cluster.racing import Race, racing, running_nodes
 
 JOINERS = 400
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import httpx
 
-from cluster.cluster import Cluster
-from cluster.fixtures import running_two_nodes
-from cluster.operating import operating
-from cs import logs
 from cs.cli.sandbox_service import sandbox_service
 from cs.domain.contact import Query
-from cs.operator import Operator
+from cs.operations.operator import Operator
+from cs.runtime import logs
 from cs.sandbox.world import load
-from embedded.waited_outside import Outside, timed
+from system.cluster.cluster import Cluster
+from system.cluster.fixtures import running_two_nodes
+from system.cluster.operating import operating
+from system.embedded.waited_outside import Outside, timed
 
 BRAND = "Veltrana"
 #: Searches before the first that counts.

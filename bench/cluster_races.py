@@ -11,8 +11,8 @@ import sys
 import time
 from collections import Counter
 
-from cluster.cluster import Cluster
-from cluster.racing import RACERS, Race, Round, expected, racing, rounds, running_nodes
+from system.cluster.cluster import Cluster
+from system.cluster.racing import RACERS, Race, Round, expected, racing, rounds, running_nodes
 
 RACES: dict[str, Round] = {
     "the last unit of quota": Race.for_the_last_unit,

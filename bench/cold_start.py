@@ -21,16 +21,16 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from cs.clock import SystemClock
-from cs.data_folder import DataFolder
-from cs.domain.brand_events import LookupFinished, LookupStarted
-from cs.domain.brand_stream import brand_stream
+from cs.assembly.folder_stores import opened
+from cs.domain.brand.events import LookupFinished, LookupStarted
+from cs.domain.brand.stream import brand_stream
 from cs.domain.codec import AnyEvent, topic_of
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.streams import Streams
-from cs.opening import opened
-from cs.operator import NewSecret, Operator
+from cs.operations.operator import NewSecret, Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 
 OTHER_KEYS = 100
 BRAND = "Miruvane"

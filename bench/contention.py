@@ -19,24 +19,24 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from cs.answering import Terms
 from cs.api.body import Asked
 from cs.api.credentials import Caller
-from cs.clock import HandClock
+from cs.assembly.call_answering import Terms
+from cs.assembly.folder_stores import projections
+from cs.assembly.one_process import RunningService, memory_bus, running
 from cs.domain.api_key import hash_key
-from cs.domain.brand_events import LookupFinished, LookupStarted
-from cs.domain.brand_stream import brand_stream
+from cs.domain.brand.events import LookupFinished, LookupStarted
+from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import IN_FLIGHT, KeyEvent, SearchAdmitted, SearchSettled
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
-from cs.operator import Operator
-from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import RunningService, memory_bus, running
+from cs.operations.operator import Operator
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import HandClock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 REUSED = Query("Miruvane")

@@ -26,17 +26,17 @@ from eventsourcing.sqlite import (
     SQLiteProcessRecorder,
 )
 
+from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
-from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.port import Append, Recorded
-from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
 from cs.projections.searches import SEARCHES
-from cs.projections.store import ViewStore
+from cs.projections.sqlite.store import ViewStore
 
 CALLERS = 16
 PAGE = 500

@@ -37,15 +37,15 @@ from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 from cs.domain.codec import to_plain
 from cs.domain.key import SearchSettled
 from cs.eventlog.port import Append
-from cs.eventlog.postgres import PostgresEventLog
-from cs.eventlog.postgres_append import APPEND
-from cs.eventlog.postgres_batch import arguments
+from cs.eventlog.postgres.append import APPEND
+from cs.eventlog.postgres.batch import arguments
+from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import STORES, migrate
-from servers.own_folder import own_folder
-from servers.postgres import running_postgres
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import running_postgres
 
 Recorder: TypeAlias = ApplicationRecorder
 

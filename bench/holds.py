@@ -15,11 +15,11 @@ from pathlib import Path
 
 import httpx
 
-from cs.clock import SystemClock
-from cs.data_folder import DataFolder
+from cs.assembly.folder_stores import opened
 from cs.eventlog.streams import Streams
-from cs.opening import opened
-from cs.operator import Operator
+from cs.operations.operator import Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 
 BRANDS = ("Miruvane", "Corvelune")
 

@@ -25,27 +25,27 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from cs import roles
-from cs.answering import Terms
-from cs.clock import SystemClock
-from cs.data_folder import DataFolder
+from cs.assembly import roles
+from cs.assembly.call_answering import Terms
+from cs.assembly.folder_stores import opened, projections
+from cs.assembly.one_process import memory_bus, running
 from cs.domain.codec import topic_of
 from cs.domain.key import KeyIssued
 from cs.eventlog.port import EventLog
-from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import opened, projections
-from cs.operator import Operator
+from cs.operations.operator import Operator
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import STORES, migrate
 from cs.projections.port import Views
-from cs.projections.postgres_views import PostgresViews
+from cs.projections.postgres.views import PostgresViews
 from cs.projections.usage import USAGE
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
-from cs.wiring import memory_bus, running
-from servers.own_folder import own_folder
-from servers.postgres import running_postgres
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import running_postgres
 
 PAGE = 5_000
 TARGET_S, TARGET_MIB = 3.0, 200

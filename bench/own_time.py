@@ -15,11 +15,11 @@ from typing import Any
 
 import httpx
 
-from cs import logs
 from cs.cli.sandbox_service import sandbox_service
 from cs.domain.contact import Query
+from cs.runtime import logs
 from cs.sandbox.world import load
-from embedded.waited_outside import Outside, timed
+from system.embedded.waited_outside import Outside, timed
 
 BRAND = "Veltrana"
 

@@ -14,23 +14,23 @@ import sys
 import time
 from pathlib import Path
 
+from cs.assembly.folder_stores import projections
 from cs.domain.key import SearchSettled
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Recorded
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
 from cs.postgres.pool import Pool, open_pool
-from cs.projections.postgres_views import PostgresViews
+from cs.projections.postgres.views import PostgresViews
 from cs.projections.searches import SEARCHES
-from cs.projections.sqlite_views import SqliteViews
+from cs.projections.sqlite.views import SqliteViews
 
 # In place of this folder, whose module of this name would hide the tests' folder.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import running_postgres
 from projections.long_history import write_long
-from servers.own_folder import own_folder
-from servers.postgres import running_postgres
 
 PAGES = (500, 5_000)
 

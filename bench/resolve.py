@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from cs.domain.contact import Query
-from cs.domain.name_match import likeness
-from cs.domain.naming import Unacceptable, clean_brand
+from cs.domain.names.brand_match import likeness
+from cs.domain.names.brand_names import Unacceptable, clean_brand
 from cs.pipeline.resolving import Resolution, Resolving
 from cs.sources.brand.directory import BundledDirectory
 from cs.sources.brand.entries import Entry

@@ -15,9 +15,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from cs.domain.phrases import word_set
-from cs.domain.plain_text import folded
-from cs.domain.role import Role, classify
+from cs.domain.headline.role import Role, classify
+from cs.domain.names.phrases import word_set
+from cs.domain.names.plain_text import folded
 
 _SAME = {
     "sr": "senior",

@@ -36,11 +36,11 @@ from typing import Any
 import httpx
 
 from api.http_load import CONNECTIONS, Took, call, load
-from cs.clock import SystemClock
-from cs.data_folder import DataFolder
+from cs.assembly.folder_stores import opened
 from cs.eventlog.streams import Streams
-from cs.opening import opened
-from cs.operator import Operator
+from cs.operations.operator import Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 
 HERE = Path(__file__).parent
 BRAND = "Veltrana"

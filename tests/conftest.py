@@ -4,10 +4,10 @@ import pytest
 from hypothesis import settings
 
 pytest_plugins = [
-    "servers.fixtures",
-    "servers.left_running",
-    "servers.what_is_here",
-    "cluster.fixtures",
+    "harness.servers.fixtures",
+    "harness.servers.left_running",
+    "harness.servers.what_is_here",
+    "system.cluster.fixtures",
 ]
 
 # How long an example takes says how busy the machine is; budgets have tests of their own.

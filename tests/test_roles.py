@@ -10,18 +10,18 @@ import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from bus.kafka_cases import settings_for
-from cs import roles
+from bus.kafka.kafka_cases import settings_for
 from cs.admin.app import build
-from cs.bus.kafka import KafkaBus
-from cs.bus.kafka_topics import apply
+from cs.assembly import roles
+from cs.assembly.plugins import Tools
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.topics import apply
 from cs.bus.topics import OUTCOMES, TOPICS, encode
-from cs.domain.stage_work import Alive, Outcome
+from cs.domain.stages.work import Alive, Outcome
 from cs.postgres.pool import open_pool
-from cs.tools import Tools
-from loop.outside import ACME, ADA, Directory, Mailboxes, Staff
-from older_keys.forms import OnDatabases
-from servers.fixtures import new_database
+from harness.servers.fixtures import new_database
+from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
+from system.older_keys.forms import OnDatabases
 
 FORGED = Outcome(
     lookup="brand-0a1b.1", stage="ranking", attempt=1, finding=Alive(), receipt="made-up"

@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from cs.bus.kafka_settings import SaslMechanism
-from cs.domain.acts import ACCOUNT
-from cs.plugins.checking import GROUPS, BadPluginSetting, Checking
-from cs.plugins.given import GivenAll
-from cs.setting_kind import from_text, said
+from cs.bus.kafka.settings import SaslMechanism
+from cs.domain.operator_actions import ACCOUNT
+from cs.plugins.check_settings import GROUPS, BadPluginSetting, Checking
+from cs.plugins.plugin_settings import GivenAll
+from cs.plugins.setting_kind import from_text, said
 
 ENV_PREFIX = "CS_"
 

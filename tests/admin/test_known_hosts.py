@@ -10,7 +10,7 @@ from starlette.routing import Route
 from cs.admin.app import build
 from cs.admin.known_hosts import KnownHosts
 from cs.admin.sandbox_clock import SandboxClock
-from cs.clock import SystemClock
+from cs.runtime.clock import SystemClock
 
 NAMES = ("metrics.internal",)
 JSON = {"Content-Type": "application/json"}

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
-from cs.answering import Terms
-from cs.api.in_time import Patience
-from cs.clock import SystemClock
+from cs.api.time_limits import Patience
+from cs.assembly.call_answering import Terms
+from cs.assembly.folder_stores import projections
+from cs.assembly.one_process import memory_bus, running, stages
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, Recorded
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
-from cs.operator import Operator
+from cs.operations.operator import Operator
 from cs.projections.port import Changed
 from cs.projections.projection import SealBody
 from cs.projections.rows import Table
-from cs.projections.sqlite_views import SqliteViews
-from cs.wiring import memory_bus, running, stages
-from loop.outside import tools
-from loop.service import Service
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import SystemClock
+from system.loop.outside import tools
+from system.loop.service import Service
 
 #: How something is while it is away: it says so, it says nothing, or it does once what
 #: nobody foresaw.

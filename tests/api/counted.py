@@ -13,28 +13,28 @@ import asyncpg
 import httpx
 import pytest
 
-from cs.answering import Terms, answering
 from cs.api.app import build
 from cs.api.limits import Checks, MemoryChecks
 from cs.api.postgres_limits import PostgresChecks
 from cs.api.routes import Api
-from cs.clock import HandClock
-from cs.domain.brand_stream import brand_stream
+from cs.assembly.call_answering import Terms, answering
+from cs.assembly.folder_stores import projections
+from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
-from cs.eventlog import sqlite
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres import PostgresEventLog
-from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.sqlite import log as sqlite
+from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
-from cs.operator import NewSecret, Operator
+from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import open_pool
 from cs.projections.port import Views
-from cs.projections.postgres_views import PostgresViews
+from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite_views import SqliteViews
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import HandClock
 from domain.acme_run import AT
 from postgres.migrated import migrated
 from projections.history import done

@@ -6,15 +6,15 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
+from cs.assembly.plugins import Tools
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
 from cs.keystore.memory import MemoryKeyStore
 from cs.sources.port import BrandAnswer, Ended
-from cs.tools import Tools
 from cs.verifiers.port import DomainCheck
-from loop.outside import ACME, BEN, Directory, Mailboxes, MailboxesOf, Staff
+from system.loop.outside import ACME, BEN, Directory, Mailboxes, MailboxesOf, Staff
 
 
 class SilentDirectory:

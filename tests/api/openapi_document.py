@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator, FormatChecker
 
-from cs.domain.naming import Unacceptable, canonical_domain
+from cs.domain.names.brand_names import Unacceptable, canonical_domain
 
 Json = dict[str, Any]
 

@@ -7,25 +7,25 @@ from datetime import timedelta
 
 import pytest
 
-from cs.api.admitting import Admitting, InDoubt
+from cs.api.admission import Admitting, InDoubt
 from cs.api.body import Asked
 from cs.api.credentials import Caller
-from cs.api.in_time import Patience
-from cs.api.lookups_running import LookupsRunning
-from cs.clock import SystemClock
+from cs.api.running_lookups import LookupsRunning
+from cs.api.time_limits import Patience
 from cs.domain.api_key import hash_key
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
-from cs.eventlog import postgres_append
 from cs.eventlog.port import Append, Ceiling, EventLog, LogUnavailable
-from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.postgres import append as postgres_append
+from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.operator import Operator
+from cs.operations.operator import Operator
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.reading import Reusable
-from eventlog.test_postgres import waits_for_a_lock
-from eventlog.test_postgres_in_doubt import LOCK
+from cs.runtime.clock import SystemClock
+from eventlog.postgres.test_in_doubt import LOCK
+from eventlog.postgres.test_log import waits_for_a_lock
 from postgres.cutting_proxy import CuttingProxy, cutting_proxy
 from postgres.migrated import migrated
 

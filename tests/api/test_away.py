@@ -11,7 +11,7 @@ from api.away import SHORT, Fragile, How, When, fragile
 from api.openapi_document import faults
 from cs.api.limits import MemoryChecks
 from cs.domain.api_key import make_key
-from cs.operator import NewSecret
+from cs.operations.operator import NewSecret
 
 pytestmark = pytest.mark.slow
 

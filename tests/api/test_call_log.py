@@ -17,16 +17,16 @@ from structlog.testing import capture_logs
 
 from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT
-from cs import logs
 from cs.api.call_log import clients_id, route, search_id
 from cs.api.few_lines import PER_S
-from cs.api.lines import Lines
+from cs.api.key_limiter import Lines
 from cs.domain.api_key import make_key
 from cs.eventlog.port import LogUnavailable
-from cs.operator import NewSecret
+from cs.operations.operator import NewSecret
+from cs.runtime import logs
 from cs.settings import Settings
-from loop.outside import tools
-from loop.service import Service, in_memory
+from system.loop.outside import tools
+from system.loop.service import Service, in_memory
 
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
 

@@ -11,11 +11,11 @@ import pytest
 from api.away import SHORT, Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.errors import NO_HEADERS
-from cs.api.in_time import PATIENCE, Patience
 from cs.api.key_ring import KeyRing
 from cs.api.request_ids import RequestIds
+from cs.api.time_limits import PATIENCE, Patience
 from cs.domain.api_key import make_key
-from cs.operator import NewSecret
+from cs.operations.operator import NewSecret
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from cs.api.openapi import is_at_hand
-from loop.outside import tools
-from loop.service import in_memory
+from system.loop.outside import tools
+from system.loop.service import in_memory
 
 OURS = '"9b2c"'
 

@@ -9,16 +9,16 @@ import pytest
 
 from api.away import Fragile, How, fragile
 from api.openapi_document import faults
-from cs.api.in_time import Patience
 from cs.api.postgres_limits import PostgresChecks
+from cs.api.time_limits import Patience
 from cs.domain.api_key import hash_key
-from cs.operator import NewSecret
+from cs.http_server.serving import address, listen, serving
+from cs.operations.operator import NewSecret
 from cs.postgres.pool import open_pool, transaction
 from cs.postgres.schema import migrate
-from cs.serving import address, listen, serving
-from eventlog.test_postgres import waits_for_a_lock
-from overload.http_service import CountingLog, OverHttp, over_http
-from servers.postgres import Postgres
+from eventlog.postgres.test_log import waits_for_a_lock
+from harness.servers.postgres import Postgres
+from system.overload.http_service import CountingLog, OverHttp, over_http
 
 pytestmark = pytest.mark.slow
 

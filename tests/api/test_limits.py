@@ -13,7 +13,7 @@ from cs.api.postgres_limits import PostgresChecks
 from cs.eventlog.port import LogUnavailable
 from cs.postgres.pool import Pool, open_pool, transaction
 from cs.postgres.schema import migrate
-from servers.postgres import Postgres
+from harness.servers.postgres import Postgres
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -23,10 +23,10 @@ from api.openapi_document import (
 )
 from api.openapi_shape import SHAPE
 from cs.api.errors import STATUS
-from cs.domain.naming import BRAND_MAX, BRAND_MIN, BRAND_PATTERN, EMAIL_PATTERN
+from cs.domain.names.brand_names import BRAND_MAX, BRAND_MIN, BRAND_PATTERN, EMAIL_PATTERN
 from cs.projections.searches import CONTACT_FIELDS
-from loop.outside import tools
-from loop.service import in_memory
+from system.loop.outside import tools
+from system.loop.service import in_memory
 
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
 #: The tables of SPEC.md section 4; 500, and 429 on usage, are those of sections 7 and 8; 400

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from api.failing import AWAY, CUT_OFF, NEVER
 from api.openapi_document import DOCUMENT, faults
-from cs.tools import Tools
-from loop.outside import CID, person, tools
-from loop.service import in_memory
+from cs.assembly.plugins import Tools
+from system.loop.outside import CID, person, tools
+from system.loop.service import in_memory
 
 
 async def test_a_running_search_is_as_described() -> None:

@@ -11,16 +11,16 @@ from starlette.requests import Request
 from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT, faults
 from cs.api import failures
-from cs.api.admitting import Admitting
+from cs.api.admission import Admitting
+from cs.api.key_limiter import Lines
 from cs.api.limits import Check, MemoryChecks
-from cs.api.lines import Lines
-from cs.api.lookups_running import LookupsRunning
-from cs.clock import HandClock
+from cs.api.running_lookups import LookupsRunning
 from cs.domain.api_key import make_key
 from cs.eventlog.port import LogUnavailable
-from cs.operator import NewSecret
-from loop.outside import tools
-from loop.service import Service, in_memory
+from cs.operations.operator import NewSecret
+from cs.runtime.clock import HandClock
+from system.loop.outside import tools
+from system.loop.service import Service, in_memory
 
 IDEMPOTENT = {"Idempotency-Key": "once"}
 ACME = {"brand": "Acme"}

@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from api.frozen import Frozen, Node
+from cs.api.key_limiter import Lines
 from cs.api.limits import CHECKS_PER_MINUTE
-from cs.api.lines import Lines
 from cs.domain.api_key import hash_key
-from cs.operator import NewSecret
+from cs.operations.operator import NewSecret
 
 ONCE = {"Idempotency-Key": "once"}
 ACME = {"brand": "Acme"}

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from cs.api.in_time import Patience
-from overload.http_service import OverHttp, over_http
+from cs.api.time_limits import Patience
+from system.overload.http_service import OverHttp, over_http
 
 pytestmark = pytest.mark.slow
 

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cs.data_folder import DataFolder
+from cs.assembly.folder_stores import opened
+from cs.assembly.plugins import Tools
 from cs.domain.contact import BrandFacts
-from cs.opening import opened
+from cs.runtime.data_folder import DataFolder
 from cs.sources.port import PeopleAnswer
-from cs.tools import Tools
-from loop.outside import ACME, Directory, Mailboxes, Staff, tools
-from loop.service import Service, one_process
+from system.loop.outside import ACME, Directory, Mailboxes, Staff, tools
+from system.loop.service import Service, one_process
 
 
 @dataclass

@@ -13,16 +13,16 @@ import msgspec
 import pytest
 
 from backup.embedded_service import SlowStaff, service_on, slow_tools
+from cs.assembly.folder_stores import key_store, make_next_master_key, opened
+from cs.assembly.master_key import change
 from cs.backup.making import Places, make, places
 from cs.backup.manifest import MANIFEST, BackupError, Manifest
 from cs.backup.restoring import Restored, restore
-from cs.data_folder import DataFolder, DataFolderError
 from cs.keystore.wrapping import Wrapping
-from cs.new_master_key import change
-from cs.opening import key_store, make_next_master_key, opened
+from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
-from loop.outside import ADA, BEN
-from loop.service import Service
+from system.loop.outside import ADA, BEN
+from system.loop.service import Service
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

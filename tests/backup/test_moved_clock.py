@@ -4,14 +4,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from backup.embedded_service import service_on
+from cs.assembly.folder_stores import opened
+from cs.assembly.one_process import clock_beside, sandbox_clock
 from cs.backup.making import make, places
 from cs.backup.restoring import restore
-from cs.clock import SystemClock
-from cs.data_folder import DataFolder
 from cs.eventlog.streams import Streams
-from cs.opening import opened
-from cs.operator import Operator
-from cs.wiring import clock_beside, sandbox_clock
+from cs.operations.operator import Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 
 MONTH = timedelta(days=30)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import structlog.testing
 
-from cs.clock import SystemClock
-from cs.data_folder import DataFolder
+from cs.assembly.folder_stores import opened
 from cs.eventlog.streams import Streams
-from cs.opening import opened
-from cs.operator import Operator
+from cs.operations.operator import Operator
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 
 
 async def labels(folder: Path) -> list[str]:

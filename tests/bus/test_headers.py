@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from bus.asyncapi_document import answers, works
+from bus.asyncapi.asyncapi_document import answers, works
 from cs.bus.headers import (
     event_headers,
     outcome_headers,
@@ -14,8 +14,8 @@ from cs.bus.headers import (
 )
 from cs.bus.port import NO_HEADERS
 from cs.bus.topics import PublicEvent
-from cs.domain.mailbox import Verdict
-from cs.domain.stage_work import Alive, MailboxChecked, Outcome, PeopleSeen, Resolved
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.stages.work import Alive, MailboxChecked, Outcome, PeopleSeen, Resolved
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -18,8 +18,8 @@ from cs.bus.topics import (
     encode,
     work_key,
 )
-from cs.domain.brand_events import StageIssued
-from cs.domain.stage_work import Alive, Outcome, Work
+from cs.domain.brand.events import StageIssued
+from cs.domain.stages.work import Alive, Outcome, Work
 from domain.golden_files import golden_event
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

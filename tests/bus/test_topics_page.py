@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 from aiokafka.partitioner import murmur2  # type: ignore[import-untyped,unused-ignore]
 
-from bus.kafka_cases import settings_for
-from cs.bus.asyncapi import committed
-from cs.bus.kafka import KafkaBus
-from cs.bus.kafka_topics import apply
+from bus.kafka.kafka_cases import settings_for
+from cs.bus.asyncapi.document import committed
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.topics import apply
 from cs.bus.topics import (
     EVENTS,
     OUTCOMES,
@@ -26,14 +26,14 @@ from cs.bus.topics import (
     decode_outcome,
     decode_work,
 )
-from cs.domain.lookup_failure import ATTEMPTS, FIRST_RETRY
-from cs.domain.lookup_issuing import SILENT_REISSUES
+from cs.domain.lookup.failure import ATTEMPTS, FIRST_RETRY
+from cs.domain.lookup.issuing import SILENT_REISSUES
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.feed import feed
+from cs.pipeline.heartbeats import SILENCE_S
 from cs.pipeline.runner import ALIVE_EVERY_S, DRAIN_S
-from cs.pipeline.signs import SILENCE_S
 from domain.golden_files import golden, golden_event
 
 PAGE = (Path(__file__).parents[2] / "docs" / "topics.md").read_text()

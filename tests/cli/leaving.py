@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 import msgspec
 
 from cli.served import Served
-from cs.clock import SystemClock
-from cs.data_folder import DataFolder
+from cs.assembly.folder_stores import opened
 from cs.eventlog.streams import Streams
-from cs.opening import opened
-from cs.operator import Operator
+from cs.operations.operator import Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 
 #: Their mail servers say nothing for longer than any test takes.
 ENDLESS = ("Zephrine", "Quellmark")

@@ -12,8 +12,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from cs.connections import FULL
-from cs.serving import address, listen, serving
+from cs.http_server.connections import FULL
+from cs.http_server.serving import address, listen, serving
 
 CALL = b"GET /now HTTP/1.1\r\nHost: x\r\n\r\n"
 HELD = b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -106,12 +106,12 @@ async def port(app: App) -> AsyncIterator[Port]:
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cs.connections.HEAD_S", 0.2)
+    monkeypatch.setattr("cs.http_server.connections.HEAD_S", 0.2)
 
 
 @pytest.fixture
 def four(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cs.serving.connections_of", lambda _: (4, 2))
+    monkeypatch.setattr("cs.http_server.serving.connections_of", lambda _: (4, 2))
 
 
 @pytest.mark.usefixtures("hasty")
@@ -228,8 +228,8 @@ async def test_who_comes_while_all_make_calls_is_told_so_and_others_go_on() -> N
 async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cs.connections.TOLD_S", 0.1)
-    monkeypatch.setattr("cs.connections.TOLD_AT_ONCE", 2)
+    monkeypatch.setattr("cs.http_server.connections.TOLD_S", 0.1)
+    monkeypatch.setattr("cs.http_server.connections.TOLD_AT_ONCE", 2)
     app = App()
     async with port(app) as at:
         for _ in range(4):
@@ -247,7 +247,7 @@ async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
 
 RAISED = """
 import resource as r
-from cs.connections import free_descriptors as free
+from cs.http_server.connections import free_descriptors as free
 r.setrlimit(r.RLIMIT_NOFILE, (100, 300))
 print(free() > 200, r.getrlimit(r.RLIMIT_NOFILE))
 print(free() > 200)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.data_folder import DataFolder, DataFolderError
+from cs.runtime.data_folder import DataFolder, DataFolderError
 
 
 def keys_in(here: Here, folder: Path) -> list[str]:

@@ -16,20 +16,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.text import Text
 
+from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here, Ran
-from cli.list_desk import Desk, Service
 from client.answering import answered, answering
-from cs import logs
+from cs.assembly.folder_stores import opened
 from cs.cli import output
 from cs.cli.foreign_text import cell, harmless, harmless_lines, json_line
 from cs.cli.progress import Progress
-from cs.data_folder import DataFolder
-from cs.domain import brand
-from cs.domain.brand_events import StartLookup
-from cs.domain.brand_stream import brand_stream
+from cs.domain.brand import brand
+from cs.domain.brand.events import StartLookup
+from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
-from cs.opening import opened
+from cs.runtime import logs
+from cs.runtime.data_folder import DataFolder
 
 #: What a terminal obeys: C0, DEL, C1; what turns directions; what a line ends at.
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")

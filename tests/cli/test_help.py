@@ -10,7 +10,7 @@ import pytest
 from cli.command import Here, ran
 from cs.cli.app import COMMANDS, build
 from cs.cli.exit_codes import codes_of
-from servers.missing import Missing
+from harness.servers.missing import Missing
 
 GROUPS = {"keys", "master-key", "brands", "people", "sandbox", "config", "log", "db", "topics"}
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from cs.serving import listen, serving
+from cs.http_server.serving import listen, serving
 
 FIRST = b"POST /a HTTP/1.1\r\nHost: x\r\n"
 BODY = b"5\r\nhello\r\n0\r\n\r\n"

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from cli.command import Here, Ran
 from cli.served import served
-from cs.data_folder import DataFolder
-from cs.domain.brand_events import LookupFinished, LookupStarted
+from cs.assembly.folder_stores import opened
+from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.port import NO_STREAM, Append
-from cs.opening import opened
+from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_event
 
 AT = datetime(2100, 1, 1, tzinfo=UTC)  # after the key was issued

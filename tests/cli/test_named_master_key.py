@@ -7,10 +7,10 @@ import pytest
 import structlog.testing
 
 from cli.command import Here
+from cs.assembly.one_process import embedded
 from cs.keystore.wrapping import Wrapping
 from cs.settings import Settings
-from cs.wiring import embedded
-from loop.outside import tools
+from system.loop.outside import tools
 
 
 def key_in(path: Path, key: bytes = b"m" * 32) -> Path:

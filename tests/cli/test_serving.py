@@ -17,8 +17,16 @@ from structlog.typing import EventDict
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cs.api.few_lines import PER_S
-from cs.connections import Bound
-from cs.serving import CLOSE_S, CannotListen, Server, _config, address, listen, serving
+from cs.http_server.connections import Bound
+from cs.http_server.serving import (
+    CLOSE_S,
+    CannotListen,
+    Server,
+    _config,
+    address,
+    listen,
+    serving,
+)
 
 LENGTH = (b"content-length", b"0")
 
@@ -95,7 +103,7 @@ async def test_the_grace_of_calls_that_do_not_end_counts_from_the_first_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Uvicorn would count from when it has begun to close, a second of its own."""
-    monkeypatch.setattr("cs.serving.GRACE_S", 0.05)
+    monkeypatch.setattr("cs.http_server.serving.GRACE_S", 0.05)
     app = Endless()
     with listen("127.0.0.1", 0) as listening:
         calling = asyncio.create_task(call(address(listening)))
@@ -124,7 +132,7 @@ class LettingGo(Endless):
 async def test_a_call_that_waits_when_it_is_cut_off_is_answered_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cs.serving.GRACE_S", 0.05)
+    monkeypatch.setattr("cs.http_server.serving.GRACE_S", 0.05)
     app = LettingGo()
     with listen("127.0.0.1", 0) as listening:
         calling = asyncio.create_task(call(address(listening)))
@@ -144,7 +152,7 @@ async def test_a_connection_that_makes_no_call_is_closed_and_a_held_one_is_not(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     """What was sent last ended what uvicorn counts by itself."""
-    monkeypatch.setattr("cs.serving.IDLE_S", 1)
+    monkeypatch.setattr("cs.http_server.serving.IDLE_S", 1)
     app = Held()
     with listen("127.0.0.1", 0) as listening:
         calling = asyncio.create_task(call(address(listening)))
@@ -223,7 +231,7 @@ async def test_a_caller_who_does_not_read_is_left(
     monkeypatch: pytest.MonkeyPatch, length: int, sent: bytes
 ) -> None:
     """Neither its connection nor a call of it stays; whoever waits for an answer does."""
-    monkeypatch.setattr("cs.serving.IDLE_S", 1)
+    monkeypatch.setattr("cs.http_server.serving.IDLE_S", 1)
     app, held = Long(length), Held()
     with listen("127.0.0.1", 0) as listening, listen("127.0.0.1", 0) as other:
         calling = asyncio.create_task(call(address(other)))

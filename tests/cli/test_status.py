@@ -14,14 +14,14 @@ import pytest
 from cli.command import Here
 from cli.served import Served, served
 from conformance.target import until
+from cs.assembly.folder_stores import opened
 from cs.cli.status import _health_told
-from cs.data_folder import DataFolder
-from cs.domain.brand import INITIAL, decide
-from cs.domain.brand_events import DEADLINE, AttemptFailed, LookupFinished, StartLookup
+from cs.domain.brand.brand import INITIAL, decide
+from cs.domain.brand.events import DEADLINE, AttemptFailed, LookupFinished, StartLookup
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append
-from cs.opening import opened
 from cs.projections.runner import ViewRunner
+from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_event
 
 #: The service, and what its first search found.

@@ -9,9 +9,9 @@ import pytest
 
 from cli.command import ran
 from cs.postgres.pool import open_pool
-from older_keys.forms import Form, OnDatabases, OnFiles
-from older_keys.test_older_keys import BEFORE, RUNS, gate, outside
-from servers.fixtures import new_database
+from harness.servers.fixtures import new_database
+from system.older_keys.forms import Form, OnDatabases, OnFiles
+from system.older_keys.test_older_keys import BEFORE, RUNS, gate, outside
 
 NOBODY = "Nobody Knows Them"
 

@@ -7,10 +7,10 @@ import pytest
 
 from cli.command import Here
 from cs.bus import access
-from cs.bus.asyncapi import committed
+from cs.bus.asyncapi.document import committed
 from cs.bus.topics import TOPICS
 from cs.pipeline.outcomes import GROUP
-from servers.ports import free_ports
+from harness.servers.ports import free_ports
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.beside import acting
+from cs.assembly.operator_command import acting
 from cs.settings import Settings
 
 

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from client.answering import Time
+from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
 from cs.client.flows import Begun, Flow, Heard, Pause, Send
-from cs.client.judging import NoReply, Reply
 from cs.client.many import Outcome
 
 T = TypeVar("T")

@@ -12,10 +12,10 @@ import pytest
 
 from client.trickling import trickling
 from cs.client import AsyncClient, Client
+from cs.client.answers import NoReply, Reply
 from cs.client.api import USAGE
 from cs.client.deadline import Deadline
 from cs.client.flows import Heard, Send
-from cs.client.judging import NoReply, Reply
 from cs.client.wire import TOO_SLOW
 
 pytestmark = pytest.mark.slow

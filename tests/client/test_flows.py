@@ -27,9 +27,9 @@ from cs.client import (
     Unreachable,
     Unsendable,
 )
+from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
 from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
-from cs.client.judging import NoReply, Reply
 from cs.client.many import FULL_AFTER, Many, Outcome
 from cs.client.patience import NONE
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from cs.api.limits import daily_headers
 from cs.client.limits import Limits, Window, read_limits, read_retry_after
-from cs.clock import SystemClock
 from cs.domain.key import INITIAL
+from cs.runtime.clock import SystemClock
 
 numbers = st.none() | st.integers(0, 10**15 - 1)
 names = st.text("abcdefgh-", min_size=1, max_size=8)

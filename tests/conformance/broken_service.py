@@ -19,13 +19,14 @@ from conformance.broken_servers import BROKEN
 from conformance.rows import HERE, ROOT
 from conformance.sandboxes import made_in
 from conformance.target import ADMIN, COMMAND, KEYS, URLS, Key
-from cs import logs, settings
+from cs import settings
 from cs.admin.app import build as admin_app
+from cs.assembly.one_process import advancing, embedded, sandbox_clock
+from cs.assembly.plugins import outside
 from cs.cli.sandbox_service import enter_world
+from cs.http_server.serving import address, listen, on_signal, serving
+from cs.runtime import logs
 from cs.sandbox.world import load
-from cs.serving import address, listen, on_signal, serving
-from cs.tools import outside
-from cs.wiring import advancing, embedded, sandbox_clock
 
 SOUND = "sound"
 HOST = "127.0.0.1"

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from cluster.cluster import Cluster
-from cluster.operating import operating
 from conformance.target import Clock, Key, Target, run
 from cs.cli.keys import desk
-from cs.operator import Operator
+from cs.operations.operator import Operator
 from cs.settings import load
-from embedded.served import served
+from system.cluster.cluster import Cluster
+from system.cluster.operating import operating
+from system.embedded.served import served
 
 #: How many keys of each quota are made at the start, since a command takes a second.
 POOL = {100: 500, 2: 12, 1: 20, 0: 8}

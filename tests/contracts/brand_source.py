@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from contracts.hostile_names import HOSTILE
 from cs.domain.contact import Query
-from cs.domain.message_limits import check
-from cs.domain.naming import canonical_domain
+from cs.domain.names.brand_names import canonical_domain
+from cs.domain.stages.limits import check
 from cs.sources.port import INCONCLUSIVE, BrandSource, Ended
 
 

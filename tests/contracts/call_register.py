@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from cs.calls.port import Answered, Begun, Call, CallRegister, InFlight, Lost
+from cs.paid_calls.port import Answered, Begun, Call, CallRegister, InFlight, Lost
 
 CALL = Call("brand-a.1", "acme", b'{"q":"Ada Kern"}')
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from contracts.event_log import AT, units
-from cs.domain.brand_events import LookupStarted
+from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
 from cs.eventlog.port import (
     NO_STREAM,

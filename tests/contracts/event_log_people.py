@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from cs.domain.brand_events import LookupFinished, MailboxVerified, PeopleFound
-from cs.domain.mailbox import Verdict
+from cs.domain.brand.events import LookupFinished, MailboxVerified, PeopleFound
+from cs.domain.mail.mailbox import Verdict
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore

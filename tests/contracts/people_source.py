@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from contracts.hostile_names import HOSTILE
 from cs.domain.contact import BrandFacts
-from cs.domain.message_limits import check
+from cs.domain.stages.limits import check
 from cs.sources.port import INCONCLUSIVE, Ended, PeopleSource
 
 

@@ -1,6 +1,6 @@
-"""What every implementation of `cs.pipeline.signs.Signs` must do."""
+"""What every implementation of `cs.pipeline.heartbeats.Signs` must do."""
 
-from cs.pipeline.signs import SILENCE_S, Signs
+from cs.pipeline.heartbeats import SILENCE_S, Signs
 
 
 class SignsContract:

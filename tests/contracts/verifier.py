@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from cs.domain.mailbox import DomainFacts, Evidence, Verdict
-from cs.domain.message_limits import check as check_limits
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.stages.limits import check as check_limits
 from cs.verifiers.port import Verifier
 
 EVIDENCE_BYTES = 8_192

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
+from cs.assembly.folder_stores import projections
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import LogUnavailable, Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
-from cs.projections.aside import ASIDE
 from cs.projections.brands import BRANDS
 from cs.projections.port import Views, named
 from cs.projections.returned import RETURNED
 from cs.projections.rows import Rows, Table
 from cs.projections.runner import ViewRunner, sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
+from cs.projections.set_aside import ASIDE
 from cs.projections.usage import USAGE
 from projections.history import LIVE, write
 

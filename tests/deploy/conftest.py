@@ -5,7 +5,7 @@ import pytest
 from deploy.compose_files import project
 from deploy.databases import Databases, running_databases
 from deploy.running_kafka import Brokers
-from servers.own_folder import own_folder
+from harness.servers.own_folder import own_folder
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from deploy.compose_files import FOLDER
-from servers.own_folder import own_folder
-from servers.postgres import Postgres, running_postgres
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import Postgres, running_postgres
 
 SCRIPTS = {"postgres": "service-and-stages.sql", "keys-postgres": "keys.sql"}
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from deploy.compose_files import FOLDER
-from servers.kafka import kafka_runtime
-from servers.missing import Missing
-from servers.ports import free_ports
+from harness.servers.kafka import kafka_runtime
+from harness.servers.missing import Missing
+from harness.servers.ports import free_ports
 
 START_S = 60
 _MEMORY_MB = 384

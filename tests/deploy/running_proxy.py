@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deploy.compose_files import FOLDER
-from servers.missing import Missing
+from harness.servers.missing import Missing
 
 TEMPLATE = FOLDER / "proxy" / "nginx.conf.template"
 #: Between two looks at a proxy that starts.

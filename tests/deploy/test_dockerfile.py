@@ -12,7 +12,7 @@ import pytest
 
 from deploy.compose_files import FOLDER, project
 from deploy.dockerfile import stages
-from servers.missing import Missing
+from harness.servers.missing import Missing
 
 pytestmark = pytest.mark.slow
 

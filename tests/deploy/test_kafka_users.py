@@ -11,18 +11,18 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
-from cs.bus.kafka_reach import BusRefused
-from cs.bus.kafka_settings import connection
-from cs.bus.kafka_topics import shown
+from cs.assembly.roles import bus_settings
+from cs.bus.kafka.reach import BusRefused
+from cs.bus.kafka.settings import connection
+from cs.bus.kafka.topics import shown
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS
-from cs.roles import bus_settings
 from cs.settings import Settings, load
 from deploy.compose_files import ROLES, STAGES, THREE_BROKERS, project
 from deploy.databases import Databases
 from deploy.running_kafka import Brokers
 from deploy.running_roles import Container
-from servers.own_folder import own_folder
-from servers.ports import free_ports
+from harness.servers.own_folder import own_folder
+from harness.servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from cs.api.routes import HOLD
 from cs.sandbox.dns import Zone, name_server
 from deploy.recording_api import OK, RecordingApi, Writer, nothing
 from deploy.running_proxy import TEMPLATE, configured, find_nginx, rendered, running_proxy
-from servers.ports import free_ports
+from harness.servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from deploy.compose_files import ONCE, ROLES, project
 from deploy.databases import Databases
 from deploy.running_kafka import Brokers
 from deploy.running_roles import Container
-from servers.ports import free_ports
+from harness.servers.ports import free_ports
 
 SERVICES = project()["services"]
 #: Ready once there are views, which `project` makes.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from cs.domain.brand import INITIAL, Brand, decide, fold
-from cs.domain.brand_events import (
+from cs.domain.brand.brand import INITIAL, Brand, decide, fold
+from cs.domain.brand.events import (
     DEADLINE,
     BrandCommand,
     BrandEvent,
@@ -16,9 +16,9 @@ from cs.domain.brand_events import (
     StartLookup,
 )
 from cs.domain.contact import BrandFacts, Checked, Query, Ranked, Sighting
-from cs.domain.lookup import Lookup
-from cs.domain.mailbox import Evidence, Verdict
-from cs.domain.stage_work import (
+from cs.domain.lookup.state import Lookup
+from cs.domain.mail.mailbox import Evidence, Verdict
+from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
     DomainVerified,

@@ -8,10 +8,10 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
-from cs.domain import brand as brands
 from cs.domain.admission import Admission, AskSearch, Situation, admit
-from cs.domain.brand import Brand, Finish
-from cs.domain.brand_events import LookupStarted, StageIssued, StartLookup
+from cs.domain.brand import brand as brands
+from cs.domain.brand.brand import Brand, Finish
+from cs.domain.brand.events import LookupStarted, StageIssued, StartLookup
 from cs.domain.contact import Query
 from cs.domain.key import (
     Idempotency,

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from budget import within
 from cs.domain.cause import CAUSE, CAUSES, one_line, stored
-from cs.domain.message_limits import check
-from cs.domain.stage_work import Failed
+from cs.domain.stages.limits import check
+from cs.domain.stages.work import Failed
+from harness.budget import within
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cs.domain import brand as brands
 from cs.domain import key as keys
 from cs.domain.admission import Admission, AskSearch, Situation, admit
-from cs.domain.brand_events import (
+from cs.domain.brand import brand as brands
+from cs.domain.brand.events import (
     BrandCommand,
     BrandEvent,
     BrandForgotten,
@@ -43,9 +43,9 @@ from cs.domain.key import (
     SearchSettled,
     SettleSearch,
 )
-from cs.domain.mailbox import Verdict
+from cs.domain.mail.mailbox import Verdict
 from cs.domain.refusal import Refusal
-from cs.domain.stage_work import (
+from cs.domain.stages.work import (
     Alive,
     AnyFinding,
     Discovered,

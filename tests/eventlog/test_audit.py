@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from cs.domain.brand_events import LookupFinished, LookupStarted
+from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled

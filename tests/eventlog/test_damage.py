@@ -25,19 +25,19 @@ from pathlib import Path
 import pytest
 from eventsourcing.sqlite import SQLiteCursor
 
+from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
-from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.damage import SetAside, Unreadable, read_past
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, Recorded
-from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
-from cs.opening import projections
-from cs.projections.aside import ASIDE, SET_ASIDE
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite_views import SqliteViews
+from cs.projections.set_aside import ASIDE, SET_ASIDE
+from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from domain.golden_files import golden_event
 
@@ -534,7 +534,9 @@ async def test_views_of_which_a_page_is_scribbled_on_end_up_whole(tmp_path: Path
             except (LogUnavailable, sqlite3.DatabaseError) as error:
                 damaged += 1
                 assert starts == 1, "the second start has whole views"
-                if not isinstance(error, LogUnavailable):  # told at opening (`cs.wiring`)
+                if not isinstance(
+                    error, LogUnavailable
+                ):  # told at opening (`cs.assembly.one_process`)
                     (tmp_path / "views.db").unlink()
             else:
                 break

@@ -12,16 +12,16 @@ from typing import Any, Literal
 import pytest
 from eventsourcing.sqlite import SQLiteCursor
 
+from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
-from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
-from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
-from cs.projections.sqlite_views import SqliteViews
-from loop.outside import tools
-from loop.service import Service, one_process
+from cs.projections.sqlite.views import SqliteViews
+from system.loop.outside import tools
+from system.loop.service import Service, one_process
 
 pytestmark = pytest.mark.slow
 

@@ -5,11 +5,11 @@ Left out, by name:
 * ``AggregateRecorderTestCase`` on `BatchRecorder`: it wants no positions from an append;
   an application recorder, the library's own too, returns them.  It runs on the port.
 * ``ProcessRecorderTestCase``, ``TrackingRecorderTestCase``: views keep their checkpoint
-  beside their rows (`cs.projections.store`); the log has no tracking table.
+  beside their rows (`cs.projections.sqlite.store`); the log has no tracking table.
 * ``optional_test_insert_subscribe``: the library's SQLite recorder has no subscriptions
   either; `cs.eventlog.follow` follows a log.
 * ``InfrastructureFactoryTestCase``, ``TranscoderTestCase``: objects are built in
-  `cs.wiring`, and shapes belong to `cs.domain.codec`.
+  `cs.assembly.one_process`, and shapes belong to `cs.domain.codec`.
 
 ``INITIAL_VERSION`` is 0 in all of them.  The library's default, 1, is a version gap at
 the start of a stream, which its recorder takes and our port refuses.
@@ -36,12 +36,12 @@ from eventsourcing.persistence import EventStore, IntegrityError, StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from cs.domain.key import INITIAL, evolve
-from cs.eventlog.batch_recorder import BatchRecorder
 from cs.eventlog.mapper import Envelope, EventMapper
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres import PostgresEventLog
-from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.keystore.memory import MemoryKeyStore
 from domain.golden_files import golden_events
 from eventlog.library_port import Blocking, PortRecorder, SilentPortRecorder

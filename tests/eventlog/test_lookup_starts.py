@@ -14,7 +14,7 @@ from contracts.event_log import AT, said, units
 from contracts.event_log_ceiling import start
 from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, CeilingReached
-from cs.eventlog.sqlite import SqliteEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 
 HOUR = timedelta(hours=1)

@@ -9,7 +9,7 @@ from cryptography.exceptions import InvalidTag
 from eventsourcing.persistence import StoredEvent
 from structlog.testing import capture_logs
 
-from cs.domain.brand_events import LookupFinished, PeopleFound
+from cs.domain.brand.events import LookupFinished, PeopleFound
 from cs.domain.codec import AnyEvent
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append

@@ -11,16 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from cs.domain import brand, key
+from cs.domain import key
+from cs.domain.brand import brand
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, QuotaGranted
-from cs.domain.mailbox import Verdict
+from cs.domain.mail.mailbox import Verdict
 from cs.eventlog import snapshots
 from cs.eventlog import streams as deciding
 from cs.eventlog.port import NO_STREAM, Append, Recorded
 from cs.eventlog.snapshots import EVERY, Shape
-from cs.eventlog.sqlite import SqliteEventLog
-from cs.eventlog.sqlite_snapshots import SqliteSnapshots
+from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.snapshots import SqliteSnapshots
 from cs.eventlog.streams import Streams, shape_of
 from cs.keystore.memory import MemoryKeyStore
 from domain.acme_run import HOME, STREAM, AcmeRun, checked
@@ -289,8 +290,8 @@ def test_the_shape_goes_by_the_rules_of_every_module_that_folding_asks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`brand.evolve` leaves most of the work to other modules of the domain."""
-    sources = list(snapshots._rules("cs.domain.brand"))
-    assert snapshots._source("cs.domain.lookup_findings") in sources
+    sources = list(snapshots._rules("cs.domain.brand.brand"))
+    assert snapshots._source("cs.domain.lookup.findings") in sources
     before = snapshots.Shape(brand.Brand, brand.evolve).fingerprint
 
     changed = ast.parse("anything = 'else'")
@@ -298,7 +299,7 @@ def test_the_shape_goes_by_the_rules_of_every_module_that_folding_asks(
     monkeypatch.setattr(
         snapshots,
         "_source",
-        lambda name: changed if name == "cs.domain.lookup_findings" else source(name),
+        lambda name: changed if name == "cs.domain.lookup.findings" else source(name),
     )
 
     assert snapshots.Shape(brand.Brand, brand.evolve).fingerprint != before

@@ -13,10 +13,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from cs.assembly.master_key import change
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import Wrapping
-from cs.new_master_key import change
 from cs.settings import Settings
 
 #: Of each store that is rotated here: three batches.

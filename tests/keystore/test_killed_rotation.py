@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from cs.data_folder import DataFolder
+from cs.assembly.folder_stores import folder_of, key_store, opened
+from cs.assembly.master_key import change, versions
+from cs.assembly.postgres_stores import shared_key_store
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
-from cs.new_master_key import change, versions
-from cs.opening import folder_of, key_store, opened
-from cs.opening_postgres import shared_key_store
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
+from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from keystore.killed_rotation import KEYS, POINTS, settings
 

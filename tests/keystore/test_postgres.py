@@ -8,7 +8,7 @@ import pytest
 from contracts.key_store import KeyStoreContract
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
-from cs.postgres.patient import LOCK_PATIENCE_MS
+from cs.postgres.lock_retry import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.data_folder import DataFolder
+from cs.assembly.folder_stores import opened
+from cs.assembly.master_key import change, versions
 from cs.keystore.port import WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.rotating import rotate
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
-from cs.new_master_key import change, versions
-from cs.opening import opened
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
+from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 
 OLD, NEW = b"o" * 32, b"n" * 32

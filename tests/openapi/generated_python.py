@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.servers.missing import Missing
 from openapi.node_tools import DOCUMENT
-from servers.missing import Missing
 
 #: The name of the package it makes.
 CLIENT = "generated_contact_search"

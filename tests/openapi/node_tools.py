@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from servers.missing import Missing
+from harness.servers.missing import Missing
 
 DEV = Path(__file__).parents[2] / "dev"
 DOCUMENT = Path(__file__).parents[2] / "src" / "cs" / "api" / "openapi.json"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import uvicorn
 
-from cs.serving import Server, address, listen
-from loop.outside import tools
-from loop.service import in_memory
+from cs.http_server.serving import Server, address, listen
+from system.loop.outside import tools
+from system.loop.service import in_memory
 
 
 @dataclass(frozen=True)

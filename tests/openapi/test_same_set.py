@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.openapi_document import request_schema
-from cs.operator import NewSecret
-from loop.outside import tools
-from loop.service import Service, in_memory
+from cs.operations.operator import NewSecret
 from openapi.bodies import MUTATIONS, inside, outside
+from system.loop.outside import tools
+from system.loop.service import Service, in_memory
 
 pytestmark = pytest.mark.slow
 REQUEST = request_schema({"$ref": "#/components/schemas/ContactsRequest"})

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from api.openapi_document import DOCUMENT, Json, closed
+from harness.servers.missing import Missing
 from openapi.served import served
-from servers.missing import Missing
 
 pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parents[1]

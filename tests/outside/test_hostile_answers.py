@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from budget import mib_of, seconds_of
 from cs.outside.body import read_body
 from cs.outside.exchange import MAX_BYTES
 from cs.outside.port import MailHosts, Unreachable
 from cs.outside.resolver import DnsResolver
+from harness.budget import mib_of, seconds_of
 
 # Encoded bodies.
 

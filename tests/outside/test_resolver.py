@@ -4,7 +4,7 @@ import pytest
 
 from cs.outside.port import MailHosts, Resolver, Unreachable
 from cs.outside.resolver import DnsResolver
-from verifiers.dns_server import Trouble, Zone, dns_server
+from verifiers.smtp.dns_server import Trouble, Zone, dns_server
 
 TROUBLES: list[Trouble] = ["SERVFAIL", "REFUSED", "SILENCE", "GARBAGE"]
 

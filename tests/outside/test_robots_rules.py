@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget import seconds_of, within
 from cs.outside.guard import URL_MAX
 from cs.outside.robots_rules import (
     PATTERN,
@@ -15,6 +14,7 @@ from cs.outside.robots_rules import (
     matches,
     read_rules,
 )
+from harness.budget import seconds_of, within
 
 
 def allowed(text: str, target: str = "/") -> bool:

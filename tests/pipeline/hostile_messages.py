@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
-from cs.domain.stage_work import Outcome, Work
+from cs.domain.stages.work import Outcome, Work
 
 #: Stands in messages for the name of a stream that is really there.
 STREAM = "brand-0here0"

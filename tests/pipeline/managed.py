@@ -6,26 +6,26 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TypeVar
 
+from cs.assembly.folder_stores import projections
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, encode
-from cs.clock import HandClock
-from cs.domain.brand import decide
-from cs.domain.brand_events import StageIssued, StartLookup
+from cs.domain.brand.brand import decide
+from cs.domain.brand.events import StageIssued, StartLookup
 from cs.domain.codec import AnyEvent
 from cs.domain.key import KeyIssued, SearchAdmitted
-from cs.domain.stage_work import AnyFinding, Outcome, Resolved, StageName
+from cs.domain.stages.work import AnyFinding, Outcome, Resolved, StageName
 from cs.eventlog.follow import follow
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
+from cs.pipeline.heartbeats import MemorySigns
 from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder
 from cs.pipeline.process_manager import ProcessManager
-from cs.pipeline.signs import MemorySigns
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite_views import SqliteViews
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import HandClock
 from domain.acme_run import AT, QUERY, STREAM
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 

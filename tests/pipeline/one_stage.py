@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome
-from cs.clock import SystemClock
 from cs.domain.contact import BrandFacts, Query, Sighting
-from cs.domain.mailbox import DomainFacts, Evidence, Verdict
-from cs.domain.stage_work import Alive, MailboxChecked, PeopleSeen
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.stages.work import Alive, MailboxChecked, PeopleSeen
 from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.ranking import Ranking
@@ -24,6 +23,7 @@ from cs.pipeline.resolving import Resolving
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Stage
 from cs.pipeline.verification import Verification
+from cs.runtime.clock import SystemClock
 from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
 
 

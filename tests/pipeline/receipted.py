@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from cs.domain.stage_work import Outcome
+from cs.domain.stages.work import Outcome
 from cs.pipeline.receipts import Receipts
 
 RECEIPTS = Receipts(b"a secret that all roles share 32b")

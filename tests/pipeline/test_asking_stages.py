@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cs.domain.contact import BrandFacts, Query, Sighting
-from cs.domain.stage_work import (
+from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
     DiscoveryInput,

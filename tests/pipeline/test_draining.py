@@ -9,9 +9,9 @@ from typing import Protocol
 
 import pytest
 
-from bus.kafka_cases import settings_for
-from cs.bus.kafka import KafkaBus
-from cs.bus.kafka_topics import apply
+from bus.kafka.kafka_cases import settings_for
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.topics import apply
 from cs.bus.memory import MemoryBus, MemorySubscription
 from cs.bus.port import Bus
 from cs.bus.topics import (
@@ -23,11 +23,10 @@ from cs.bus.topics import (
     encode,
     work_key,
 )
-from cs.clock import HandClock
-from cs.domain.brand import decide
-from cs.domain.brand_events import BrandResolved, StartLookup
+from cs.domain.brand.brand import decide
+from cs.domain.brand.events import BrandResolved, StartLookup
 from cs.domain.contact import Query
-from cs.domain.stage_work import (
+from cs.domain.stages.work import (
     AnyFinding,
     Outcome,
     ResolutionInput,
@@ -40,10 +39,11 @@ from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import runner
+from cs.pipeline.heartbeats import MemorySigns
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
-from cs.pipeline.signs import MemorySigns
 from cs.pipeline.stage import Report
+from cs.runtime.clock import HandClock
 from domain.acme_run import RESOLVED
 from pipeline.receipted import RECEIPTS, receipted
 

@@ -21,7 +21,7 @@ from cs.pipeline import feed as feeding
 from cs.pipeline.feed import feed
 from domain.acme_run import AT
 from domain.golden_files import NAMES, golden, golden_event
-from erasure.traces import written
+from operations.erasure.traces import written
 
 
 class Refusing(MemoryBus):

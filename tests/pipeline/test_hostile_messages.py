@@ -16,34 +16,34 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bus.kafka_cases import settings_for
-from cs.bus.kafka import KafkaBus
-from cs.bus.kafka_topics import apply
+from bus.kafka.kafka_cases import settings_for
+from cs.assembly.folder_stores import opened
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.topics import apply
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus, Subscription
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, TOPICS, decode_outcome, encode, work_key
-from cs.clock import HandClock
-from cs.data_folder import DataFolder
-from cs.domain.brand_events import BrandEvent, LookupFinished, StageIssued
-from cs.domain.stage_work import Outcome, Resolved, StageName, Work
+from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
+from cs.domain.stages.work import Outcome, Resolved, StageName, Work
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
-from cs.opening import opened
+from cs.pipeline.heartbeats import MemorySigns, Signs
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
-from cs.pipeline.signs import MemorySigns, Signs
 from cs.pipeline.suppressing import Met, Suppressing
-from cs.postgres.signs import PostgresSigns
+from cs.postgres.heartbeats import PostgresSigns
+from cs.runtime.clock import HandClock
+from cs.runtime.data_folder import DataFolder
 from domain.acme_run import AT, AcmeRun
+from harness.servers.fixtures import new_database
 from pipeline.hostile_messages import STREAM, Sent, outcomes, works
 from pipeline.one_stage import STAGES
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 from postgres.migrated import migrated
-from servers.fixtures import new_database
 
 #: A search of its own for each example: they share a database where that is dear.
 NUMBERS = count(1)

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from cs.assembly.one_process import stages
+from cs.assembly.plugins import Tools, outside, unusable
 from cs.domain.contact import Query
-from cs.domain.stage_work import (
+from cs.domain.stages.work import (
     Discovered,
     DiscoveryInput,
     Failed,
@@ -21,8 +23,6 @@ from cs.pipeline.stage import Stage
 from cs.settings import Settings, load
 from cs.sources.people.searxng_api import NO_JSON
 from cs.sources.port import Ended, PeopleAnswer
-from cs.tools import Tools, outside, unusable
-from cs.wiring import stages
 from domain.acme_run import ACME
 from outside.loopback_web import pages, serve
 from pipeline.test_asking_stages import AT, Brands, People

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES
-from cs.domain.brand_events import (
+from cs.domain.brand.events import (
     AttemptFailed,
     BrandResolved,
     ContactsDiscovered,
@@ -16,9 +16,9 @@ from cs.domain.brand_events import (
     StageIssued,
 )
 from cs.domain.key import SearchSettled
+from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.mail_domain import DomainLearned
-from cs.domain.mailbox import DomainFacts, Verdict
-from cs.domain.stage_work import (
+from cs.domain.stages.work import (
     Alive,
     Discovered,
     DomainVerified,
@@ -32,7 +32,7 @@ from cs.eventlog.follow import follow
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, Ceiling, LogUnavailable
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline.signs import SILENCE_S
+from cs.pipeline.heartbeats import SILENCE_S
 from domain.acme_run import (
     ADA,
     AT_TWO_DOMAINS,

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from bus.kafka_cases import settings_for
-from cs.bus.kafka import KafkaBus
-from cs.bus.kafka_topics import apply
+from bus.kafka.kafka_cases import settings_for
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.topics import apply
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus, Record
 from cs.bus.topics import (
@@ -26,11 +26,10 @@ from cs.bus.topics import (
     encode,
     work_key,
 )
-from cs.clock import HandClock
-from cs.domain.brand_events import BrandEvent, LookupFinished, StageIssued
+from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
 from cs.domain.contact import Checked
-from cs.domain.mailbox import Verdict
-from cs.domain.stage_work import (
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.stages.work import (
     Alive,
     AnyFinding,
     DomainVerified,
@@ -43,12 +42,13 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.heartbeats import MemorySigns
 from cs.pipeline.outcomes import FORGED_TOLD_EVERY_S, GROUP, OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
-from cs.pipeline.signs import MemorySigns
 from cs.pipeline.stage import Report
+from cs.runtime.clock import HandClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun, checked
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 

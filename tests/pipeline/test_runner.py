@@ -27,12 +27,11 @@ from cs.bus.topics import (
     encode,
     work_key,
 )
-from cs.clock import HandClock
-from cs.domain.brand_events import StageIssued
+from cs.domain.brand.events import StageIssued
 from cs.domain.contact import BrandFacts, Checked, Query, Sighting
-from cs.domain.lookup_contacts import proved
-from cs.domain.mailbox import Evidence, Line, Verdict
-from cs.domain.stage_work import (
+from cs.domain.lookup.contacts import proved
+from cs.domain.mail.mailbox import Evidence, Line, Verdict
+from cs.domain.stages.work import (
     Alive,
     AnyFinding,
     Discovered,
@@ -55,6 +54,7 @@ from cs.pipeline import runner
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Report
+from cs.runtime.clock import HandClock
 from domain.golden_files import golden_event
 from pipeline.receipted import RECEIPTS
 

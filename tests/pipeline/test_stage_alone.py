@@ -18,7 +18,7 @@ SCRIPT = Path(one_stage.__file__)
 PEOPLE = {"full_name": "Ada Kern", "first_name": "Ada", "last_name": "Kern", "person": "p1"}
 BRAND = {"name": "Acme", "domain": "acme.example", "mail_domains": ["acme.example"]}
 #: What a stage must never have to do with.
-PRIVATE = ("cs.eventlog", "cs.keystore", "cs.projections", "cs.api", "cs.wiring")
+PRIVATE = ("cs.eventlog", "cs.keystore", "cs.projections", "cs.api", "cs.assembly.one_process")
 
 
 async def run_alone(stage: str, **message: Any) -> tuple[list[dict[str, Any]], list[str]]:

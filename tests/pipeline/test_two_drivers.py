@@ -8,13 +8,13 @@ import pytest
 
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES
-from cs.domain.brand_events import AttemptFailed, LookupFinished, StageIssued
+from cs.domain.brand.events import AttemptFailed, LookupFinished, StageIssued
 from cs.domain.key import SearchSettled
-from cs.domain.stage_work import Alive, Failed, Resolved
+from cs.domain.stages.work import Alive, Failed, Resolved
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
+from cs.pipeline.heartbeats import SILENCE_S, MemorySigns
 from cs.pipeline.outcomes import GROUP
-from cs.pipeline.signs import SILENCE_S, MemorySigns
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from pipeline.managed import Managed

@@ -10,15 +10,15 @@ from structlog.testing import capture_logs
 
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, encode
-from cs.clock import HandClock
-from cs.domain.brand_events import LookupFinished
-from cs.domain.stage_work import Alive, Outcome, Resolved
+from cs.domain.brand.events import LookupFinished
+from cs.domain.stages.work import Alive, Outcome, Resolved
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.heartbeats import MemorySigns
 from cs.pipeline.outcomes import AT_ONCE, GROUP, OutcomeRecorder
-from cs.pipeline.signs import MemorySigns
+from cs.runtime.clock import HandClock
 from domain.acme_run import AT, STREAM, AcmeRun
 from pipeline.receipted import RECEIPTS, receipted
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from cs.domain.contact import Candidate, Checked, Query
-from cs.domain.mailbox import DomainFacts, Evidence, Verdict
-from cs.domain.stage_work import (
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.stages.work import (
     AnyFinding,
     DomainVerified,
     Failed,

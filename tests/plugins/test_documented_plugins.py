@@ -6,11 +6,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from cli.command import Here
+from cs.assembly.plugins import outside
 from cs.domain.contact import Query
-from cs.domain.mailbox import DomainFacts, Verdict
+from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.settings import load
 from cs.sources.port import Ended
-from cs.tools import outside
 from outside.loopback_web import pages, serve
 from plugins.installed import Install, documented
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from cs.assembly.plugins import of_source, of_verifier
 from cs.settings import BadSettings, load, shown
-from cs.tools import of_source, of_verifier
 from plugins.installed import Install
 
 MODULE = """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-from cs.plugins.declaring import SECRET, takes
+from cs.plugins.declared_settings import SECRET, takes
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):

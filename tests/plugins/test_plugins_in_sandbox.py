@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from cli.served import served
-from cs.in_sandbox import told_of_sandbox
+from cs.assembly.plugins import outside
+from cs.assembly.sandbox_plugins import told_of_sandbox
 from cs.settings import load
-from cs.tools import outside
 from plugins.installed import Install
 
 #: Names one person at every brand whose web site answers.
@@ -15,7 +15,7 @@ TEAM = """
 import msgspec
 from cs.domain.contact import Sighting
 from cs.outside.port import Forbidden, Unreachable
-from cs.plugins.declaring import takes
+from cs.plugins.declared_settings import takes
 from cs.sources.port import Ended, PeopleAnswer
 
 
@@ -54,8 +54,8 @@ ORACLE = """
 from contextlib import asynccontextmanager
 
 import msgspec
-from cs.domain.mailbox import DomainFacts, Evidence, Verdict
-from cs.plugins.declaring import takes
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.plugins.declared_settings import takes
 
 
 class OracleSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
+from cs.assembly.one_process import sandbox_clock, sandboxed
+from cs.assembly.plugins import check_world
 from cs.sandbox.world import load as load_world
 from cs.settings import BadSettings, load
-from cs.tools import check_world
-from cs.wiring import sandbox_clock, sandboxed
 
 SANDBOX_ONLY = [
     ({"CS_SMTP_PORT": "2525"}, "smtp_port: 25, not 2525: that is for a sandbox"),

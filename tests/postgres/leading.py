@@ -3,10 +3,10 @@
 import asyncio
 import sys
 
-from cs import logs
 from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.lease import Fenced, Leader
 from cs.postgres.pool import open_pool
+from cs.runtime import logs
 
 
 def _say(line: str) -> None:

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.clock import SystemClock
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.listening import hints
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
+from cs.runtime.clock import SystemClock
 
 
 @pytest.fixture

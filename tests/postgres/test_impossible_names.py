@@ -4,15 +4,15 @@ import asyncio
 
 from msgspec.structs import replace
 
-from cs.clock import HandClock
-from cs.domain.brand_events import BrandResolved
+from cs.domain.brand.events import BrandResolved
+from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import LearnDomain, decide
-from cs.domain.mailbox import DomainFacts
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.lookups import Lookups
+from cs.runtime.clock import HandClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun
 from postgres.migrated import migrated
 

@@ -11,11 +11,11 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from cs.postgres.errors import DatabaseAway
-from cs.postgres.kept import KeptConnection
+from cs.postgres.kept_connection import KeptConnection
 from cs.postgres.pool import Pool, connected, open_pool, transaction
 from cs.sandbox.certificates import Authority
-from servers.own_folder import own_folder
-from servers.postgres import _account, running_postgres
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import _account, running_postgres
 
 
 async def test_a_pool_opens_while_its_database_is_away() -> None:

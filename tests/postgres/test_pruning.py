@@ -10,25 +10,25 @@ from structlog.testing import capture_logs
 
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
-from cs import roles
 from cs.api.postgres_limits import PostgresChecks
-from cs.clock import SystemClock
-from cs.eventlog import postgres as postgres_log
+from cs.assembly import roles
+from cs.assembly.folder_stores import projections
 from cs.eventlog.port import Ceiling, CeilingReached
-from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.postgres import log as postgres_log
+from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
-from cs.operator import Operator
+from cs.operations.operator import Operator
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.pruning import pruning
 from cs.postgres.schema import migrate
-from cs.projections.postgres_views import PostgresViews
+from cs.projections.postgres.views import PostgresViews
 from cs.projections.runner import ViewRunner
+from cs.runtime.clock import SystemClock
 from cs.settings import Settings
+from harness.servers.fixtures import new_database
 from postgres.migrated import migrated
-from servers.fixtures import new_database
 
 HOUR = timedelta(hours=1)
 

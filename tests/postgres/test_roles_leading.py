@@ -9,22 +9,22 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from cs import roles
-from cs.clock import HandClock
+from cs.assembly import roles
+from cs.assembly.folder_stores import projections
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.open_work import Unfinished
 from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
 from cs.pipeline.driver import Driver
-from cs.pipeline.signs import MemorySigns
+from cs.pipeline.heartbeats import MemorySigns
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
-from cs.projections.postgres_views import PostgresViews
+from cs.projections.postgres.views import PostgresViews
+from cs.runtime.clock import HandClock
 from cs.settings import Settings
 from domain.acme_run import AT
-from servers.fixtures import new_database
+from harness.servers.fixtures import new_database
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def settings(postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
 async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cs.opening_postgres.open_pool", _impatient)
+    monkeypatch.setattr("cs.assembly.postgres_stores.open_pool", _impatient)
     assert settings.postgres is not None
     async with open_pool(settings.postgres, role="test") as pool:
         views = PostgresViews(pool, projections())

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from cs.domain.brand_events import BrandForgotten
+from cs.domain.brand.events import BrandForgotten
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import (
@@ -14,8 +14,8 @@ from cs.domain.key import (
     SearchRepeated,
     settled,
 )
-from cs.domain.mailbox import Verdict
-from cs.domain.stage_work import Resolved
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.stages.work import Resolved
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from domain.acme_run import AT, AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
 

@@ -3,7 +3,7 @@
 import random
 from datetime import UTC, datetime, timedelta
 
-from cs.domain.brand_events import LookupFinished, LookupStarted
+from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, QuotaGranted, SearchAdmitted, settled

@@ -7,19 +7,19 @@ from contextlib import asynccontextmanager
 import pytest
 
 from contracts.views import History
+from cs.assembly.folder_stores import projections
 from cs.domain.key import settled
 from cs.eventlog.port import Append, Recorded
-from cs.opening import projections
 from cs.postgres.pool import open_pool
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
-from cs.projections.postgres_views import PostgresViews
+from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.searches import SEARCHES
-from cs.projections.sqlite_views import SqliteViews
+from cs.projections.sqlite.views import SqliteViews
 from domain.acme_run import AT, AcmeRun
+from harness.servers.postgres import Postgres
 from projections.history import LIVE, write
-from servers.postgres import Postgres
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 import pytest
 from msgspec.structs import replace
 
+from cs.assembly.folder_stores import projections
 from cs.domain.contact import Query
 from cs.domain.key import Running, SearchSettled, settled
 from cs.eventlog.memory import MemoryEventLog
@@ -14,13 +15,12 @@ from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeysUnavailable
-from cs.opening import projections
 from cs.projections import reading
 from cs.projections.brands import BRANDS
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
-from cs.projections.sqlite_views import SqliteViews
+from cs.projections.sqlite.views import SqliteViews
 from domain.acme_run import AT, AcmeRun
 from projections.history import ADA_IS_AT, DONE, LIVE, admitted, issued, write
 

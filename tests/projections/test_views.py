@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from cs.domain.brand import REUSED_FOR
+from cs.assembly.folder_stores import projections
+from cs.domain.brand.brand import REUSED_FOR
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
-from cs.opening import projections
 from cs.projections.brands import BRANDS
 from cs.projections.port import TABLES
 from cs.projections.reading import Reading
 from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner, sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
-from cs.projections.sqlite_views import SqliteViews
+from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, issued, write
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.naming import canonical_domain
+from cs.domain.names.brand_names import canonical_domain
 from cs.sources.brand.directory import BundledDirectory
 from cs.sources.port import BrandAnswer, BrandMatch, Ended
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budget import mib_of, seconds_of
 from cs.domain.contact import BrandFacts, Query
 from cs.outside.exchange import MAX_BYTES
 from cs.outside.port import Response
 from cs.sources.brand.wikidata import Wikidata
 from cs.sources.people.searxng import Searxng
 from cs.sources.port import BrandAnswer, Ended, PeopleAnswer
+from harness.budget import mib_of, seconds_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ACME = BrandFacts(name="Acme", domain="acme.example")

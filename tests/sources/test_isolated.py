@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from cs.domain.cause import without_people
 from cs.domain.contact import BrandFacts, Query, Sighting
-from cs.plugins.given import Given
+from cs.plugins.plugin_settings import Given
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
 

@@ -7,7 +7,7 @@ import pytest
 
 from cs.domain.contact import BrandFacts, Query
 from cs.outside.port import Response
-from cs.plugins.given import Given
+from cs.plugins.plugin_settings import Given
 from cs.sources.brand.website import Website
 from cs.sources.brand.wikidata import Wikidata
 from cs.sources.people.searxng import Searxng

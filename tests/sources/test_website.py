@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contracts.brand_source import BrandSourceContract, Case
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.person_page import person_page
+from cs.domain.names.profile_url import person_page
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient
 from cs.outside.port import Response

@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from verifiers.mail_world import World, mail_world
+from verifiers.smtp.mail_world import World, mail_world
 
 
 @pytest.fixture

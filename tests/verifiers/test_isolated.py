@@ -10,12 +10,12 @@ import pytest
 from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
-from cs.domain.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.pipeline.verification import ask
-from cs.plugins.given import Given
+from cs.plugins.plugin_settings import Given
 from cs.verifiers.isolated import FAILED, IsolatedVerifier
 from sources.test_isolated import PEOPLE, RAISED
-from verifiers.mail_world import NOW
+from verifiers.smtp.mail_world import NOW
 
 GIVEN = Given({"token": "s3cret"}, frozenset({"token"}))
 ADDRESS = "jo@acme.test"

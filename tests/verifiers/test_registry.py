@@ -14,9 +14,9 @@ from cs.verifiers.registry import (
     UnknownVerifier,
     discover,
 )
-from cs.verifiers.smtp import SmtpVerifier, from_context
-from verifiers.mail_world import DOMAIN, NOW, World
-from verifiers.server_cases import PLAIN
+from cs.verifiers.smtp.verifier import SmtpVerifier, from_context
+from verifiers.smtp.mail_world import DOMAIN, NOW, World
+from verifiers.smtp.server_cases import PLAIN
 
 
 class Named:
@@ -127,7 +127,7 @@ def test_a_setting_of_smtp_is_its_own_kind() -> None:
     with pytest.raises(BrokenVerifier, match=r"smtp.*Expected `float`, got `str`.*reply_s"):
         discover(
             lambda _: context(helo="out.verify.example", reply_s="soon"),
-            installed=[point("smtp", "cs.verifiers.smtp:from_context")],
+            installed=[point("smtp", "cs.verifiers.smtp.verifier:from_context")],
         )
 
 

@@ -17,7 +17,7 @@ from cs.admin.readiness import LAG, Ready
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.projections.followed import Followed
+from cs.projections.follower import Followed
 
 #: A name that no data key has, so that none is kept open of it and the store is asked.
 _NO_KEY = "readyz"

@@ -10,7 +10,7 @@ from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.lease import Leader
-from cs.projections.followed import Followed
+from cs.projections.follower import Followed
 
 #: Events the views may be behind before a node says it is not ready.
 LAG = 10_000

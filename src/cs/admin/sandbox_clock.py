@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeAlias
 
-from cs.clock import Clock, SystemClock
-from cs.private_files import open_private
+from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.private_files import open_private
 
 #: How far ahead of the machine's time it may be moved, all together.
 MOST = timedelta(days=3660)

@@ -17,10 +17,10 @@ from cs.api.call_log import Call
 from cs.api.credentials import Caller, presented, wrong_key
 from cs.api.errors import ApiError
 from cs.api.few_lines import FewLines
-from cs.api.in_time import within
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.request_ids import RequestIds
 from cs.api.routes import Api
+from cs.api.time_limits import within
 from cs.domain.api_key import hash_key
 from cs.eventlog.port import LogUnavailable
 

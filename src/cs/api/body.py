@@ -8,10 +8,10 @@ import msgspec
 from starlette.requests import Request
 
 from cs.api.errors import ApiError
-from cs.api.in_time import BODY_S
+from cs.api.time_limits import BODY_S
 from cs.domain.contact import Query
 from cs.domain.key import Idempotency
-from cs.domain.naming import Unacceptable, canonical_domain, clean_brand
+from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 
 #: CONTRACT.md B16.
 MAX_BYTES = 16 * 1024

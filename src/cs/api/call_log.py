@@ -12,7 +12,7 @@ from time import perf_counter
 from starlette.types import Message, Receive, Scope
 from structlog import get_logger
 
-from cs.api.admitting import Admitted
+from cs.api.admission import Admitted
 from cs.api.few_lines import FewLines
 from cs.api.openapi import OPENAPI_PATH
 from cs.domain.api_key import PREFIX

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from structlog import get_logger
 
-from cs.api.admitting import InDoubt
+from cs.api.admission import InDoubt
 from cs.api.errors import ApiError
 from cs.eventlog.port import DamagedEvent
 

@@ -5,7 +5,7 @@ import os
 
 #: Taken from the system at once.
 _IDS = 256
-#: 160 bits are 32 characters; 26 of them (130 bits) are used, as in `cs.ids`.
+#: 160 bits are 32 characters; 26 of them (130 bits) are used, as in `cs.runtime.ids`.
 _BYTES, _CHARACTERS = 20, 26
 _CROCKFORD = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"

@@ -13,13 +13,12 @@ from starlette.responses import Response
 from structlog import get_logger
 
 from cs.api import failures
-from cs.api.admitting import Admitted, Admitting
+from cs.api.admission import Admitted, Admitting
 from cs.api.body import Asked, read_contacts
 from cs.api.call_log import remember
 from cs.api.credentials import Caller, wrong_key
 from cs.api.errors import ApiError, json_response, whole_seconds
-from cs.api.holds import Holds
-from cs.api.in_time import PATIENCE, Patience, within
+from cs.api.key_limiter import PLACES, LineFull, Lines
 from cs.api.key_ring import KeyRing
 from cs.api.limits import (
     CHECKS_PER_MINUTE,
@@ -32,15 +31,16 @@ from cs.api.limits import (
     line_full,
     too_many_checks,
 )
-from cs.api.lines import PLACES, LineFull, Lines
+from cs.api.long_polls import Holds
 from cs.api.record import POLL_S, poll_url, running_body, search_body, usage_body
-from cs.clock import Clock
+from cs.api.time_limits import PATIENCE, Patience, within
 from cs.domain.key import INITIAL, Key
 from cs.domain.refusal import Refusal
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.projections.reading import Found, Reading
+from cs.runtime.clock import Clock
 
 log = get_logger()
 

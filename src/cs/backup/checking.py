@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
+from cs.assembly.folder_stores import key_store, opened
 from cs.backup.manifest import BackupError
-from cs.data_folder import DataFolder, DataFolderError
 from cs.eventlog.audit import Audit
 from cs.eventlog.streams import Streams
-from cs.opening import key_store, opened
+from cs.runtime.data_folder import DataFolder, DataFolderError
 
 
 class Copies(DataFolder):

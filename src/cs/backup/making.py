@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
+from cs.assembly.one_process import CLOCK_FILE
 from cs.backup.checking import Checked, Copies, check
 from cs.backup.copying import copy_database, copy_file, settle, write_file
 from cs.backup.manifest import BackupError, Manifest, Part, described, sync_folder, write
-from cs.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
-from cs.ids import random_id
-from cs.wiring import CLOCK_FILE
+from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
+from cs.runtime.ids import random_id
 
 #: The folders of the two parts inside a backup.
 LOG, KEYS = "log", "keys"

@@ -14,8 +14,8 @@ from typing import Literal
 
 import msgspec
 
-from cs.data_folder import DataFolderError
-from cs.private_files import open_private
+from cs.runtime.data_folder import DataFolderError
+from cs.runtime.private_files import open_private
 
 MANIFEST = "manifest.json"
 #: Raised when an older version could not read what this one writes.

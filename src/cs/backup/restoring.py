@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from cs.assembly.one_process import CLOCK_FILE
 from cs.backup.checking import Copies, check
 from cs.backup.copying import copy_file, settle
 from cs.backup.making import Places
 from cs.backup.manifest import BackupError, Manifest, read, sync_folder
-from cs.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder
 from cs.keystore.wrapping import Wrapping
-from cs.wiring import CLOCK_FILE
+from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder
 
 #: Where the files are until they have been read; one left behind is taken away.
 STAGING = "restoring"

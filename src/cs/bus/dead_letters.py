@@ -5,7 +5,7 @@ from structlog import get_logger
 from cs.bus.port import Bus, BusUnavailable, Record
 from cs.bus.topics import DEAD_LETTERS, UNREADABLE
 from cs.domain.cause import raised_at
-from cs.domain.message_limits import BeyondLimits
+from cs.domain.stages.limits import BeyondLimits
 
 log = get_logger()
 

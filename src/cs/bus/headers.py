@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from cs.bus.topics import PublicEvent
-from cs.domain.stage_work import Alive, AnyFinding, MailboxChecked, Outcome, PeopleSeen, Work
+from cs.domain.stages.work import Alive, AnyFinding, MailboxChecked, Outcome, PeopleSeen, Work
 
 TRACEPARENT = "traceparent"
 MESSAGE_ID = "message-id"
@@ -38,7 +38,7 @@ def work_headers(work: Work) -> dict[str, str]:
     """Return the headers of *work*: the same ones whenever it is published.
 
     >>> from cs.domain.contact import Query
-    >>> from cs.domain.stage_work import ResolutionInput
+    >>> from cs.domain.stages.work import ResolutionInput
     >>> asked = ResolutionInput(Query("Acme"))
     >>> due = datetime(2026, 1, 1, tzinfo=UTC)
     >>> work = Work(

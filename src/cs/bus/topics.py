@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import msgspec
 
-from cs.domain.message_limits import BeyondLimits, check_outcome, check_work
-from cs.domain.stage_work import Outcome, StageName, Work
+from cs.domain.stages.limits import BeyondLimits, check_outcome, check_work
+from cs.domain.stages.work import Outcome, StageName, Work
 
 OUTCOMES = "cs.outcomes.v1"
 DEAD_LETTERS = "cs.dead-letters.v1"

@@ -96,7 +96,7 @@ def main(words: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if words is None else words
     try:
         if _calls_one(words):
-            from cs import logs  # noqa: PLC0415
+            from cs.runtime import logs  # noqa: PLC0415
 
             logs.configure("warning", "console")  # `cs serve` has settings for it
         build(words)(_without_dashes(words))

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from cs.assembly.folder_stores import folder_of
 from cs.backup.making import make, places
 from cs.backup.manifest import Manifest
 from cs.backup.restoring import restore as bring_back
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, warn
-from cs.clock import SystemClock
-from cs.opening import folder_of
 from cs.projections.searches import instant
+from cs.runtime.clock import SystemClock
 from cs.settings import BadSettings, Settings
 
 Backup = Annotated[Path, Parameter(help="Folder of the backup.")]

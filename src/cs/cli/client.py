@@ -7,11 +7,11 @@ from typing import Annotated, NoReturn
 import msgspec
 from cyclopts import Parameter
 
-from cs.cli.brand_list import List, results_beside, search_list
+from cs.cli.brand_list.command import List, results_beside, search_list
+from cs.cli.brand_list.results import is_json
 from cs.cli.contact_rows import print_csv
 from cs.cli.exit_codes import FAILED
 from cs.cli.foreign_text import harmless
-from cs.cli.list_results import is_json
 from cs.cli.options import Json
 from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress

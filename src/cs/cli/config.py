@@ -5,11 +5,11 @@ from typing import Any
 
 from cyclopts import App
 
+from cs.assembly.plugins import Tools, check_world, outside, unusable
 from cs.cli.many_machines import check_shared, roles_of, shared_advice
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json
 from cs.settings import load_with_places, shown
-from cs.tools import Tools, check_world, outside, unusable
 
 app = App(name="config", help="See and check the settings.")
 

@@ -12,12 +12,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cs import logs
 from cs.cli.output import console
 from cs.cli.record_view import print_record
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.client.api import TIMEOUT_S
-from cs.domain.brand_events import (
+from cs.domain.brand.events import (
     BrandResolved,
     ContactsDiscovered,
     ContactsRanked,
@@ -26,9 +25,10 @@ from cs.domain.brand_events import (
     MailboxVerified,
     PeopleFound,
 )
-from cs.domain.naming import clean_brand
+from cs.domain.names.brand_names import clean_brand
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
+from cs.runtime import logs
 from cs.sandbox.world import listing, load
 
 #: Searched unless told otherwise: several people, several verified.

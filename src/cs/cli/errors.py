@@ -10,16 +10,16 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from cs.bus.kafka_settings import BadKafkaSettings
+from cs.bus.kafka.settings import BadKafkaSettings
 from cs.bus.port import BusUnavailable
-from cs.data_folder import DataFolderError
-from cs.domain.naming import Unacceptable
+from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
+from cs.http_server.serving import CannotListen
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseAway, WrongSchema
+from cs.runtime.data_folder import DataFolderError
 from cs.sandbox.world import WorldError
-from cs.serving import CannotListen
 from cs.settings import BadSettings, Settings, allowed
 
 #: What a user can do something about.

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from cs.domain.plain_text import written_out
+from cs.domain.names.plain_text import written_out
 
 #: A cell that begins so is a formula to a spreadsheet, full-width forms included.
 _FORMULA = "=+@＝＋－＠-"

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.beside import beside
+from cs.assembly.operator_command import beside
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop, styled
-from cs.domain.acts import Act
-from cs.operator import DEFAULT_QUOTA, NewSecret, Operator
+from cs.domain.operator_actions import Act
+from cs.operations.operator import DEFAULT_QUOTA, NewSecret, Operator
 from cs.projections.reading import Reading
 from cs.projections.searches import instant
 from cs.projections.usage import UsageRow

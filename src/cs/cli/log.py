@@ -9,11 +9,11 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.beside import beside
+from cs.assembly.operator_command import beside
 from cs.cli.keys import said
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json, print_table, stop, styled
-from cs.domain.acts import Act, act_of
+from cs.domain.operator_actions import Act, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
 from cs.eventlog.port import EventLog, NewerEvent, Recorded

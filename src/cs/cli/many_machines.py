@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from cs.bus.kafka_settings import BadKafkaSettings, connection
-from cs.data_folder import MASTER_KEY
-from cs.insecure import DATABASES, check_databases, insecure_connections
-from cs.opening_postgres import key_of, needed
-from cs.roles import bus_settings
+from cs.assembly.insecure import DATABASES, check_databases, insecure_connections
+from cs.assembly.postgres_stores import key_of, needed
+from cs.assembly.roles import bus_settings
+from cs.bus.kafka.settings import BadKafkaSettings, connection
+from cs.runtime.data_folder import MASTER_KEY
 from cs.settings import BadSettings, Settings
 
 #: How a connection is made one that others cannot read or answer.

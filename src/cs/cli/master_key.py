@@ -5,7 +5,7 @@ import sys
 
 from cyclopts import App
 
-from cs import new_master_key
+from cs.assembly import master_key as new_master_key
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json
 

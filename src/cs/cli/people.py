@@ -9,20 +9,20 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.beside import beside
+from cs.assembly.operator_command import beside
 from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
-from cs.domain.brand import stream_of
-from cs.domain.mailbox_syntax import is_mailbox
-from cs.domain.person_page import person_page
-from cs.erasure.ageing import Ageing
-from cs.erasure.person import Erased, Erasure
-from cs.erasure.reapplying import reapply as reapply_all
-from cs.erasure.suppressions import Suppressed, Suppressions
+from cs.domain.brand.brand import stream_of
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.profile_url import person_page
 from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.port import DamagedEvent
 from cs.keystore.port import KeyStore
+from cs.operations.erasure.ageing import Ageing
+from cs.operations.erasure.person import Erased, Erasure
+from cs.operations.erasure.reapplying import reapply as reapply_all
+from cs.operations.erasure.suppressions import Suppressed, Suppressions
 from cs.projections.searches import instant
 from cs.settings import Settings
 

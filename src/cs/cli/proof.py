@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import msgspec
 
-from cs.admin.advancing import Advancing
+from cs.admin.clock_advance import Advancing
 from cs.api.routes import Api
 from cs.cli.sandbox_service import SandboxService, sandbox_service
-from cs.clock import Clock
-from cs.operator import Operator
+from cs.operations.operator import Operator
+from cs.runtime.clock import Clock
 from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
 from cs.sandbox.shapes import World
 from cs.sandbox.world import Listed, listing

@@ -8,17 +8,18 @@ from typing import Annotated
 from cyclopts import Parameter
 from structlog import get_logger
 
-from cs import logs, roles
 from cs.admin.app import build as admin_app
-from cs.cli.arming import arm
+from cs.assembly import roles
+from cs.assembly.insecure import MentionsInsecure, insecure_connections, mentioned
+from cs.assembly.roles import Role
+from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, settings
 from cs.cli.output import errors, stop
 from cs.domain.service import World
-from cs.domain.stage_work import StageName
-from cs.insecure import MentionsInsecure, insecure_connections, mentioned
-from cs.roles import Role
-from cs.serving import address, listen, on_signal, serving
+from cs.domain.stages.work import StageName
+from cs.http_server.serving import address, listen, on_signal, serving
+from cs.runtime import logs
 from cs.settings import Settings
 
 log = get_logger()

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from cs import logs
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, errors, print_json, print_table, styled
 from cs.cli.proof import Proved, prove_world
 from cs.cli.world_process import run_world
+from cs.runtime import logs
 from cs.sandbox.world import Listed, listing, load
 
 app = App(

@@ -10,15 +10,21 @@ from typing import TypeAlias
 import msgspec
 
 from cs import settings
-from cs.admin.advancing import Advancing
+from cs.admin.clock_advance import Advancing
 from cs.admin.sandbox_clock import SandboxClock
-from cs.cli.passing_folder import passing_folder
-from cs.operator import Operator
+from cs.assembly.one_process import (
+    RunningService,
+    advancing,
+    embedded,
+    sandbox_clock,
+    sandboxed,
+)
+from cs.assembly.plugins import Tools, outside
+from cs.cli.temporary_folder import passing_folder
+from cs.http_server.serving import CannotListen, address, listen, on_signal, serving
+from cs.operations.operator import Operator
 from cs.sandbox.shapes import World
-from cs.serving import CannotListen, address, listen, on_signal, serving
 from cs.settings import Settings
-from cs.tools import Tools, outside
-from cs.wiring import RunningService, advancing, embedded, sandbox_clock, sandboxed
 
 #: What asks where nothing may reach the real outside: plug-ins of others might.
 _OURS_ONLY = {

@@ -8,24 +8,24 @@ from typing import Annotated
 from cyclopts import Parameter
 from structlog import get_logger
 
-from cs import logs
 from cs.admin.app import build as admin_app
-from cs.cli.arming import arm
+from cs.assembly.folder_stores import paid_calls
+from cs.assembly.one_process import advancing, embedded, sandbox_clock
+from cs.assembly.plugins import outside
+from cs.assembly.sandbox_plugins import told_of_sandbox
+from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings
 from cs.cli.output import errors, stop, warn
-from cs.cli.passing_folder import passing_folder
 from cs.cli.sandbox_service import EnterWorld, enter_world
-from cs.data_folder import DataFolder
+from cs.cli.temporary_folder import passing_folder
 from cs.domain.service import World
 from cs.eventlog.port import LogUnavailable
-from cs.in_sandbox import told_of_sandbox
-from cs.opening import paid_calls
+from cs.http_server.serving import address, listen, on_signal, serving
+from cs.runtime import logs
+from cs.runtime.data_folder import DataFolder
 from cs.sandbox.world import load
-from cs.serving import address, listen, on_signal, serving
 from cs.settings import BadSettings, Settings
-from cs.tools import outside
-from cs.wiring import advancing, embedded, sandbox_clock
 
 log = get_logger()
 

@@ -12,16 +12,16 @@ from typing import Annotated, Self
 import msgspec
 from cyclopts import Parameter
 
+from cs.assembly.plugins import outside
 from cs.cli.input_lines import Items, json_line
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, stop
 from cs.domain.contact import Query
-from cs.domain.mailbox import DomainFacts, Evidence
-from cs.domain.role import classify as role_of
+from cs.domain.headline.role import classify as role_of
+from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.pipeline.resolving import Asked, Resolving, Row, resolve_line, resolve_offline
 from cs.pipeline.verification import ask
 from cs.sources.brand.directory import BundledDirectory
-from cs.tools import outside
 from cs.verifiers.port import DomainCheck, Verifier
 
 #: Mail domains open at once.

@@ -7,10 +7,10 @@ import httpx
 import msgspec
 from rich.text import Text
 
-from cs.beside import beside
+from cs.assembly.operator_command import beside
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table
-from cs.cli.standing import Ends, Standing, standing
+from cs.cli.service_state import Ends, Standing, standing
 from cs.projections.searches import instant
 from cs.settings import Settings
 

@@ -8,16 +8,16 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Parameter
 
+from cs.assembly.roles import bus_settings
 from cs.bus.access import access_of_roles, kafka_acls
-from cs.bus.kafka_access import grant
-from cs.bus.kafka_settings import BadKafkaSettings, KafkaSettings
-from cs.bus.kafka_topics import Applied, CannotApply, TopicState, apply, shown
+from cs.bus.kafka.access import grant
+from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings
+from cs.bus.kafka.topics import Applied, CannotApply, TopicState, apply, shown
 from cs.bus.port import BusUnavailable
 from cs.bus.topics import PARTITIONS, TOPICS
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
 from cs.cli.topics_described import describe_topics
-from cs.roles import bus_settings
 from cs.settings import Settings
 
 app = App(

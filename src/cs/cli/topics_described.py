@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from cs.bus.asyncapi import committed, summary
-from cs.bus.asyncapi_changes import broken
+from cs.bus.asyncapi.changes import broken
+from cs.bus.asyncapi.document import committed, summary
 from cs.cli.options import Json
 from cs.cli.output import console, print_json, print_table, stop
 

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
+from cs.assembly.postgres_stores import keeping_time, stages_pool, times
+from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.cli.output import errors
-from cs.cli.passing_folder import passing_folder
 from cs.cli.sandbox_service import enter_world
-from cs.in_sandbox import plugins_in_sandbox
-from cs.opening_postgres import keeping_time, stages_pool, times
+from cs.cli.temporary_folder import passing_folder
+from cs.http_server.serving import on_signal
 from cs.postgres.clock import DatabaseTime
 from cs.sandbox.shapes import World
-from cs.serving import on_signal
 from cs.settings import Settings
 
 

@@ -11,10 +11,10 @@ from typing import Self, TypeVar
 import httpx
 
 from cs.client import wire
+from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
 from cs.client.deadline import Deadline
 from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
-from cs.client.judging import NoReply, Reply
 from cs.client.limits import Limits
 from cs.client.many import AT_ONCE, Many, Outcome, Started
 from cs.client.patience import Patience

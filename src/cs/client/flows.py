@@ -10,9 +10,9 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
+from cs.client.answers import NoReply, Reply, judge, limits_of
 from cs.client.api import TIMEOUT_S, USAGE, WAIT_S, Call, Query, contacts_call, search_call
 from cs.client.errors import ClientError, StillRunning, TooLate
-from cs.client.judging import NoReply, Reply, judge, limits_of
 from cs.client.limits import Limits
 from cs.client.patience import Patience
 from cs.client.records import Running, Search, Usage

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from cs.client.answers import NoReply, Reply, limits_of
 from cs.client.api import Query, as_query
 from cs.client.errors import (
     ApiError,
@@ -17,7 +18,6 @@ from cs.client.errors import (
     Unauthorized,
 )
 from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
-from cs.client.judging import NoReply, Reply, limits_of
 from cs.client.patience import Patience
 from cs.client.records import Running, Search
 

@@ -8,9 +8,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
 from cs.client.errors import Unauthorized, Unreachable
-from cs.client.judging import NoReply, Reply
 
 #: Never asked through a proxy that the environment names.
 HERE = frozenset({"127.0.0.1", "::1", "localhost"})

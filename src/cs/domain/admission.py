@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from cs.domain import brand as brands
-from cs.domain.brand import Brand, Finish
-from cs.domain.brand_events import DEADLINE, BrandEvent, LookupStarted, StartLookup
+from cs.domain.brand import brand as brands
+from cs.domain.brand.brand import Brand, Finish
+from cs.domain.brand.events import DEADLINE, BrandEvent, LookupStarted, StartLookup
 from cs.domain.contact import Query
 from cs.domain.key import (
     IN_FLIGHT,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from cs.domain import brand_events, key, mail_domain, person, service
+from cs.domain import key, mail_domain, person, service
+from cs.domain.brand import events as brand_events
 
 AnyEvent: TypeAlias = (
     key.KeyEvent

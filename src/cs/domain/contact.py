@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cs.domain.mailbox import Evidence, Verdict
+from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.personal import Personal
 
 

@@ -11,7 +11,7 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.mailbox import DomainFacts
+from cs.domain.mail.mailbox import DomainFacts
 
 #: How long a fact is believed.  A mail server's set-up changes rarely; a week bounds
 #: the harm of a wrong one.

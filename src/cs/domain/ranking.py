@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from cs.domain.contact import BrandFacts, LeftOut, Person, Ranked
-from cs.domain.employer import is_employer
-from cs.domain.role import Role, classify
+from cs.domain.headline.role import Role, classify
+from cs.domain.names.employer import is_employer
 
 #: Contacts of one search.  Not part of the contract (CONTRACT.md S6).
 CONTACTS = 25

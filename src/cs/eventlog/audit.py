@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from cs.domain.brand import stream_of
-from cs.domain.brand_events import LookupFinished, LookupStarted
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.key import (
     KeyIssued,
     QuotaGranted,

@@ -10,8 +10,8 @@ mailbox or no Unicode text is hashed as it stands, and nothing here raises for i
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from cs.domain.mailbox_syntax import ascii_mailbox
-from cs.domain.person_page import person_page
+from cs.domain.mail.syntax import ascii_mailbox
+from cs.domain.names.profile_url import person_page
 
 
 class Hashing(Protocol):

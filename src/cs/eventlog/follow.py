@@ -8,8 +8,8 @@ from typing import TypeVar
 from structlog import get_logger
 
 from cs.eventlog.damage import SetAside, read_past
-from cs.eventlog.hold import Hold
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, NewerEvent, Recorded
+from cs.eventlog.version_gate import Hold
 
 log = get_logger()
 

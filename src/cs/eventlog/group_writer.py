@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar
 
-from cs import failpoints
 from cs.eventlog.port import LogUnavailable
+from cs.runtime import failpoints
 
 Q = TypeVar("Q")
 A = TypeVar("A")

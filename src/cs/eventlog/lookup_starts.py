@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import msgspec
 from eventsourcing.sqlite import SQLiteCursor
 
-from cs.domain.brand_events import LookupStarted
+from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
 from cs.domain.key import DAY
 from cs.eventlog.port import Ceiling

@@ -8,7 +8,7 @@ import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from msgspec.structs import replace
 
-from cs.domain.brand_events import ContactsErased
+from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import (
     AnyEvent,
     decode,
@@ -20,7 +20,7 @@ from cs.domain.codec import (
 )
 from cs.domain.person import PersonErased
 from cs.eventlog.fingerprints import fingerprints
-from cs.eventlog.held_keys import held_keys
+from cs.eventlog.key_cache import held_keys
 from cs.eventlog.port import Append, NewerEvent, Recorded
 from cs.eventlog.sealing import (
     PERSONAL,

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from cs.domain.brand_events import ContactsErased
+from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
 from cs.eventlog.port import Recorded

@@ -9,12 +9,12 @@ own newest snapshot of a stream, and leaves the other's alone.
 
 import ast
 import hashlib
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Protocol
+from importlib.abc import InspectLoader
+from typing import Any, Protocol, cast
 
 import msgspec
 from structlog import get_logger
@@ -101,8 +101,11 @@ def _fingerprint(state: type[msgspec.Struct], evolve: Callable[..., Any]) -> str
 
 
 def _rules(module: str) -> Iterator[ast.Module]:
-    """Yield the source of *module* and of all it imports from its own package, by name."""
-    package = module.rpartition(".")[0] + "."
+    """Yield the source of *module* and of all it imports from the domain, by name.
+
+    The domain is the package below `cs` that *module* is in, with all packages in it.
+    """
+    package = ".".join(module.split(".")[:2]) + "."
     trees: dict[str, ast.Module] = {}
     left = [module]
     while left:
@@ -116,7 +119,11 @@ def _rules(module: str) -> Iterator[ast.Module]:
 
 @cache
 def _source(module: str) -> ast.Module:
-    return ast.parse(inspect.getsource(sys.modules[module]))
+    loader = cast(InspectLoader, sys.modules[module].__loader__)
+    source = loader.get_source(module)  # "" of a package with an empty __init__.py
+    if source is None:
+        raise OSError(f"{module} is installed without its source")
+    return ast.parse(source)
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:

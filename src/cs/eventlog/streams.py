@@ -20,9 +20,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from cs import failpoints
-from cs.domain import brand, key, mail_domain, person, service
-from cs.domain.brand_events import ContactsErased
+from cs.domain import key, mail_domain, person, service
+from cs.domain.brand import brand
+from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
 from cs.eventlog.damage import SetAside
@@ -36,7 +36,8 @@ from cs.eventlog.port import (
     WrongExpectedVersion,
 )
 from cs.eventlog.snapshots import EVERY, NoSnapshots, Shape, Snapshots
-from cs.turns import Turns
+from cs.runtime import failpoints
+from cs.runtime.keyed_lock import Turns
 
 S = TypeVar("S")
 T = TypeVar("T")

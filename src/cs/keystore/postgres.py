@@ -26,7 +26,7 @@ from cs.keystore.wrapping import (
     version_of,
 )
 from cs.postgres.errors import DatabaseAway
-from cs.postgres.patient import WRITE_ANEW_S, retried
+from cs.postgres.lock_retry import WRITE_ANEW_S, retried
 from cs.postgres.pool import Pool, PooledConnection, away_is_told, transaction
 
 

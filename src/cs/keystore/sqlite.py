@@ -21,8 +21,8 @@ from cs.keystore.wrapping import (
     secret_name,
     version_of,
 )
-from cs.private_files import exposed, make_private
-from cs.sqlite_errors import told
+from cs.runtime.private_files import exposed, make_private
+from cs.sqlite.errors import told
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from ipaddress import (
 
 import httpx
 
-from cs.domain.naming import is_host_name
+from cs.domain.names.brand_names import is_host_name
 from cs.outside.port import Forbidden
 
 #: IPv4 that is not the public unicast internet (IANA IPv4 Special-Purpose Address

@@ -14,7 +14,7 @@ from cs.outside.exchange import MAX_BYTES, Exchange, trust
 from cs.outside.guard import Guard, host_of
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
-from cs.turns import Turns
+from cs.runtime.keyed_lock import Turns
 
 #: The name that robots.txt may call us by.
 ROBOT = "contact-search"

@@ -9,7 +9,7 @@ import msgspec
 
 from cs.outside.port import Response, Unreachable
 from cs.outside.robots_rules import RobotsRules, read_rules
-from cs.turns import Turns
+from cs.runtime.keyed_lock import Turns
 
 #: Sites whose rules are kept; the one longest unused goes first.
 SITES = 1_000

@@ -11,7 +11,13 @@ from typing import Literal
 import msgspec
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.name_match import COMPANY, begins_with, best_likeness, likeness, names_host
+from cs.domain.names.brand_match import (
+    COMPANY,
+    begins_with,
+    best_likeness,
+    likeness,
+    names_host,
+)
 from cs.sources.port import BrandAnswer, BrandMatch
 
 Status = Literal["matched", "no_match", "ambiguous"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from cs.domain.stage_work import (
+from cs.domain.stages.work import (
     NO_BRAND_SOURCE,
     AnyFinding,
     Failed,

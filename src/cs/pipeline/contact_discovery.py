@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cs.domain.lookup_people import PEOPLE
-from cs.domain.stage_work import (
+from cs.domain.lookup.people import PEOPLE
+from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
     DiscoveryInput,

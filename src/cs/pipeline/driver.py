@@ -16,11 +16,9 @@ from datetime import datetime
 
 from structlog import get_logger
 
-from cs import failpoints
-from cs.clock import Clock
 from cs.domain import mail_domain
-from cs.domain.brand import stream_of
-from cs.domain.brand_events import (
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import (
     AttemptFailed,
     BrandResolved,
     ContactsDiscovered,
@@ -35,19 +33,21 @@ from cs.domain.brand_events import (
     StageIssued,
 )
 from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.domain.mailbox import DomainFacts
+from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.damage import events_since
 from cs.eventlog.follow import follow, patiently
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
-from cs.pipeline.hands import Hands, Held
+from cs.pipeline.heartbeats import SILENCE_S, Signs
+from cs.pipeline.in_flight import Hands, Held
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.settling import Settling
-from cs.pipeline.signs import SILENCE_S, Signs
 from cs.pipeline.silence import SILENCE_CHECK_S, Silence
 from cs.pipeline.timers import Timers
-from cs.whole import as_whole
+from cs.runtime import failpoints
+from cs.runtime.cancellation import as_whole
+from cs.runtime.clock import Clock
 
 log = get_logger()
 

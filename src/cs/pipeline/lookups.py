@@ -6,18 +6,18 @@ from typing import Any
 
 from structlog import get_logger
 
-from cs.clock import Clock
-from cs.domain import brand
-from cs.domain.brand import Brand, stream_of
-from cs.domain.brand_events import LookupCommand
+from cs.domain.brand import brand
+from cs.domain.brand.brand import Brand, stream_of
+from cs.domain.brand.events import LookupCommand
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
-from cs.domain.mailbox import DomainFacts
-from cs.domain.mailbox_syntax import is_mail_domain
+from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.refusal import Refusal
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import DamagedEvent
 from cs.eventlog.streams import Streams
+from cs.runtime.clock import Clock
 
 log = get_logger()
 

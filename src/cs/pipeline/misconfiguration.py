@@ -9,7 +9,7 @@ from typing import Protocol
 
 from structlog import get_logger
 
-from cs.domain.stage_work import NO_BRAND_SOURCE, NO_PEOPLE_SOURCE, SOURCES_REFUSE
+from cs.domain.stages.work import NO_BRAND_SOURCE, NO_PEOPLE_SOURCE, SOURCES_REFUSE
 from cs.sources.port import Ended
 
 log = get_logger()

@@ -14,16 +14,14 @@ from msgspec.structs import replace
 from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
-from cs import failpoints
 from cs.bus.dead_letters import dead_letter, put_aside
 from cs.bus.headers import trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
-from cs.clock import Clock
-from cs.domain.brand_events import RecordFinding
+from cs.domain.brand.events import RecordFinding
 from cs.domain.contact import Checked
-from cs.domain.mailbox import DomainFacts, Verdict
-from cs.domain.stage_work import (
+from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.domain.stages.work import (
     Alive,
     DomainVerified,
     Failed,
@@ -32,15 +30,17 @@ from cs.domain.stage_work import (
     PeopleSeen,
     RankingDone,
 )
-from cs.eventlog.hold import Hold
 from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
+from cs.eventlog.version_gate import Hold
 from cs.keystore.port import KeysUnavailable
+from cs.pipeline.heartbeats import Signs
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.receipts import ForgedOutcome, Receipts
-from cs.pipeline.signs import Signs
 from cs.pipeline.suppressing import Suppressing
 from cs.postgres.errors import DatabaseAway
+from cs.runtime import failpoints
+from cs.runtime.clock import Clock
 
 log = get_logger()
 

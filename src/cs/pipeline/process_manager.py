@@ -6,16 +6,16 @@ from datetime import datetime
 from functools import partial
 
 from cs.bus.port import Bus
-from cs.clock import Clock
-from cs.eventlog.hold import Hold
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.streams import Streams
+from cs.eventlog.version_gate import Hold
 from cs.pipeline.driver import Driver
-from cs.pipeline.hands import Held
+from cs.pipeline.heartbeats import MemorySigns, Signs
+from cs.pipeline.in_flight import Held
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import Receipts
-from cs.pipeline.signs import MemorySigns, Signs
 from cs.pipeline.suppressing import Suppressing
+from cs.runtime.clock import Clock
 
 
 class ProcessManager:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cs.domain.ranking import rank
-from cs.domain.stage_work import AnyFinding, RankingDone, RankingInput, StageName, Work
+from cs.domain.stages.work import AnyFinding, RankingDone, RankingInput, StageName, Work
 from cs.pipeline.stage import Report
 
 

@@ -16,9 +16,9 @@ from base64 import urlsafe_b64encode
 
 import msgspec
 
-from cs.domain.brand_events import StageIssued
-from cs.domain.message_limits import BeyondLimits, fitted
-from cs.domain.stage_work import Outcome, StageInput, StageName, Work
+from cs.domain.brand.events import StageIssued
+from cs.domain.stages.limits import BeyondLimits, fitted
+from cs.domain.stages.work import Outcome, StageInput, StageName, Work
 
 #: Under which name the key store has the secret (`cs.keystore.port.KeyStore.secret`).
 SHARED = "work"

@@ -9,18 +9,18 @@ from collections.abc import Awaitable, Callable
 
 from structlog import get_logger
 
-from cs import failpoints
 from cs.bus.headers import work_headers
 from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
-from cs.clock import Clock
-from cs.domain.brand_events import StageIssued
+from cs.domain.brand.events import StageIssued
 from cs.eventlog.damage import SetAside
 from cs.eventlog.follow import follow
-from cs.eventlog.hold import Hold
 from cs.eventlog.port import EventLog
+from cs.eventlog.version_gate import Hold
 from cs.pipeline.lanes import Lanes, kept_while
 from cs.pipeline.receipts import Receipts
+from cs.runtime import failpoints
+from cs.runtime.clock import Clock
 
 log = get_logger()
 

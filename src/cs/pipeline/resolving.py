@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.naming import Unacceptable, canonical_domain, clean_brand
+from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 from cs.pipeline.brand_choice import SURE, Choice, Status, choose, merge, on_owners_site
 from cs.sources.port import INCONCLUSIVE, BrandAnswer, BrandSource, Ended
 

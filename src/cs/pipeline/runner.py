@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
-from cs import failpoints
 from cs.bus.dead_letters import dead_letter
 from cs.bus.headers import outcome_headers, trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
@@ -20,11 +19,9 @@ from cs.bus.topics import (
     decode_work,
     encode,
 )
-from cs.calls.lookup_in_hand import working_for
-from cs.clock import Clock, until
 from cs.domain.cause import fault
-from cs.domain.message_limits import BeyondLimits, fitted, lighter
-from cs.domain.stage_work import (
+from cs.domain.stages.limits import BeyondLimits, fitted, lighter
+from cs.domain.stages.work import (
     Alive,
     AnyFinding,
     Failed,
@@ -33,8 +30,11 @@ from cs.domain.stage_work import (
     PeopleSeen,
     Work,
 )
+from cs.paid_calls.current_lookup import working_for
 from cs.pipeline.stage import Stage
-from cs.turns import Turns
+from cs.runtime import failpoints
+from cs.runtime.clock import Clock, until
+from cs.runtime.keyed_lock import Turns
 
 log = get_logger()
 

@@ -8,16 +8,16 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from cs import failpoints
-from cs.clock import Clock
 from cs.domain import key
-from cs.domain.brand import Finish, stream_of
-from cs.domain.brand_events import LookupFinished
+from cs.domain.brand.brand import Finish, stream_of
+from cs.domain.brand.events import LookupFinished
 from cs.domain.key import Key, SettleSearch
 from cs.eventlog.follow import patiently
 from cs.eventlog.port import NO_STREAM, DamagedEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.lookups import Lookups, on_sound_state
+from cs.runtime import failpoints
+from cs.runtime.clock import Clock
 
 #: Events of a brand read at once when its finish is no longer remembered.
 PAGE = 500

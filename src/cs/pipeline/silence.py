@@ -4,13 +4,13 @@ from datetime import timedelta
 
 from structlog import get_logger
 
-from cs.clock import Clock
-from cs.domain.brand_events import ReissueSilent
+from cs.domain.brand.events import ReissueSilent
 from cs.eventlog.damage import SetAside
 from cs.eventlog.port import DamagedEvent
-from cs.pipeline.hands import Hand, Hands
+from cs.pipeline.heartbeats import SILENCE_S, Signs
+from cs.pipeline.in_flight import Hand, Hands
 from cs.pipeline.lookups import Lookups
-from cs.pipeline.signs import SILENCE_S, Signs
+from cs.runtime.clock import Clock
 
 log = get_logger()
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from cs.domain.stage_work import AnyFinding, StageName, Work
+from cs.domain.stages.work import AnyFinding, StageName, Work
 
 #: Sends progress; returns once it is on its way.
 Report = Callable[[AnyFinding], Awaitable[None]]

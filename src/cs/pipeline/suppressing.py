@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.contact import Checked, Person, Sighting
-from cs.domain.stage_work import (
+from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
     DomainVerified,

@@ -5,7 +5,7 @@ import heapq
 from datetime import datetime
 from typing import Any
 
-from cs.clock import Clock
+from cs.runtime.clock import Clock
 
 
 class Timers:

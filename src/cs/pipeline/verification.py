@@ -5,10 +5,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cs.domain.address_patterns import candidates
 from cs.domain.contact import Candidate, Checked
-from cs.domain.mailbox import DomainFacts, Evidence, Verdict
-from cs.domain.stage_work import (
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.mail.patterns import candidates
+from cs.domain.stages.work import (
     NO_VERIFIER,
     AnyFinding,
     DomainVerified,

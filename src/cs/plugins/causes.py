@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from cs.domain.cause import one_line
-from cs.plugins.given import MASK, Given, masked
+from cs.plugins.plugin_settings import MASK, Given, masked
 
 
 def without_secrets(text: str, settings: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from asyncpg import connect_utils
 from asyncpg.connect_utils import SSLMode
 
-from cs.local_hosts import is_local
+from cs.runtime.local_hosts import is_local
 
 
 class InsecureAddress(ValueError):

@@ -5,13 +5,8 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.brand import REUSED_FOR
-from cs.domain.brand_events import (
-    BrandForgotten,
-    ContactsErased,
-    LookupFinished,
-    LookupStarted,
-)
+from cs.domain.brand.brand import REUSED_FOR
+from cs.domain.brand.events import BrandForgotten, ContactsErased, LookupFinished, LookupStarted
 from cs.domain.contact import Query
 from cs.eventlog.port import Recorded
 from cs.projections.projection import SealBody

@@ -12,7 +12,7 @@ from itertools import islice
 
 from cs.domain.key import KeyIssued, KeyRotated
 from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent, Recorded
-from cs.projections.aside import AsideRow
+from cs.projections.set_aside import AsideRow
 
 #: Damaged keys that are looked through; with more than these the whole log is in doubt.
 KEYS = 100

@@ -13,17 +13,17 @@ from structlog import get_logger
 
 from cs.eventlog.damage import SetAside, events_since, read_past
 from cs.eventlog.follow import follow, patiently
-from cs.eventlog.hold import Hold
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
-from cs.projections.aside import ASIDE, SET_ASIDE, damage_of, row_id
-from cs.projections.followed import Listener
+from cs.eventlog.version_gate import Hold
+from cs.projections.follower import Listener
 from cs.projections.port import Views
+from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
 
 log = get_logger()
 
 
 class ViewFollower:
-    """Reads only; `cs.projections.followed.Followed`."""
+    """Reads only; `cs.projections.follower.Followed`."""
 
     def __init__(
         self, events: EventLog, views: Views, set_aside: SetAside | None = None

@@ -11,9 +11,9 @@ import msgspec
 from cs.domain.codec import topic_of
 from cs.eventlog.damage import Unreadable
 from cs.eventlog.port import LogUnavailable, Recorded
-from cs.projections.aside import ASIDE, TakeUp
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Table
+from cs.projections.set_aside import ASIDE, TakeUp
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -52,7 +52,7 @@ class Views(Protocol):
         A page that does not go on where the views are is left alone: somebody else moved
         or rebuilt them, and the checkpoint says from where to read.
 
-        What is damaged in *page* sets its stream aside (`cs.projections.aside`): that event
+        What is damaged in *page* sets its stream aside (`cs.projections.set_aside`): that event
         and all that follow it in its stream are passed over.
 
         Args:

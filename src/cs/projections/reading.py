@@ -15,26 +15,26 @@ from typing import TypeVar
 import msgspec
 from cryptography.exceptions import InvalidTag
 
-from cs.domain.brand import stream_of
+from cs.domain.brand.brand import stream_of
 from cs.domain.key import Key, KeyEvent, SearchSettled
 from cs.eventlog.damage import read_past
 from cs.eventlog.follow import patiently
-from cs.eventlog.held_keys import held_keys
+from cs.eventlog.key_cache import held_keys
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Recorded
 from cs.eventlog.sealing import need_of, open_bytes, why_lost
 from cs.keystore.lost import LostValue
 from cs.keystore.port import KeysUnavailable
-from cs.projections.aside import ASIDE, SET_ASIDE, AsideRow, damage_of
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.damaged_keys import DamagedKeys
 from cs.projections.ended import EndedSearches
-from cs.projections.followed import Followed
+from cs.projections.follower import Followed
 from cs.projections.port import Changed, Views
 from cs.projections.rows import Table
 from cs.projections.runner import sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
+from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, damage_of
 from cs.projections.usage import USAGE, UsageRow
 
 R = TypeVar("R", bound=msgspec.Struct)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from cs.domain.brand_events import ContactsErased, LookupFinished
+from cs.domain.brand.events import ContactsErased, LookupFinished
 from cs.domain.key import SearchSettled
 from cs.eventlog.port import Recorded
 from cs.projections.projection import SealBody

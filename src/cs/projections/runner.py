@@ -8,10 +8,8 @@ from functools import partial
 
 from structlog import get_logger
 
-from cs import failpoints
 from cs.eventlog.damage import PAGE, SetAside, read_past
 from cs.eventlog.follow import follow, patiently
-from cs.eventlog.hold import Hold
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import (
     DamagedEvent,
@@ -22,12 +20,14 @@ from cs.eventlog.port import (
 )
 from cs.eventlog.retries import Retries
 from cs.eventlog.sealing import seal_bytes
+from cs.eventlog.version_gate import Hold
 from cs.keystore.port import KeysUnavailable
-from cs.projections.aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
-from cs.projections.followed import Listener
+from cs.projections.follower import Listener
 from cs.projections.port import UNREADABLE, Views, named
 from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
+from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
+from cs.runtime import failpoints
 
 log = get_logger()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from cs.domain.brand_events import ContactsErased, LookupFinished
+from cs.domain.brand.events import ContactsErased, LookupFinished
 from cs.domain.contact import Contact
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import Recorded

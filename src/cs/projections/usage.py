@@ -5,7 +5,6 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.acts import Act, act_of
 from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
@@ -14,6 +13,7 @@ from cs.domain.key import (
     SearchAdmitted,
     SearchSettled,
 )
+from cs.domain.operator_actions import Act, act_of
 from cs.eventlog.port import Recorded
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table

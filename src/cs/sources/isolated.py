@@ -9,7 +9,7 @@ from cs.domain.cause import raised_at, without_people
 from cs.domain.contact import BrandFacts, Query
 from cs.plugins.as_declared import as_declared
 from cs.plugins.causes import cause_of, is_ours, told
-from cs.plugins.given import NOTHING, Given
+from cs.plugins.plugin_settings import NOTHING, Given
 from cs.sources.port import (
     ANSWERED,
     INCONCLUSIVE,

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 from structlog import get_logger
 
-from cs.calls.paid import EVERY_TIME, Paid
 from cs.outside.port import Fetcher
-from cs.plugins.given import masked
+from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.plugins.plugin_settings import masked
 from cs.sources.port import BrandSource, PeopleSource
 
 log = get_logger()
@@ -35,8 +35,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         trusted: For base URLs from *settings*.
         guarded: For every address that came from a caller or the web.
         settings: This source's own, of those that it says it takes
-            (`cs.plugins.declaring.takes`) the ones that are set.  Where one is missed, the
-            source is not configured, and says so when it is asked.
+            (`cs.plugins.declared_settings.takes`) the ones that are set.  Where one is
+            missed, the source is not configured, and says so when it is asked.
         now: The time, with its offset.
         paid: For every question that the provider charges for.
     """

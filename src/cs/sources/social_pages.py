@@ -2,7 +2,7 @@
 
 import re
 
-from cs.domain.person_page import path_at, quoted, split_address
+from cs.domain.names.profile_url import path_at, quoted, split_address
 
 _INSTAGRAM_NAME = re.compile(r"[A-Za-z0-9._]{1,30}")
 _TIKTOK_NAME = re.compile(r"@[A-Za-z0-9._]{2,24}")

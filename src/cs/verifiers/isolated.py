@@ -9,10 +9,10 @@ import msgspec
 from structlog import get_logger
 
 from cs.domain.cause import raised_at, without_mailbox, without_people
-from cs.domain.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.plugins.as_declared import as_declared
 from cs.plugins.causes import cause_of, is_ours, told, without_secrets
-from cs.plugins.given import NOTHING, Given
+from cs.plugins.plugin_settings import NOTHING, Given
 from cs.verifiers.port import DomainCheck, Verifier
 
 log = get_logger()

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from cs.domain.mailbox import DomainFacts, Evidence
+from cs.domain.mail.mailbox import DomainFacts, Evidence
 
 
 class DomainCheck(Protocol):

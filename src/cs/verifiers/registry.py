@@ -6,11 +6,11 @@ from datetime import datetime
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from cs.calls.paid import EVERY_TIME, Paid
 from cs.outside.port import Fetcher, Resolver
-from cs.plugins.given import masked
-from cs.verifiers.mail_route import Guard
+from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.plugins.plugin_settings import masked
 from cs.verifiers.port import Verifier
+from cs.verifiers.smtp.mail_route import Guard
 
 GROUP = "cs.verifiers"
 
@@ -21,7 +21,7 @@ class Context:
 
     Attributes:
         settings: This verifier's own, of those that it says it takes
-            (`cs.plugins.declaring.takes`) the ones that are set.
+            (`cs.plugins.declared_settings.takes`) the ones that are set.
         resolver: DNS.
         guard: Judges addresses that strangers name.
         fetcher: HTTP for base URLs that stand in the settings.

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import msgspec
 
-from cs.calls.paid import NotCharged, Paid
-from cs.calls.port import NotAsked
 from cs.domain.contact import BrandFacts
 from cs.outside.port import Fetcher, Forbidden, Unreachable
-from cs.plugins.declaring import takes
+from cs.paid_calls.paid import NotCharged, Paid
+from cs.paid_calls.port import NotAsked
+from cs.plugins.declared_settings import takes
 from cs.sources.port import Ended, PeopleAnswer
 from cs.sources.registry import Context
 

@@ -15,7 +15,7 @@ from threading import Lock
 import msgspec
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.name_match import COMPANY, best_likeness, likeness
+from cs.domain.names.brand_match import COMPANY, best_likeness, likeness
 from cs.sources.brand.entries import Entries, Entry
 from cs.sources.port import BrandAnswer, BrandMatch, Ended
 from cs.sources.registry import Context

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from cs.domain.name_match import best_likeness, likeness, name_keys, names_host
+from cs.domain.names.brand_match import best_likeness, likeness, name_keys, names_host
 
 #: Short aliases are shared by strangers ("CIA", "EMS"): up to this many letters they count
 #: only where the brand's own site is called so.

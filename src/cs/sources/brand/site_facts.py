@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from cs.domain.contact import BrandFacts
-from cs.domain.name_match import COMPANY, best_likeness, likeness, name_keys, names_host
+from cs.domain.names.brand_match import COMPANY, best_likeness, likeness, name_keys, names_host
 from cs.sources import social_pages
 from cs.sources.brand.home_page import HomePage
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.naming import canonical_domain
+from cs.domain.names.brand_names import canonical_domain
 from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
 from cs.sources.brand.home_page import decode, read_home_page
 from cs.sources.brand.site_facts import site_facts

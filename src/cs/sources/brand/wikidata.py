@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.name_match import COMPANY, best_likeness
-from cs.domain.naming import canonical_domain
+from cs.domain.names.brand_match import COMPANY, best_likeness
+from cs.domain.names.brand_names import canonical_domain
 from cs.outside.port import Fetcher
-from cs.plugins.declaring import takes
+from cs.plugins.declared_settings import takes
 from cs.sources.brand.wikibase import Hit, Item, values
 from cs.sources.brand.wikidata_api import Refused, WikidataApi
 from cs.sources.port import BrandAnswer, BrandMatch, Ended

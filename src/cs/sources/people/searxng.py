@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Meta
 
 from cs.domain.contact import BrandFacts, Sighting
-from cs.domain.employer import is_employer
-from cs.domain.mailbox_syntax import is_mailbox
-from cs.domain.person_page import person_page
-from cs.domain.role import classify
-from cs.domain.search_result import Seen, read_title
+from cs.domain.headline.role import classify
+from cs.domain.headline.search_result import Seen, read_title
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.employer import is_employer
+from cs.domain.names.profile_url import person_page
 from cs.outside.port import Fetcher
-from cs.plugins.declaring import takes
+from cs.plugins.declared_settings import takes
 from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi, phrase
 from cs.sources.port import Ended, PeopleAnswer
 from cs.sources.registry import Context

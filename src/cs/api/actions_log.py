@@ -1,0 +1,29 @@
+"""A line in the log of each process for what an operator did, once it has heard of it."""
+
+from collections.abc import Sequence
+
+from structlog import get_logger
+
+from cs.domain.operator_actions import act_of
+from cs.eventlog.port import Recorded
+
+log = get_logger()
+
+
+def log_acts(page: Sequence[Recorded]) -> None:
+    """Log what operators did in *page*: ``api_paused``, ``key_revoked`` and so on, and who.
+
+    Of a person only that it was one.
+    """
+    for recorded in page:
+        act = act_of(recorded.stream, recorded.event)
+        if act is None:
+            continue
+        category, _, rest = act.of.partition("-")
+        told = {
+            "key": rest if category == "key" else None,
+            "brand": act.of if category == "brand" else None,
+            "units": act.units,
+            "by": act.by,
+        }
+        log.info(act.what, **{name: value for name, value in told.items() if value is not None})

@@ -1,0 +1,266 @@
+"""Admission as an append: decide on one version of everything, store with it expected."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import reduce
+
+import msgspec
+from structlog import get_logger
+
+from cs.api.body import Asked
+from cs.api.credentials import Caller
+from cs.api.running_lookups import LookupsRunning
+from cs.api.time_limits import PATIENCE, Patience, within
+from cs.domain.admission import Admission, AskSearch, Situation, admit
+from cs.domain.brand.brand import Brand, stream_of
+from cs.domain.brand.events import LookupStarted
+from cs.domain.brand.stream import brand_stream
+from cs.domain.contact import Query
+from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
+from cs.domain.refusal import Refusal
+from cs.eventlog.port import Append, Ceiling, CeilingReached, DamagedEvent, LogUnavailable
+from cs.eventlog.streams import CATEGORIES, Folded, Streams
+from cs.postgres.errors import DatabaseAway
+from cs.projections.reading import Reusable
+from cs.runtime import failpoints
+from cs.runtime.clock import Clock
+from cs.runtime.ids import random_id
+
+log = get_logger()
+
+#: Characters of the random part of a lookup's id (40 bits).  It has to differ only from that
+#: of a lookup with the same number on the same brand, in a log that was since restored.
+NONCE = 8
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """An admission that is stored, and the key right after it.
+
+    Attributes:
+        body: What a reused lookup found, as it is sent, if it was read.
+    """
+
+    admission: Admission
+    key: Key
+    body: bytes | None = None
+
+
+class InDoubt(LogUnavailable):
+    """The search may be stored, or be stored yet: the log says neither in time."""
+
+
+class Admitting:
+    """Decides and appends.
+
+    Args:
+        ceiling: Lookups the service may start per rolling 24 h; None: no ceiling.
+        lookups: What runs now, and whether more may.
+        reusable: What reusing a lookup is answered with, and whether anybody is in it
+            (`cs.projections.reading.Reading.reusable`).
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        clock: Clock,
+        *,
+        ceiling: int | None,
+        deadline: timedelta,
+        contacts: int,
+        lookups: LookupsRunning,
+        reusable: Callable[[str], Awaitable[Reusable]],
+    ) -> None:
+        self._streams = streams
+        self._clock = clock
+        self._ceiling = ceiling
+        self._deadline = deadline
+        self._contacts = contacts
+        self._lookups = lookups
+        self._reusable = reusable
+
+    async def admit(
+        self, caller: Caller, asked: Asked, request_id: str, patience: Patience = PATIENCE
+    ) -> Admitted:
+        """Admit *asked* for *caller*, or raise why not.
+
+        Raises:
+            Refusal: Nothing was stored and nothing counts.
+            InDoubt: Perhaps it is stored.
+            LogUnavailable: Nothing was stored.
+            Exception: Whatever else went wrong; what was stored was not found.
+        """
+        search = random_id("srch_")
+        stream = f"key-{caller.key_id}"
+        begun = asyncio.Event()
+        before: Folded[Key] | None = None
+        fresh: Folded[Key] | None = None
+
+        async def attempt() -> Admitted:
+            nonlocal fresh
+            key, fresh = fresh, None  # good for one try: whoever loses a race reads it again
+            return await self._attempt(caller, asked, search, request_id, begun=begun, key=key)
+
+        try:
+            async with within(patience.admit_s), self._streams.holding(stream):
+                before = fresh = await self._streams.key(caller.key_id)
+                return await self._streams.retrying(attempt)
+        except Refusal:
+            raise
+        except Exception as error:
+            if before is None or not begun.is_set():
+                raise
+            stored = await self._looked_up(stream, before, request_id, patience)
+            if stored is not None:
+                log.warning("admission_found_stored", exc_info=error)
+                return stored
+            if _may_be_under_way(error):
+                raise InDoubt(str(error)) from error
+            raise
+
+    async def _attempt(
+        self,
+        caller: Caller,
+        asked: Asked,
+        search: str,
+        request_id: str,
+        *,
+        begun: asyncio.Event,
+        key: Folded[Key] | None,
+    ) -> Admitted:
+        at = self._clock.now()
+        ask = AskSearch(
+            at=at,
+            search=search,
+            brand=asked.brand,
+            query=asked.query,
+            stream=brand_stream(asked.query),
+            secret_hash=caller.secret_hash,
+            nonce=random_id("", NONCE),
+            idempotency=asked.idempotency,
+            request=request_id,
+            deadline=self._deadline,
+            contacts=self._contacts,
+        )
+        opens_at = await self._opens_at(at)
+        if key is None:
+            key = await self._streams.key(caller.key_id)
+        brand, by_name, service = await asyncio.gather(
+            self._streams.brand(ask.stream),
+            self._by_name(asked.query),
+            self._streams.service(),
+        )
+        situation = Situation(
+            key=key.state,
+            brand=brand.state,
+            by_name=by_name,
+            paused=service.state.paused,
+            ceiling_opens_at=opens_at,
+            lookups_full=self._lookups.full,
+        )
+        admission = admit(ask, situation)
+        body: bytes | None = None
+        while (lookup := admission.charged_for) is not None:
+            reused = await self._reused(lookup, ask)
+            if reused.shows_somebody:
+                body = reused.body
+                break
+            situation = msgspec.structs.replace(situation, unshown=situation.unshown | {lookup})
+            admission = admit(ask, situation)
+        admitted = Admitted(admission, reduce(evolve, admission.key_events, key.state), body)
+        if not admission.key_events:
+            return admitted
+        appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events)]
+        failpoints.reach("admission.before-append")
+        begun.set()
+        if not admission.brand_events:
+            await self._streams.log.append(appends)
+            failpoints.reach("admission.after-append")
+            return admitted
+        appends.append(Append(ask.stream, brand.version, admission.brand_events))
+        started = admission.brand_events[0]
+        assert isinstance(started, LookupStarted)
+        try:
+            with self._lookups.starting(started.lookup):
+                await self._streams.log.append(appends, Ceiling(at, self._ceiling))
+        except CeilingReached as reached:
+            closed = msgspec.structs.replace(situation, ceiling_opens_at=reached.opens_at)
+            admit(ask, closed)  # refuses
+            raise
+        failpoints.reach("admission.after-append")
+        return admitted
+
+    async def _opens_at(self, at: datetime) -> datetime | None:
+        return await self._streams.log.ceiling_opens_at(Ceiling(at, self._ceiling))
+
+    async def _by_name(self, query: Query) -> Brand | None:
+        """Return the brand asked without its domain, if both were given (CONTRACT.md C1)."""
+        if query.brand is None or query.domain is None:
+            return None
+        try:
+            folded = await self._streams.brand(brand_stream(Query(query.brand)))
+        except DamagedEvent:
+            return None  # it is set aside; not to know of that search only costs another
+        return folded.state
+
+    async def _reused(self, lookup: str, ask: AskSearch) -> Reusable:
+        """Return what *ask* would be charged for if *lookup* answered it.
+
+        Raises:
+            DamagedEvent: That is not known, nor could a lookup of that brand be started.
+        """
+        try:
+            return await self._reusable(lookup)
+        except DamagedEvent:
+            if stream_of(lookup) == ask.stream:
+                raise
+            return Reusable(shows_somebody=False)  # as of `_by_name`, which is damaged
+        except LogUnavailable:
+            return Reusable(shows_somebody=True)  # the log is believed, as without views
+
+    async def _looked_up(
+        self, stream: str, before: Folded[Key], request_id: str, patience: Patience
+    ) -> Admitted | None:
+        """Find out whether an append whose answer was lost was stored (CONTRACT.md H5).
+
+        Raises:
+            InDoubt: The log cannot be read in time.
+        """
+        try:
+            async with within(patience.answer_s):
+                return await self._stored(stream, before, request_id)
+        except LogUnavailable as error:
+            raise InDoubt(str(error)) from error
+
+    async def _stored(
+        self, stream: str, before: Folded[Key], request_id: str
+    ) -> Admitted | None:
+        found: Admission | None = None
+        key = before.state
+        for recorded in await self._streams.log.read(stream, before.version):
+            key = CATEGORIES["key"].evolve(key, recorded.event)
+            match recorded.event:
+                case SearchAdmitted(search=search, request=request) if request == request_id:
+                    found = Admission(kind="started", search=search)
+                case SearchRepeated(search=search, request=request) if request == request_id:
+                    found = Admission(kind="repeated", search=search)
+                case SearchSettled(search=search, cached=True) if (
+                    found is not None and found.search == search
+                ):
+                    found = Admission(kind="cached", search=search)
+                case _:
+                    pass
+        return None if found is None else Admitted(found, key)
+
+
+def _may_be_under_way(error: BaseException | None) -> bool:
+    """Return whether the append that *error* ended may be stored yet, by what caused it.
+
+    A server may commit after the connection was given up, and after the log was looked at;
+    not what it was never sent, which has no cause.
+    """
+    while error is not None:
+        if isinstance(error, TimeoutError | DatabaseAway):
+            return True
+        error = error.__cause__
+    return False

@@ -1,0 +1,60 @@
+"""How many lookups run in the whole service: the bound on what is begun at once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from cs.domain.brand.events import LookupFinished, LookupStarted
+from cs.eventlog.port import Recorded
+
+#: Lookups that run at once unless told otherwise; each lasts about a minute.
+LOOKUPS = 1_000
+
+
+class LookupsRunning:
+    """Give `hear` every page of events; `full` answers without a database.
+
+    A start counts from before its append until its end is heard of, so that no number of
+    callers at the same moment gets past the bound.
+    """
+
+    def __init__(self, most: int = LOOKUPS) -> None:
+        self._most = most
+        self._running: set[str] = set()
+        self._starting: dict[str, int] = {}  # lookup -> appends that may start it
+
+    @property
+    def full(self) -> bool:
+        return len(self) >= self._most
+
+    def __len__(self) -> int:
+        return len(self._running) + len(self._starting)
+
+    def load(self, lookups: Iterable[str]) -> None:
+        """Take up the lookups that ran when the last process ended."""
+        self._running.update(lookups)
+
+    def hear(self, page: Sequence[Recorded]) -> None:
+        for recorded in page:
+            match recorded.event:
+                case LookupStarted(lookup=lookup):
+                    self._starting.pop(lookup, None)
+                    self._running.add(lookup)
+                case LookupFinished(lookup=lookup):
+                    self._running.discard(lookup)
+                case _:
+                    pass
+
+    @contextmanager
+    def starting(self, lookup: str) -> Iterator[None]:
+        """Count *lookup* while its start is appended, and on until heard of if it was."""
+        self._starting[lookup] = self._starting.get(lookup, 0) + 1
+        try:
+            yield
+        except BaseException:
+            # Stored after all, its event is heard of like any other.
+            left = self._starting.get(lookup, 0) - 1
+            if left > 0:
+                self._starting[lookup] = left
+            else:
+                self._starting.pop(lookup, None)
+            raise

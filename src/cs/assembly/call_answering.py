@@ -1,0 +1,100 @@
+"""What answers calls, put together: the same whoever keeps the log and the views."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import msgspec
+
+from cs.api.actions_log import log_acts
+from cs.api.admission import Admitting
+from cs.api.key_limiter import PLACES, Lines
+from cs.api.key_ring import KeyRing
+from cs.api.limits import CHECKS_PER_MINUTE, Checks, MemoryChecks
+from cs.api.long_polls import HOLDS, Holds
+from cs.api.routes import HOLD, SEARCHES_IN_LINE, Api
+from cs.api.running_lookups import LOOKUPS, LookupsRunning
+from cs.domain.ranking import CONTACTS
+from cs.eventlog.port import EventLog
+from cs.eventlog.streams import Streams
+from cs.projections.follower import Followed
+from cs.projections.reading import Reading
+from cs.runtime.clock import Clock
+from cs.settings import Settings
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a service allows, and what it takes on at once (docs/operations.md, "Overload")."""
+
+    deadline: timedelta
+    ceiling: int | None = None  # lookups started per rolling 24 h
+    contacts: int = CONTACTS  # of one search
+    hold: timedelta = HOLD
+    holds: int = HOLDS
+    lookups: int = LOOKUPS
+    calls_per_key: int = PLACES
+
+
+def terms(settings: Settings) -> Terms:
+    return Terms(
+        deadline=timedelta(seconds=settings.lookup_deadline_s),
+        ceiling=settings.lookups_per_day,
+        contacts=settings.contacts,
+        holds=settings.holds,
+        lookups=settings.lookups_at_once,
+        calls_per_key=settings.calls_per_key,
+    )
+
+
+def reached_end(events: EventLog, views: Followed) -> Callable[[], Awaitable[None]]:
+    """Return what waits until *views* reflect all that *events* hold when it is called."""
+
+    async def caught_up() -> None:
+        await views.reached(await events.head())
+
+    return caught_up
+
+
+async def answering(
+    streams: Streams,
+    views: Followed,
+    reading: Reading,
+    *,
+    clock: Clock,
+    allowed: Terms,
+    checks: Checks | None = None,
+) -> Api:
+    """Return what answers calls, once *views* have caught up and keys are at hand.
+
+    ``views.run`` is the caller's to start afterwards.
+    """
+    ring = KeyRing(reading.keys_shown, reading.keys_opened_by)
+    await views.catch_up()
+    await ring.warm(reading.secrets())
+    views.listen_early(ring.hear)
+    lookups = LookupsRunning(allowed.lookups)
+    lookups.load((await reading.unfinished()).lookups)
+    views.listen_early(lookups.hear)
+    admitting = Admitting(
+        streams,
+        clock,
+        ceiling=allowed.ceiling,
+        deadline=allowed.deadline,
+        contacts=allowed.contacts,
+        lookups=lookups,
+        reusable=reading.reusable,
+    )
+    api = Api(
+        streams,
+        admitting,
+        reading,
+        ring,
+        clock,
+        hold=allowed.hold,
+        checks=checks or MemoryChecks(),
+        holds=Holds(allowed.holds),
+        searches=Lines(allowed.calls_per_key, SEARCHES_IN_LINE),
+        reads=Lines(allowed.calls_per_key, CHECKS_PER_MINUTE),
+    )
+    views.listen_early(api.keys_read.hear)
+    views.listen_early(log_acts)
+    return api

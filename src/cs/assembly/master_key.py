@@ -1,0 +1,79 @@
+"""Giving a service a new master key while it runs, in a folder or over several processes."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from cs.assembly.folder_stores import (
+    folder_of,
+    key_store,
+    make_next_master_key,
+    put_next_master_key_in_place,
+)
+from cs.assembly.postgres_stores import next_master_key, shared_key_store
+from cs.keystore.rotating import Rewrapping, rotate
+from cs.settings import Settings
+
+
+class Rotated(msgspec.Struct, frozen=True):
+    """``kept``: where a data folder's old master key is."""
+
+    version: str
+    keys: int
+    kept: Path | None = None
+
+
+class Versions(msgspec.Struct, frozen=True):
+    """``older``: master keys that some of the keys are wrapped with still."""
+
+    in_use: str
+    older: Sequence[str]
+
+
+class _Store(Rewrapping, Protocol):
+    async def versions(self) -> Sequence[str]: ...
+
+
+async def change(settings: Settings, told: Callable[[int, int], None]) -> Rotated:
+    """Wrap every key with the next master key.
+
+    One that lies beside the data is made here and put in place; where the settings name the
+    master key, they name the next one, too.
+
+    Raises:
+        BadSettings: The next one is to be named, and is not.
+        DataFolderError, WrongMasterKey, KeysUnavailable: The keys cannot be used.  Do it
+            again: what was done is done.
+    """
+    if settings.postgres is not None or settings.keys_postgres is not None:
+        version = next_master_key(settings)
+        async with _store(settings) as store:
+            return Rotated(version, await rotate(store, version, told))
+    folder = folder_of(settings, make=False)
+    if not folder.own_master_key:
+        version = next_master_key(settings)
+        async with _store(settings) as store:
+            return Rotated(version, await rotate(store, version, told))
+    version = make_next_master_key(folder)
+    async with _store(settings) as store:
+        keys = await rotate(store, version, told)
+    return Rotated(version, keys, put_next_master_key_in_place(folder))
+
+
+async def versions(settings: Settings) -> Versions:
+    async with _store(settings) as store:
+        in_use, *older = await store.versions()
+    return Versions(in_use, older)
+
+
+@asynccontextmanager
+async def _store(settings: Settings) -> AsyncIterator[_Store]:
+    if settings.postgres is not None or settings.keys_postgres is not None:
+        async with shared_key_store(settings, "command") as shared:
+            yield shared
+    else:
+        async with key_store(folder_of(settings, make=False)) as own:
+            yield own

@@ -1,0 +1,97 @@
+"""What an operator's command works with, beside a running service or without one.
+
+On the data folder of a service in one process, or on the databases that the roles of one
+share, as the settings say.
+"""
+
+import os
+import pwd
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import msgspec
+
+from cs.assembly.folder_stores import erase_paid_calls, folder_of, opened
+from cs.assembly.one_process import clock_beside
+from cs.assembly.postgres_stores import shared_data, stages_pool, times
+from cs.domain.operator_actions import account
+from cs.eventlog.port import EventLog
+from cs.eventlog.streams import Streams
+from cs.keystore.port import KeyStore
+from cs.paid_calls.postgres import erase_calls
+from cs.projections.port import Views
+from cs.projections.runner import ViewRunner
+from cs.runtime.clock import Clock
+from cs.settings import Settings
+
+
+class Beside(msgspec.Struct, frozen=True):
+    log: EventLog
+    keys: KeyStore
+    views: Views
+    streams: Streams
+    clock: Clock
+    by: str | None  # who acts
+    forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None
+
+    def view_runner(self) -> ViewRunner:
+        """Return what brings the views up to date, beside others that do."""
+        return ViewRunner(self.log, self.views, self.keys)
+
+
+def acting(settings: Settings) -> str | None:
+    """Return who acts, for the trail: the setting ``operator``, or else the account.
+
+    Whoever became root by sudo is told by name.  It is what an honest operator says of
+    themselves: whoever may write the data may write anything there.
+    """
+    if settings.operator is not None:
+        return account(settings.operator)
+    uid = os.getuid()
+    try:
+        name = pwd.getpwuid(uid).pw_name
+    except KeyError:  # as in many containers
+        name = f"uid {uid}"
+    before = os.environ.get("SUDO_USER") if uid == 0 else None
+    return account(f"{before} as {name}" if before else name)
+
+
+@asynccontextmanager
+async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Beside]:
+    """Open the data of *settings*.
+
+    A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
+    Databases are those of the live world until the log, once it is read, says otherwise.
+
+    Raises:
+        DataFolderError: The folder cannot be used.
+        BadSettings, WrongSchema, WrongMasterKey, DatabaseAway: The databases cannot.
+    """
+    if settings.postgres is None:
+        async with opened(folder_of(settings, make=new)) as data:
+            streams = Streams(data.log, data.snapshots)
+            clock = await clock_beside(streams, settings.data_dir)
+            forget = partial(erase_paid_calls, settings)
+            yield Beside(
+                data.log, data.keys, data.views, streams, clock, acting(settings), forget
+            )
+        return
+    async with AsyncExitStack() as stack:
+        shared = await stack.enter_async_context(shared_data(settings, "command"))
+        streams = Streams(shared.log, shared.snapshots)
+        world = (await streams.service()).state.world or "live"
+        pool = None
+        if world == "sandbox" or settings.stages_postgres is not None:
+            pool = await stack.enter_async_context(stages_pool(settings, "command"))
+        clock = (await times(shared.time, world, pool)).clock
+        shared_calls = partial(erase_calls, pool) if pool is not None else None
+        yield Beside(
+            shared.log,
+            shared.keys,
+            shared.views,
+            streams,
+            clock,
+            acting(settings),
+            shared_calls,
+        )

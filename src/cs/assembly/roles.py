@@ -1,0 +1,364 @@
+"""The roles of a service that runs as several processes, each built from settings.
+
+Any number of each may run.  Some of their work is led by one process at a time, which the
+others wait to take over (`cs.postgres.lease`).
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any
+
+import msgspec
+from starlette.types import ASGIApp
+
+from cs.admin.readiness import Readiness, Ready
+from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.shared_clock_advance import SharedAdvancing
+from cs.api.app import build
+from cs.api.postgres_limits import PostgresChecks
+from cs.assembly.call_answering import answering, reached_end, terms
+from cs.assembly.folder_stores import projections
+from cs.assembly.one_process import stages, suppressing
+from cs.assembly.plugins import ASKS, check_world, outside, unusable, verifier_names
+from cs.assembly.postgres_stores import (
+    SharedData,
+    Times,
+    keeping_time,
+    key_of,
+    shared_data,
+    stages_pool,
+    times,
+)
+from cs.bus import faulty
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.settings import KafkaSettings
+from cs.domain.service import World
+from cs.domain.stages.work import StageName
+from cs.eventlog.follow import patiently
+from cs.eventlog.streams import Streams
+from cs.operations.erasure.ageing import Ageing
+from cs.operations.erasure.person import Erasure
+from cs.operations.operator import Operator
+from cs.operations.retention import Retention
+from cs.paid_calls.forgetting import forgetting
+from cs.paid_calls.paid import Registered
+from cs.paid_calls.postgres import PostgresCalls, erase_calls
+from cs.pipeline.driver import Driver
+from cs.pipeline.feed import feed
+from cs.pipeline.outcomes import OutcomeRecorder
+from cs.pipeline.receipts import SHARED, Receipts
+from cs.pipeline.relay import relay
+from cs.pipeline.runner import Runner
+from cs.postgres.checkpoints import Checkpoint
+from cs.postgres.clock import DatabaseTime
+from cs.postgres.heartbeats import PostgresSigns
+from cs.postgres.lease import Leader
+from cs.postgres.pool import Pool
+from cs.postgres.pruning import pruning
+from cs.projections.following import ViewFollower
+from cs.projections.port import generation
+from cs.projections.reading import Reading
+from cs.projections.runner import ViewRunner
+from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.private_files import exposed
+from cs.settings import BadSettings, Settings
+
+#: More is no password: another file was named by mistake.
+_PASSWORD_BYTES = 1_024
+
+
+class Role(msgspec.Struct, frozen=True):
+    """One role that runs: what its ports serve."""
+
+    ready: Ready
+    app: ASGIApp | None = None  # of the API
+    draining: asyncio.Event | None = None  # set it, and held calls are answered
+    advancing: SharedAdvancing | None = None  # in a sandbox
+
+
+def holder() -> str:
+    """Return what tells this process from others, for people who look at leases."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def bus_settings(settings: Settings, world: World = "live") -> KafkaSettings:
+    """Return how *settings* say that Kafka is reached in *world*.
+
+    Raises:
+        BadSettings: They do not say, or do not go together.
+    """
+    if not settings.kafka:
+        raise BadSettings("kafka: this role needs it; set CS_KAFKA=host:port of some brokers")
+    try:
+        return KafkaSettings(
+            bootstrap_servers=settings.kafka,
+            prefix=settings.kafka_prefix,
+            tls=settings.kafka_tls,
+            insecure=settings.insecure_kafka or world == "sandbox",
+            ca_file=settings.kafka_ca_file,
+            certificate_file=settings.kafka_certificate_file,
+            key_file=settings.kafka_key_file,
+            sasl_mechanism=settings.kafka_sasl,
+            username=settings.kafka_username,
+            password=_kafka_password(settings),
+            session_timeout_s=settings.kafka_session_timeout_s,
+            rebalance_timeout_s=max(20.0, settings.kafka_session_timeout_s),
+        )
+    except ValueError as error:
+        raise BadSettings(f"kafka: {error}") from error
+
+
+def _kafka_password(settings: Settings) -> str | None:
+    """Return the password of *settings*, itself or what stands in its file.
+
+    Raises:
+        BadSettings: Both are given, or the file holds none, cannot be read, or others may.
+    """
+    file, name = settings.kafka_password_file, "kafka_password_file"
+    if file is None:
+        return settings.kafka_password
+    if settings.kafka_password is not None:
+        raise BadSettings(f"{name}: kafka_password is set too; take one of the two away")
+    try:
+        if exposure := exposed(file):
+            raise BadSettings(f"{name}: {exposure}")
+        with file.open("rb") as opened:
+            written = opened.read(_PASSWORD_BYTES + 1)
+    except OSError as error:
+        raise BadSettings(f"{name}: {file} cannot be read: {error.strerror}") from error
+    try:
+        password = written.decode().rstrip("\r\n")  # which editors and `echo` leave
+    except UnicodeDecodeError:
+        password = ""
+    if not password.isprintable() or not password or len(written) > _PASSWORD_BYTES:
+        told = f"{name}: {file}: one line of UTF-8 text, at most {_PASSWORD_BYTES} bytes"
+        raise BadSettings(told)
+    return password
+
+
+class _Shared(msgspec.Struct, frozen=True):
+    """What every role beside the stages works with."""
+
+    data: SharedData
+    streams: Streams
+    times: Times
+    stages: Pool | None
+
+    @property
+    def clock(self) -> Clock:
+        return self.times.clock
+
+
+@asynccontextmanager
+async def _shared(settings: Settings, world: World, role: str) -> AsyncIterator[_Shared]:
+    """Open what *role* shares with the others, and hold on to the world of the log.
+
+    Raises:
+        Refusal: ``other-world``: the log belongs to the other world.
+    """
+    check_world(settings, world)
+    async with AsyncExitStack() as stack:
+        data = await stack.enter_async_context(shared_data(settings, role, world))
+        pool = None
+        if world == "sandbox" or settings.stages_postgres is not None:
+            pool = await stack.enter_async_context(stages_pool(settings, role, world))
+        told = await times(data.time, world, pool)
+        streams = Streams(data.log, data.snapshots)
+        await Operator(streams, told.clock).choose_world(world)
+        yield _Shared(data, streams, told, pool)
+
+
+@asynccontextmanager
+async def _working(told: Times, *work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Do *work* until left, keeping time beside it."""
+    async with keeping_time(told), asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(each) for each in work]
+        try:
+            yield
+        finally:
+            for task in running:
+                task.cancel()
+
+
+@asynccontextmanager
+async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Answer calls."""
+    async with _shared(settings, world, "api") as shared:
+        data, clock = shared.data, shared.clock
+        views = ViewFollower(data.log, data.views, shared.streams.set_aside)
+        views.listen_early(shared.streams.hear)
+        reading = Reading(data.log, data.views, views, data.keys)
+        checks = _checks(data.pool, clock)
+        answers = await answering(
+            shared.streams,
+            views,
+            reading,
+            clock=clock,
+            allowed=terms(settings),
+            checks=checks,
+        )
+        aside = shared.streams.set_aside
+        ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=aside)
+        advancing = None
+        if isinstance(clock, SandboxClock):
+            advancing = SharedAdvancing(clock, data.log, views, reading)
+        removing = pruning(checks.prune, data.log.prune_starts)
+        watching = shared.streams.set_aside.watch()
+        async with _working(shared.times, views.run(), watching, removing):
+            yield Role(ready, build(answers), answers.draining, advancing)
+
+
+def _checks(pool: Pool, clock: Clock) -> PostgresChecks:
+    if isinstance(clock, SandboxClock):
+        return PostgresChecks(pool, clock.monotonic, lambda: clock.ahead)
+    return PostgresChecks(pool)
+
+
+@asynccontextmanager
+async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Publish issued work and, if it is asked for, the feed of events: each if this leads."""
+    async with (
+        _shared(settings, world, "relay") as shared,
+        KafkaBus(bus_settings(settings, world)) as bus,
+    ):
+        data = shared.data
+        receipts = Receipts(await data.keys.secret(SHARED))
+
+        async def publish(epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, "relay", epoch)
+            await relay(
+                data.log,
+                faulty.behind(bus),
+                after=await checkpoint.load(),
+                receipts=receipts,
+                patient_by=shared.clock,
+                keep=checkpoint.keep,
+                set_aside=shared.streams.set_aside,
+            )
+
+        async def publish_feed(epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, "feed", epoch)
+            await feed(data.log, bus, after=await checkpoint.load(), keep=checkpoint.keep)
+
+        leader = Leader(data.pool, "relay", holder(), publish)
+        aside = shared.streams.set_aside
+        work = [bus.reached(), leader.run(), aside.watch()]
+        if settings.events_feed:
+            work.append(Leader(data.pool, "feed", holder(), publish_feed).run())
+        ready = Readiness(
+            data.log, data.keys, time=data.time, leader=leader, bus=bus, set_aside=aside
+        )
+        async with _working(shared.times, *work):
+            yield Role(ready)
+
+
+@asynccontextmanager
+async def process_manager(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Record what stages answer; drive lookups, if this process leads."""
+    async with (
+        _shared(settings, world, "process-manager") as shared,
+        KafkaBus(bus_settings(settings, world)) as bus,
+    ):
+        data, streams, clock = shared.data, shared.streams, shared.clock
+        signs = PostgresSigns(data.pool)
+        views = ViewFollower(data.log, data.views, shared.streams.set_aside)
+        views.listen_early(shared.streams.hear)
+        reading = Reading(data.log, data.views, views, data.keys)
+        reflected = reached_end(data.log, views)
+        forget_calls = partial(erase_calls, shared.stages) if shared.stages else None
+        erasure = Erasure(streams, data.keys, clock, reflected, forget_calls=forget_calls)
+        ageing = Ageing(streams, data.keys, clock, reflected, forget_calls=forget_calls)
+        recorder = OutcomeRecorder(
+            streams,
+            bus,
+            clock,
+            signs,
+            receipts=Receipts(await data.keys.secret(SHARED)),
+            verifiers=verifier_names(settings),
+            suppressing=suppressing(erasure, data.keys),
+        )
+
+        async def drive(_: int) -> None:
+            await Driver(
+                streams, reading, clock, signs, restart_work=False, real=SystemClock()
+            ).run()
+
+        retention = Retention(
+            data.log, data.views, ageing, clock, months=settings.people_kept_for
+        )
+
+        async def age_out(_: int) -> None:
+            await retention.run()
+
+        aging = Leader(data.pool, "retention", holder(), age_out)
+        leader = Leader(data.pool, "driver", holder(), drive)
+        ready = Readiness(
+            data.log,
+            data.keys,
+            time=data.time,
+            views=views,
+            leader=leader,
+            bus=bus,
+            set_aside=streams.set_aside,
+            outcomes=recorder,
+        )
+        await views.catch_up()
+        work = [
+            views.run(),
+            recorder.run(),
+            leader.run(),
+            aging.run(),
+            streams.set_aside.watch(),
+        ]
+        async with _working(shared.times, *work):
+            yield Role(ready)
+
+
+@asynccontextmanager
+async def projecting(settings: Settings, world: World) -> AsyncIterator[Role]:
+    """Keep the views up to date, if this process leads for its version of them."""
+    async with _shared(settings, world, "project") as shared:
+        data, aside = shared.data, shared.streams.set_aside
+
+        async def project(epoch: int) -> None:
+            runner = ViewRunner(data.log, data.views, data.keys, epoch=epoch, set_aside=aside)
+            await patiently(runner.catch_up)
+            await runner.run()
+
+        name = f"views {generation(projections())}"
+        leader = Leader(data.pool, name, holder(), project)
+        ready = Readiness(data.log, data.keys, time=data.time, leader=leader, set_aside=aside)
+        async with _working(shared.times, leader.run(), aside.watch()):
+            yield Role(ready)
+
+
+@asynccontextmanager
+async def stage(settings: Settings, world: World, name: StageName) -> AsyncIterator[Role]:
+    """Work for the stage *name*: from its topic to ``cs.outcomes``, and nothing else.
+
+    Holds no master key and knows no event log.
+    """
+    check_world(settings, world)
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(stages_pool(settings, f"stage {name}", world))
+        time = DatabaseTime(pool)
+        await time.ask()
+        told = await times(time, world, pool)
+        calls = PostgresCalls(pool, key_of(settings.stages_key_file, "stages_key_file"))
+        await calls.check_key()
+        await stack.enter_async_context(forgetting(calls))
+        tools = await stack.enter_async_context(
+            outside(settings, told.clock, Registered(calls), world=world)
+        )
+        bus = await stack.enter_async_context(KafkaBus(bus_settings(settings, world)))
+        wrong = unusable(tools)
+        tools.misconfiguration.begin({s: wrong[s] for s in ASKS[name] if s in wrong})
+        (work,) = [each for each in stages(tools) if each.name == name]
+        runner = Runner(work, faulty.behind(bus), told.clock)
+        async with _working(told, runner.run()):
+            heard = tools.misconfiguration
+            yield Role(Readiness(time=time, bus=bus, misconfiguration=heard))

@@ -1,0 +1,198 @@
+"""The shapes of messages and their headers as JSON Schema, from the types themselves."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from cs.bus import headers as names
+from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
+from cs.domain.codec import shapes
+from cs.domain.personal import Personal
+from cs.domain.stages.limits import LIMITS, Limit, Many, Named, Number, Text
+from cs.domain.stages.work import Outcome, StageInput, StageName, Work
+
+Schema = dict[str, Any]
+
+#: Before the names of shapes as they are stored, where people are sealed.
+STORED = "Stored"
+SEALED = "Sealed"
+
+#: Beside sealed values (`cs.eventlog.sealing`).
+SEALED_WITH = "sealed_with"
+_KEY_IDS: Schema = {
+    "type": "object",
+    "description": "By person, which key seals their values; not for you.",
+    "additionalProperties": {"type": "string"},
+}
+
+#: What is stored under each topic of an event.
+EVENT_TYPES = shapes()
+_INPUTS = dict(zip(get_args(StageName), get_args(StageInput), strict=True))
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def message_schemas() -> dict[str, Schema]:
+    """Return the shapes of work, outcomes and published events, people in clear."""
+    _, found = msgspec.json.schema_components(
+        [Work, Outcome, PublicEvent], ref_template=ref("{name}")["$ref"]
+    )
+    plain = {name: _plain(schema) for name, schema in found.items()}
+    for shape, limits in LIMITS.items():
+        fields = plain[shape.__name__]["properties"]
+        for name, limit in limits.items():
+            _limit(fields[name], limit)
+    return plain
+
+
+def _limit(schema: Schema, limit: Limit | None) -> None:
+    """Say in *schema* what `cs.domain.stages.limits` refuses; ``null`` stays allowed."""
+    for one in schema.get("anyOf", [schema]):
+        match limit, one.get("type"):
+            case Text(most=most, pattern=pattern), "string":
+                one.update({"maxLength": most, "pattern": pattern})
+            case Number(least, most), "integer" | "number":
+                one.update({"minimum": least, "maximum": most})
+            case Many(most, each), "array":
+                one["maxItems"] = most
+                _limit(one["items"], each)
+            case Named(most, name, value), "object":
+                one["maxProperties"] = most
+                _limit(one["additionalProperties"], value)
+                one["propertyNames"] = {"maxLength": name.most, "pattern": name.pattern}
+            case _:
+                pass  # a moment, or null
+
+
+def event_schemas() -> dict[str, Schema]:
+    """Return the shapes of all stored events, where whatever is about a person is sealed."""
+    _, found = msgspec.json.schema_components(
+        EVENT_TYPES.values(), ref_template=ref(STORED + "{name}")["$ref"]
+    )
+    kinds = {cls.__name__: str(cls.__struct_config__.tag) for cls in _personal()}
+    stored = {
+        STORED + name: _sealed(kinds[name]) if name in kinds else _plain(schema)
+        for name, schema in found.items()
+    }
+    for cls in EVENT_TYPES.values():
+        if any(
+            n.removeprefix(STORED) in kinds
+            for n, _ in _reached(stored, [STORED + cls.__name__])
+        ):
+            stored[STORED + cls.__name__]["properties"][SEALED_WITH] = _KEY_IDS
+    return dict(_reached(stored, [STORED + cls.__name__ for cls in EVENT_TYPES.values()]))
+
+
+def narrowed(general: str, to: str) -> Schema:
+    """Return the shape *general*, work or event, for one stage or one kind of event."""
+    if to in EVENT_TYPES:
+        parts = {"topic": _one(to), "state": ref(STORED + EVENT_TYPES[to].__name__)}
+    else:
+        parts = {"stage": _one(to), "input": ref(_INPUTS[to].__name__)}
+    return {"allOf": [ref(general), {"type": "object", "properties": parts}]}
+
+
+def headers(topic: str) -> Schema:
+    """Return the headers of the records of *topic*: all of them text."""
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": "string", "description": says}
+            for name, says in _headers(topic).items()
+        },
+    }
+
+
+def _headers(topic: str) -> dict[str, str]:
+    if topic == DEAD_LETTERS:
+        return {
+            "topic": "Where the record came from, without prefix.",
+            "partition": "Its partition there.",
+            "offset": "Its offset there.",
+            "error": "Name of the error that reading it gave.",
+        }
+    trace = "W3C trace context; one trace a lookup, passed on from work to its outcomes."
+    found = {names.TRACEPARENT: trace, names.MESSAGE_ID: _MESSAGE_ID[topic == EVENTS]}
+    if topic == EVENTS:
+        return {
+            **found,
+            names.SCHEMA: names.EVENT_SCHEMA,
+            names.EVENT: "What happened, the value's `topic`.",
+        }
+    return {
+        **found,
+        names.ATTEMPT: "Number of the attempt, from 1.",
+        names.DEADLINE: "When an answer comes too late, in unix milliseconds.",
+        names.SCHEMA: names.OUTCOME_SCHEMA if topic == OUTCOMES else names.WORK_SCHEMA,
+    }
+
+
+_MESSAGE_ID = {
+    False: "The same for the same message: lookup/stage/item/attempt/kind.",
+    True: "The same for the same event: stream/version.",
+}
+
+
+def _one(value: str) -> Schema:
+    return {"enum": [value]}
+
+
+def _sealed(kind: str) -> Schema:
+    return {
+        "title": SEALED,
+        "description": f"A {kind}, sealed whole; opened only by the service.",
+        "type": "object",
+        "properties": {
+            "sealed": _one(kind),
+            "person": {
+                "type": "string",
+                "description": "Tells people of one lookup apart, and nothing else of them.",
+            },
+            "box": {"type": "string", "description": "Base64; what is in it is not for you."},
+        },
+        "required": ["sealed", "person", "box"],
+    }
+
+
+def _plain(value: Any, name: str = "") -> Any:
+    """Return a schema in the words of AsyncAPI, moments said to be such."""
+    if isinstance(value, Mapping):
+        # In AsyncAPI it is a name only; tags stand in the shapes anyway.
+        found = {
+            key: _plain(part, key) for key, part in value.items() if key != "discriminator"
+        }
+        if found == {"type": "string"} and (name == "at" or name.endswith("_at")):
+            found["format"] = "date-time"
+        return found
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def _personal(of: type[Personal] = Personal) -> Iterator[type[Personal]]:
+    for cls in of.__subclasses__():
+        yield cls
+        yield from _personal(cls)
+
+
+def _reached(schemas: Mapping[str, Schema], start: list[str]) -> Iterator[tuple[str, Schema]]:
+    """Yield those of *schemas* that *start* leads to: some are only within sealed ones."""
+    seen: set[str] = set()
+    while start:
+        name = start.pop()
+        if name not in seen:
+            seen.add(name)
+            yield name, schemas[name]
+            start.extend(_refs(schemas[name]))
+
+
+def _refs(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].rpartition("/")[2]
+        for part in value.values():
+            yield from _refs(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _refs(part)

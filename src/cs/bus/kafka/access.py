@@ -1,0 +1,113 @@
+"""Gives users on brokers what they need there: adds rights, never takes any away."""
+
+from collections.abc import Mapping, Sequence
+
+from aiokafka.errors import for_code  # type: ignore[import-untyped,unused-ignore]
+from aiokafka.protocol.api import (  # type: ignore[import-untyped,unused-ignore]
+    Request,
+    RequestStruct,
+    Response,
+)
+from aiokafka.protocol.types import (  # type: ignore[import-untyped,unused-ignore]
+    Array,
+    Int8,
+    Int16,
+    Int32,
+    Schema,
+    String,
+)
+
+from cs.bus.access import Access
+from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.kafka.topics import CannotApply, administering
+
+#: Error codes of the protocol.
+NOT_ALLOWED, NO_AUTHORIZER = 31, 54
+
+#: As numbers of the protocol: ResourceType and AclOperation of Kafka's admin API.
+_RESOURCES = {"topic": 2, "group": 3}
+_OPERATIONS = {
+    "Read": 3,
+    "Write": 4,
+    "Create": 5,
+    "Alter": 7,
+    "Describe": 8,
+    "DescribeConfigs": 10,
+    "AlterConfigs": 11,
+}
+_LITERAL, _ALLOW = 3, 3
+
+_Creation = tuple[int, str, int, str, str, int, int]
+
+
+class _CreateAclsResponse(Response):  # type: ignore[misc,unused-ignore]
+    API_KEY = 30
+    API_VERSION = 1
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        ("results", Array(("error_code", Int16), ("error_message", String("utf-8")))),
+    )
+
+
+class _CreateAclsV1(RequestStruct):  # type: ignore[misc,unused-ignore]
+    """Kafka's protocol guide, "CreateAcls Request (Version: 1)"; aiokafka has none."""
+
+    API_KEY = 30
+    API_VERSION = 1
+    RESPONSE_TYPE = _CreateAclsResponse
+    SCHEMA = Schema(
+        (
+            "creations",
+            Array(
+                ("resource_type", Int8),
+                ("resource_name", String("utf-8")),
+                ("resource_pattern_type", Int8),
+                ("principal", String("utf-8")),
+                ("host", String("utf-8")),
+                ("operation", Int8),
+                ("permission_type", Int8),
+            ),
+        )
+    )
+
+
+class _CreateAcls(Request[_CreateAclsV1]):  # type: ignore[misc,unused-ignore]
+    API_KEY = 30
+
+    def __init__(self, creations: Sequence[_Creation]) -> None:
+        self._creations = creations
+
+    def build(self, request_struct_class: type[_CreateAclsV1]) -> _CreateAclsV1:
+        return request_struct_class(self._creations)
+
+
+async def grant(settings: KafkaSettings, users: Mapping[str, Sequence[Access]]) -> None:
+    """Give *users*, by name, what they need; what they have already stays.
+
+    Brokers take rights of users that they do not know (yet).
+
+    Raises:
+        CannotApply: The brokers check nobody, or our own user may not give rights.
+        BusUnavailable: Kafka cannot be reached, or turns us away.
+    """
+    creations = [
+        (
+            *(_RESOURCES[access.resource], access.name, _LITERAL, f"User:{user}", "*"),
+            *(_OPERATIONS[operation], _ALLOW),
+        )
+        for user, accesses in users.items()
+        for access in accesses
+        for operation in access.operations
+    ]
+    async with administering(settings) as admin:
+        answer = await admin._send_request(_CreateAcls(creations))  # noqa: SLF001
+    for code, message in answer.results:
+        if code == NOT_ALLOWED:
+            raise CannotApply(
+                f"the user {settings.username!r} may not give rights: it needs Alter on the "
+                "cluster, or to be one of super.users"
+            )
+        if code == NO_AUTHORIZER:
+            raise CannotApply("these brokers check nobody: set authorizer.class.name there")
+        if code:
+            raise CannotApply(message or for_code(code).__name__)

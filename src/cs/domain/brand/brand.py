@@ -1,0 +1,207 @@
+"""One brand: its lookups, one alive at a time, and what they found.
+
+Stream category ``brand``; one stream per cache key (`cs.domain.names.brand_names.cache_key`).
+A lookup is one live run; its id is the stream's name, a number and a nonce, so that
+whoever holds one finds the stream, and what was said of a run that a restored log has
+lost is never taken for the next one's.  Several searches may wait for one lookup; who
+they are is in the keys' streams.  Pure: callers pass ``at``.
+
+Events and commands are in `cs.domain.brand.events`; one live run is in `cs.domain.lookup.state`
+and the modules named after it.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.brand.events import (
+    BrandCommand,
+    BrandEvent,
+    BrandForgotten,
+    ContactsErased,
+    EraseContacts,
+    ForgetBrand,
+    LookupFinished,
+    LookupStarted,
+    PassDeadline,
+    RecordFinding,
+    ReissueSilent,
+    Restart,
+    RetryDue,
+    StartLookup,
+)
+from cs.domain.key import Outcome
+from cs.domain.lookup import state as run
+from cs.domain.lookup.findings import record
+from cs.domain.lookup.finish import pass_deadline
+from cs.domain.lookup.issuing import begin, reissue_silent, restart, retry_due
+from cs.domain.lookup.state import Lookup
+
+#: SPEC.md section 8: results are reused this long from the finish (CONTRACT.md C7, C8).
+REUSED_FOR = timedelta(days=30)
+
+
+class Finish(msgspec.Struct, frozen=True):
+    """What is remembered of a finished lookup: enough to answer from it."""
+
+    lookup: str
+    outcome: Outcome
+    at: datetime
+    verified: int
+    domain: str | None = None  # the domain it matched
+
+
+class Brand(msgspec.Struct, frozen=True):
+    lookups: int = 0
+    live: Lookup | None = None
+    reusable: Finish | None = None  # the newest one
+    ended: tuple[Finish, ...] = ()  # the last few, reusable or not, for late joins
+    erased: frozenset[str] = frozenset()  # "<lookup>#<person>", "<lookup>#" if aged out
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
+
+    def answer(self, at: datetime) -> Finish | None:
+        """Return the finish that answers a search at *at*, if there is one."""
+        last = self.reusable
+        return last if last is not None and at - last.at < REUSED_FOR else None
+
+    def finish_of(self, lookup: str) -> Finish | None:
+        """Return how *lookup* ended, if it did lately."""
+        return next((finish for finish in self.ended if finish.lookup == lookup), None)
+
+
+#: How many finishes are remembered for joins stored just after the finish.
+ENDED = 4
+
+INITIAL = Brand()
+
+
+def lookup_id(stream: str, number: int, nonce: str = "") -> str:
+    """Return the id of run *number* on *stream*; those of old logs have no nonce.
+
+    >>> lookup_id("brand-0a1b", 3, "k7f2m9qd"), lookup_id("brand-0a1b", 3)
+    ('brand-0a1b.3-k7f2m9qd', 'brand-0a1b.3')
+    """
+    return f"{stream}.{number}-{nonce}" if nonce else f"{stream}.{number}"
+
+
+def stream_of(lookup: str) -> str:
+    """Return the brand stream that *lookup* belongs to.
+
+    >>> stream_of("brand-0a1b.3-k7f2m9qd"), stream_of("brand-0a1b.3")
+    ('brand-0a1b', 'brand-0a1b')
+    """
+    return lookup.rpartition(".")[0]
+
+
+def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
+    """Return the events *command* causes; ``()`` if there is nothing new to say.
+
+    Never refuses: a stage's late or repeated answer is quiet.
+    """
+    at = max(command.at, state.last_at)
+    match command:
+        case StartLookup(stream=stream, nonce=nonce, query=query, deadline=deadline):
+            if state.live is not None:
+                return ()
+            number = state.lookups + 1
+            started = LookupStarted(
+                lookup=lookup_id(stream, number, nonce),
+                number=number,
+                query=query,
+                deadline_at=at + deadline,
+                contacts=command.contacts,
+                at=at,
+            )
+            return begin(started)
+        case ForgetBrand(by=by):
+            return (BrandForgotten(by=by, at=at),) if state.reusable else ()
+        case EraseContacts():
+            return _erased(command, state, at)
+        case _ if state.live is None or state.live.id != command.lookup:
+            return ()  # late work for a finished lookup
+        case RecordFinding():
+            return record(command, state.live, at)
+        case RetryDue(known=known):
+            return retry_due(state.live, at, known)
+        case ReissueSilent():
+            return reissue_silent(command, state.live, at)
+        case Restart(known=known):
+            return restart(state.live, at, known)
+        case PassDeadline():
+            return pass_deadline(state.live, at)
+        case _:
+            assert_never(command)
+
+
+def evolve(state: Brand, event: BrandEvent) -> Brand:
+    """Return *state* after *event*.  Never raises: what happened, happened."""
+    state = replace(state, last_at=event.at)
+    match event:
+        case LookupStarted(number=number):
+            return replace(state, lookups=number, live=run.started(event))
+        case LookupFinished(lookup=lookup, outcome=outcome, verified=verified, brand=brand):
+            finish = Finish(
+                lookup, outcome, event.at, verified, brand.domain if brand else None
+            )
+            return replace(
+                state,
+                live=None,
+                reusable=finish if event.reusable else state.reusable,
+                ended=(*state.ended, finish)[-ENDED:],
+            )
+        case ContactsErased():
+            return _without(state, event)
+        case BrandForgotten():
+            return replace(state, reusable=None)
+        case _ if state.live is None:
+            return state
+        case _:
+            return replace(state, live=run.evolve(state.live, event))
+
+
+def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[ContactsErased, ...]:
+    lookup = command.lookup
+    new = tuple(p for p in command.people if f"{lookup}#{p}" not in state.erased)
+    if not new and not (command.aged_out and f"{lookup}#" not in state.erased):
+        return ()
+    gone = state.erased | {f"{lookup}#{person}" for person in new}
+    left = tuple(
+        contact
+        for contact in command.contacts
+        if f"{lookup}#{contact.person}" not in gone and contact.full_name is not None
+    )
+    verified = sum(contact.email is not None for contact in left)
+    return (
+        ContactsErased(
+            lookup=lookup,
+            people=new,
+            verified=verified,
+            contacts=left,
+            aged_out=command.aged_out,
+            at=at,
+        ),
+    )
+
+
+def _without(state: Brand, event: ContactsErased) -> Brand:
+    """Return *state* after people were erased.
+
+    An answer without a verified e-mail is no answer any more (CONTRACT.md C11).
+    """
+    people = (*event.people, "") if event.aged_out else event.people
+    erased = state.erased | {f"{event.lookup}#{person}" for person in people}
+    live, reusable = state.live, state.reusable
+    if live is not None and live.id == event.lookup:
+        live = run.evolve(live, event)
+    if reusable is not None and reusable.lookup == event.lookup and reusable.verified:
+        reusable = replace(reusable, verified=event.verified) if event.verified else None
+    return replace(state, live=live, reusable=reusable, erased=erased)
+
+
+def fold(events: Iterable[BrandEvent], state: Brand = INITIAL) -> Brand:
+    """Rebuild a brand from its stream."""
+    return reduce(evolve, events, state)

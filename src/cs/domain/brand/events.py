@@ -1,0 +1,233 @@
+"""What happens to a brand, and what may be asked of it.
+
+Events are stored for ever: a topic is never renamed or reused, a new field has a
+default, a changed meaning is a new event.  Commands are never stored.  The rules are in
+`cs.domain.brand.brand` (the category) and `cs.domain.lookup.state` (one live run).
+"""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from cs.domain.contact import BrandFacts, Checked, Contact, LeftOut, Person, Query, Ranked
+from cs.domain.key import Outcome
+from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.ranking import CONTACTS
+from cs.domain.stages.work import AnyFinding, StageInput, StageName
+
+#: How long a lookup may take (CONTRACT.md S9).
+DEADLINE = timedelta(seconds=120)
+
+
+# Events.
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class LookupEvent(Event, frozen=True, kw_only=True):
+    lookup: str
+
+
+class LookupStarted(LookupEvent, frozen=True, kw_only=True):
+    number: int  # counts the lookups of this stream from 1
+    query: Query
+    deadline_at: datetime
+    contacts: int = CONTACTS  # shown at most
+
+
+class StageIssued(LookupEvent, frozen=True, kw_only=True):
+    """Work for a stage; the relay publishes it as it stands here."""
+
+    stage: StageName
+    item: str = ""
+    attempt: int
+    deadline_at: datetime
+    input: StageInput
+    after_silence: bool = False
+    after_restart: bool = False
+    receipt_due: bool = False  # an answer without a receipt is none (docs/topics.md)
+
+
+class AttemptFailed(LookupEvent, frozen=True, kw_only=True):
+    """An attempt ended without a result; the next one is due at ``retry_at``, if set.
+
+    ``causes``, here and below, is by source why it could not answer (`cs.domain.cause`).
+    """
+
+    stage: StageName
+    item: str = ""
+    attempt: int
+    why: str
+    retry_at: datetime | None = None
+    causes: dict[str, str] = {}
+
+
+class BrandResolved(LookupEvent, frozen=True, kw_only=True):
+    status: str  # matched | no_match | ambiguous
+    brand: BrandFacts | None = None
+    sources: dict[str, str] = {}
+    causes: dict[str, str] = {}
+
+
+class PeopleFound(LookupEvent, frozen=True, kw_only=True):
+    """People not known to this lookup before."""
+
+    people: tuple[Person, ...]
+
+
+class ContactsDiscovered(LookupEvent, frozen=True, kw_only=True):
+    """Discovery is over; ``people`` are those not found before."""
+
+    people: tuple[Person, ...]
+    sources: dict[str, str] = {}
+    conclusive: bool
+    causes: dict[str, str] = {}
+
+
+class ContactsRanked(LookupEvent, frozen=True, kw_only=True):
+    ranked: tuple[Ranked, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class MailboxVerified(LookupEvent, frozen=True, kw_only=True):
+    checked: Checked
+
+
+class MailboxNotVerified(LookupEvent, frozen=True, kw_only=True):
+    checked: Checked
+
+
+class MailDomainChecked(LookupEvent, frozen=True, kw_only=True):
+    """Nobody is left to be checked at this mail domain."""
+
+    mail_domain: str
+    learned: DomainFacts = DomainFacts()
+
+
+class LookupFinished(LookupEvent, frozen=True, kw_only=True):
+    """The result, stored once for every search it answers."""
+
+    outcome: Outcome
+    reusable: bool
+    verified: int
+    cut_off: bool = False
+    brand: BrandFacts | None = None
+    contacts: tuple[Contact, ...] = ()
+
+
+class ContactsErased(LookupEvent, frozen=True, kw_only=True):
+    """People of this lookup were erased; ``contacts`` are all that its result has left.
+
+    A lookup that runs has no contacts yet; its ``people`` are no longer looked for.
+    """
+
+    people: tuple[str, ...]  # "p1"
+    verified: int = 0
+    aged_out: bool = False  # all of them, because no search returned them for long
+    contacts: tuple[Contact, ...] = ()
+
+
+class BrandForgotten(Event, frozen=True, kw_only=True):
+    """The operator wants the next search to be live."""
+
+    by: str | None = None  # account or label of who had it done
+
+
+BrandEvent = (
+    LookupStarted
+    | StageIssued
+    | AttemptFailed
+    | BrandResolved
+    | PeopleFound
+    | ContactsDiscovered
+    | ContactsRanked
+    | MailboxVerified
+    | MailboxNotVerified
+    | MailDomainChecked
+    | LookupFinished
+    | ContactsErased
+    | BrandForgotten
+)
+
+
+# Commands.
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+
+
+class StartLookup(Command, frozen=True, kw_only=True):
+    """Start a run, unless one is live.
+
+    Attributes:
+        nonce: Random, without a dot: tells the run from one of the same number that a
+            restored log has lost.  Only where nothing outlives the log it may be empty.
+    """
+
+    stream: str
+    query: Query
+    nonce: str = ""
+    deadline: timedelta = DEADLINE
+    contacts: int = CONTACTS
+
+
+class RecordFinding(Command, frozen=True, kw_only=True):
+    """What a stage answered.
+
+    Attributes:
+        known: What is known of mail domains.
+        verifiers: The names of those that are configured: nobody else proves a mailbox.
+    """
+
+    lookup: str
+    stage: StageName
+    item: str = ""
+    attempt: int
+    finding: AnyFinding
+    known: dict[str, DomainFacts] = {}
+    verifiers: frozenset[str] = frozenset()
+
+
+class RetryDue(Command, frozen=True, kw_only=True):
+    """Issue again what is due at ``at``."""
+
+    lookup: str
+    known: dict[str, DomainFacts] = {}
+
+
+class ReissueSilent(Command, frozen=True, kw_only=True):
+    """Nothing was heard of an attempt; issue the work again, at most twice."""
+
+    lookup: str
+    stage: StageName
+    item: str = ""
+    attempt: int
+    known: dict[str, DomainFacts] = {}
+
+
+class Restart(Command, frozen=True, kw_only=True):
+    """Whatever was in hand is lost: issue all open work again."""
+
+    lookup: str
+    known: dict[str, DomainFacts] = {}
+
+
+class PassDeadline(Command, frozen=True, kw_only=True):
+    lookup: str
+
+
+class EraseContacts(Command, frozen=True, kw_only=True):
+    """Leave *people* out of a lookup; ``contacts`` is what it had found, if it has ended."""
+
+    lookup: str
+    people: tuple[str, ...]
+    contacts: tuple[Contact, ...] = ()
+    aged_out: bool = False  # all there are; told once even if all were erased before
+
+
+class ForgetBrand(Command, frozen=True, kw_only=True):
+    by: str | None = None
+
+
+#: Commands about one live run.
+LookupCommand = RecordFinding | RetryDue | ReissueSilent | Restart | PassDeadline
+BrandCommand = StartLookup | ForgetBrand | EraseContacts | LookupCommand

@@ -1,0 +1,73 @@
+"""A comma list within one part of a headline: the role, its scope, an employer, asides."""
+
+import re
+
+from cs.domain.headline import words
+from cs.domain.headline.employer import LEGAL, is_work
+from cs.domain.headline.family_words import FOUNDER
+from cs.domain.headline.role_family import Family, family_named, is_creator
+from cs.domain.headline.role_level import Level, is_bare, level_of
+from cs.domain.headline.scope_words import is_firm, is_place, is_scope, looks_like_a_name
+from cs.domain.names.plain_text import flat
+
+
+def by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
+    """Return the role in a comma list, and the employer if an unmarked one is in it."""
+    pieces = [piece.strip() for piece in re.split(r"\s*,\s+|,(?=\D)", text) if piece.strip()]
+    first = next((n for n, piece in enumerate(pieces) if _begins_role(piece)), None)
+    if first is None or len(pieces) == 1:
+        return without_asides(text), None
+    kept, company = [without_asides(pieces[first])], None
+    for piece in pieces[first + 1 :]:
+        if LEGAL.fullmatch(piece):
+            continue
+        if words.FILLER.found(flat(piece)) or words.NO_ROLE.found(flat(piece)):
+            break
+        leads_firm = (
+            FOUNDER.found(flat(kept[0])) and not _levelled(piece) and not is_place(piece)
+        )
+        if not marked and ((is_firm(piece) and not is_scope(piece)) or leads_firm):
+            company = piece
+            break
+        if marked or is_scope(piece) or is_place(piece) or _levelled(piece):
+            kept.append(piece)
+        elif looks_like_a_name(piece) and not (is_bare(pieces[first]) and is_work(piece)):
+            company = piece
+            break
+        elif is_work(piece):
+            kept.append(piece)
+        else:
+            break
+    return ", ".join(kept), company
+
+
+def _begins_role(piece: str) -> bool:
+    text = flat(piece)
+    if words.NO_ROLE.found(text) or words.FILLER.found(text) or words.TAGLINE.match(piece):
+        return False
+    return (
+        level_of(piece) is not Level.UNKNOWN
+        or family_named(piece) is not Family.OTHER
+        or (words.CALLING.found(text))
+    )
+
+
+def without_asides(text: str) -> str:
+    """Leave out a mere calling beside a role: "Speaker & Head of Social"."""
+    for joint in (" & ", " and ", " + "):
+        left, found, right = text.partition(joint)
+        if found and _is_aside(left) and _levelled(right):
+            return right
+        if found and _is_aside(right) and _levelled(left):
+            return left
+    return text
+
+
+def _is_aside(text: str) -> bool:
+    words_of = flat(text)
+    mere = words.FILLER.found(words_of) or (" " in words_of and is_creator(text))
+    return mere and not _levelled(text)
+
+
+def _levelled(text: str) -> bool:
+    return level_of(text) is not Level.UNKNOWN

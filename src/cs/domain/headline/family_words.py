@@ -1,0 +1,292 @@
+"""The words that tell the families of roles apart, in the languages people use.
+
+All are looked for in folded words with single spaces: lower case, without accents,
+hyphens gone, ``&`` and ``+`` read as "and", commas and slashes words of their own.
+A table named ``NOT_...`` is taken out of the text before its family is looked for.
+"""
+
+import re
+
+from cs.domain.names.phrases import Phrases
+
+INFLUENCER = Phrases(
+    """
+    influenc* *influencer *influencerin *influencermarketing influens* influenser* instagramer*
+    creators creator creatorin creatrices createurs createur creadores criadores tworc*
+    creatori tvurc* icerik_ureticileri sisallontuottaj* vaikuttaja* vaikuttajamarkkinointi
+    kol kols koc kocs key_opinion_leader* opinion_leader* leaders_d_opinion
+    ambassadors ambassadeurs ambassadrices embajadores embaixadores ambasciatori ambasadorow
+    ambassadorer botschafterprogramm* markenbotschafterprogramm* marka_elcileri ambasadorzy
+    ambassador_program* ambassador_manager ambassador_marketing ambassador_management
+    ambassador_relations ambassador_partnership* ambassador_strategy ambassador_communit*
+    ambassador_lead ambassador_director programme_ambassadeur*
+    programa_de_embajadores egerie egeries
+    brand_advoca* social_advoca* beauty_advoca* digital_advoca* consumer_advoca*
+    advocacy_marketing creator_advoca* fan_advoca* advocacy_and_influenc*
+    celebrity celebrities celebs prominente celebridades celebrites
+    vip_relations vip_relation vip_talent* vip_services vip_dressing vip_seeding
+    vip_gifting vip_marketing vip_pr vip_communication* vip_entertainment relations_vip
+    vip_partnership* vip_celebrit* vips
+    talent_partnership* talent_and_partnership* talent_relations
+    athlete_partnership* athlete_marketing athlete_relations athlete_influenc* athletes
+    athlete_ambassador* athlete_program*
+    ugc seeding product_seeding
+    blogger_relations bloggers blogger_marketing blogger_outreach bloggerkooperationen
+    streamers streamer_relations streamer_partnership* streamer_marketing
+    youtuber_relations youtubers tiktokers content_creators
+    инфлюенс* инфлюэнс* инфлуенс* блогер* амбассадор*
+    """,
+    """
+    インフルエンサー クリエイター クリエーター アンバサダー 인플루언서 크리에이터 앰버서더
+    앰배서더 셀럽 达人 達人 网红 網紅 红人 紅人 博主 キャスティング
+    """,
+)
+NOT_INFLUENCER = Phrases(
+    """
+    medical_kol* scientific_kol* pharma_kol*
+    celebrity_chef celebrity_stylist celebrity_trainer celebrity_photographer
+    creator_tools creator_of influence_operations influence_de_la
+    sphere_of_influence trafic_d_influence under_the_influence
+    """
+)
+SOCIAL = Phrases(
+    """
+    social socials socialmedia *socialmedia smm some_manager
+    reseaux_sociaux medias_sociaux media_sociaux redes_sociales redes_sociais medios_sociales
+    midias_sociais midia_social rrss media_sociali reti_sociali canali_social
+    soziale_medien sozialen_medien soziale_netzwerke sozialen_netzwerke
+    sociale_media sociala_medier sociale_medier sosiale_medier sosiaalisen_median
+    sosiaalinen_media somepaallikko somevastaava
+    mediow_spolecznosciow* media_spolecznosciow* mediami_spolecznosciow* socialnich_siti
+    socialni_site socialnych_sieti kozossegi_media sosyal_medya media_sosial
+    социальн*_сет* социальн*_медиа соцсет* смм сммщик
+    tiktok_manager tiktok_lead tiktok_shop* tiktok_strateg* tiktok_content* tiktok_channel*
+    instagram_manager instagram_strateg* instagram_content* instagram_lead
+    pinterest_manager snapchat_manager youtube_channel* youtube_manager mang_xa_hoi
+    """,
+    "ソーシャル SNS sns 소셜 社交媒体 社媒 社群 新媒体 社交平台 社交",
+)
+NOT_SOCIAL = Phrases(
+    """
+    social_work* social_impact* social_responsib* corporate_social social_service*
+    social_care social_media_customer* social_customer* social_media_care social_support
+    social_media_support social_science* social_scientist* social_polic* social_justice
+    social_innovat* social_enterpris* social_entrepreneur* social_security social_selling
+    social_protection social_value social_sustainab* social_housing social_welfare
+    social_event* social_club* social_educat* social_pedagog* social_stud* social_research*
+    social_change social_good social_business* social_development social_affair*
+    social_psycholog* social_secretary social_governance social_performance social_invest*
+    social_procurement social_compliance social_mobility social_prescrib* social_econom*
+    social_inclusion social_action* social_insurance social_emotional social_skills
+    social_equity social_purpose social_mission social_finance social_audit* social_risk*
+    social_and_environmental environmental_and_social environmental_social
+    social_environmental social_dialogue social_partner* social_norm* social_intelligence_unit
+    social_anthropolog* social_theor* social_cohesion social_determinants social_program*
+    accion_social trabajo_social trabajador*_social obra_social responsab*_social
+    educador*_social comunicacion_social comunicador*_social servicio*_social
+    bienestar_social desarrollo_social impacto_social integrador*_social economia_social
+    assistente_social* assistenza_social* servico*_social desenvolvimento_social
+    comunicacao_social assistencia_social psicolog*_social ciencias_sociales agente_social
+    assistant_social travail*_social assistante_sociale educateur_social medico_social
+    dialogue_social droit_social bilan_social developpement_social logement_social lien_social
+    gestionnaire_social impact_social proyecto*_social projeto*_social politic*_social
+    previdencia_social seguridad_social inclusion_social mediador*_social segretari*_social
+    """,
+    """
+    社会福祉 ソーシャルワーカー ソーシャルワーク 소셜벤처 ソーシャルグッド ソーシャルゲーム
+    소셜_임팩트
+    """,
+)
+COMMUNITY = Phrases(
+    """
+    community_manager community_managerin community_management community_mgr community_lead
+    community_director community_marketing community_strateg* head_of_community
+    director_of_community vp_community vp_of_community community_specialist
+    community_coordinator community_assistant brand_community online_community
+    discord_community gaming_community digital_community community_growth
+    gestor*_de_comunidad* gestor*_de_comunidade* responsable_communaute
+    communaute_en_ligne community_und_* community_executive community_associate
+    manager_community lead_community director_community
+    """,
+    "コミュニティマネージャー コミュニティマネジャー コミュニティ 커뮤니티 社区运营",
+)
+OTHER_COMMUNITY = Phrases(
+    """
+    property apartment* coworking co_working housing hoa residential leasing retail store
+    developer developers devrel dev_rel real_estate association neighborhood neighbourhood
+    workspace* office offices flex_space flexible_space multifamily student_housing
+    senior_living estate estates village park homeowners condo condominium* tenant*
+    resident residents church parish health care nursing police safety outreach
+    engineer* open_source relations affairs volunteer* fundrais* living immobilien*
+    mall shopping_cent* library charity wellbeing
+    """
+)
+
+PARTNERSHIPS = Phrases(
+    """
+    partnership partnerships co_marketing partnershipmanager*
+    partenariat* partnerschaft* *partnerschaften
+    parceria parcerias partnerstw* partnerskap* partnerskab* sponsor_manager
+    sponsor_relations sponsors sponsorship sponsorships sponsoring *sponsoring sponsring
+    sponsoringu
+    sponsorizzazion* sponsorowan* sponzor* patrocinio* patrocini patrocinador* sponsorluk*
+    sponsorointi collaboration collaborations collab collabs colaboracion* colaborac*
+    collaborazion* kooperation* *kooperationen samenwerking* samarbet* samarbejd*
+    samarbeid* wspolprac* spoluprac* egyuttmukodes* is_birlig* isbirlig* is_birlikleri
+    ortaklik* yhteistyo* kumppanuu* parteneriat* kerja_sama affiliate affiliates affiliat*
+    afiliado* afiliac* affiliazion* partner_marketing partnermarketing partners_marketing
+    marketing_partner* партнерств* партнерск* партнерам спонсор* коллаборац*
+    """,
+    """
+    パートナーシップ タイアップ コラボ スポンサー アフィリエイト 파트너십 제휴 콜라보
+    스폰서 어필리에이트 협찬 商务合作 品牌合作 异业合作 合作 赞助 联名
+    """,
+)
+NOT_PARTNERSHIPS = Phrases(
+    """
+    managing_partner general_partner senior_partner hr_business_partner* business_partner*
+    hr_partner* finance_partner* people_partner* talent_partner talent_acquisition_partner*
+    affiliated sponsored clinical_trial_sponsor
+    """
+)
+#: Partners who help to sell or to build, to teach or to govern: not marketing.
+OTHER_PARTNERS = Phrases(
+    """
+    technology technologies tech product isv isvs si gsi cloud api apis channel channels
+    reseller* alliance alliances integration integrations solution solutions payment payments
+    software systems oem saas data engineering developer developers platform_engineering
+    university universities school schools education* academic academia college
+    government public civic community ngo policy municipal federal
+    health_partner* healthcare health_care hospital* clinical medical pharma* payer* patient*
+    hr human_resources finance financial_institution* bank banks recruit* talent_acquisition
+    partner_success partner_manager learning research supply_chain supplier* vendor*
+    vertrieb* technologie* technologique* tecnolog* universit* universidad* universidade*
+    gouvernement* gobierno* governo* institutionnel* institucional* public_privat* publico*
+    schul* hochschul* integracion*
+    """,
+    "技術 チャネル テクノロジー 기술 대학 渠道 技术 政府",
+)
+MARKETING_PARTNERS = Phrases(
+    """
+    brand brands marketing media content sport sports entertainment music creator creators
+    sponsor* collab* fashion lifestyle culture cultural affiliate* celebrity talent event
+    events film gaming licensing co_marketing marque* marca marcas marken*
+    """,
+    "ブランド タイアップ コラボ 브랜드 品牌 联名",
+)
+
+BRAND = Phrases(
+    """
+    brand brands branding brandmarketing brandmanagement *brand_manager
+    marque marques marca marcas marchio marke marken marken* brandmanager* brandi* tuotemerk*
+    merk merken merkmanager* merkstrateg* merkcommunicatie merkmarketing merkbeleving
+    varumarke* varemerke* varemaerke* marki marka marke marka_muduru markasi
+    znacky znacka znackou znacek marka* merek thuong_hieu
+    бренд* бренды
+    """,
+    "ブランド 브랜드 品牌",
+)
+NOT_BRAND = Phrases(
+    """
+    employer_brand* employer_and_brand employerbrand* arbeitgebermarke* marque_employeur
+    marca_empleadora marca_empregadora brand_design* brand_creative* brand_copy*
+    brand_protection brand_safety brand_legal brand_counsel brand_lawyer brand_integrity
+    brand_enforcement brand_compliance brand_attorney brand_ambassador* brand_promot*
+    brand_sales brand_consult* branding_consult* brand_coach* branding_coach*
+    personal_brand* brand_partner brand_partners brand_representative* brand_rep brand_new
+    brand_identity_design* brand_photograph* brand_engineer* brand_and_product_design*
+    marca_personal marca_pessoal personal_branding brand_educator markenrecht* markenschutz
+    markenbotschafter* markendesign* embajador*_de_marca embaixador*_da_marca
+    embaixador*_de_marca ambassadeur_de_marque ambassadrice_de_marque proteccion_de_marca*
+    propiedad_de_marcas registro_de_marcas marcas_y_patentes marcas_e_patentes
+    employer_value talent_brand recruitment_brand* people_brand* private_brand
+    private_brands brand_standards_inspector
+    """,
+    "採用ブランディング 採用ブランド 고용브랜드 고용_브랜딩 채용브랜딩 雇主品牌",
+)
+#: Work for a brand that is not its marketing, wherever the word stands.
+NO_BRAND_WORK = Phrases(
+    """
+    designer designers design_director art_director creative_director copywriter copy_director
+    illustrator photographer videographer consultant consultants coach lawyer counsel attorney
+    paralegal product_manager product_marketing trade_marketing field_marketing beraterin
+    berater consultor consultora consulente designerin grafik* graphiste disenador* disenad*
+    directeur_artistique directrice_artistique direction_artistique direttore_creativo
+    director_creativo directora_creativa diretor_de_arte diretor_criativo direttore_artistico
+    """,
+    "デザイナー 디자이너 设计师",
+)
+
+#: Work of another kind even where it names a family.
+OTHER_WORK = Phrases(
+    """
+    recruiter recruiters recruiting recruitment talent_acquisition headhunter sourcer
+    personalreferent* personalvermittl* talent_manager talent_management
+    business_partner talent_agent
+    talent_agency artist_manager agent_artistique booking_agent literary_agent talentmanager*
+    engineer engineers engineering developer software_* entwickler* ingenieur* ingeniero*
+    product_manager product_management product_director head_of_product product_lead
+    product_designer product_owner product_marketing produktmanager* chef_de_produit
+    cheffe_de_produit data_scientist data_engineer data_analyst machine_learning scientist
+    ux ui research_scientist lawyer attorney counsel legal paralegal avocat jurist*
+    lecturer professor teacher tutor instructor docent dozent* docente profesor* enseignant*
+    journalist reporter accountant controller payroll hr human_resources nurse therapist
+    customer_success customer_support customer_service customer_care kundenservice
+    trust_and_safety content_moderator moderation sales_manager sales_director
+    sales_representative head_of_sales brand_sales
+    vertriebsleiter* public_policy fundrais* real_estate estate_agent property_manager
+    store_manager shop_manager filialleiter*
+    """,
+    """
+    採用担当 リクルーター エンジニア 디자이너 개발자 엔지니어 채용 招聘 工程师 产品经理
+    产品總監
+    """,
+)
+
+#: Work that stands beside a family in one role and does not rule it out.
+BESIDES = Phrases(
+    """
+    and_product_marketing and_product and_trade_marketing and_trade and_field_marketing
+    product_marketing_and product_and trade_marketing_and trade_and field_marketing_and
+    and_customer_success and_design and_creative and_legal creative_and design_and
+    """
+)
+
+CREATOR_HIMSELF = re.compile(
+    r"^(?:\w+ ){0,5}(?:influencer|influencerin|influenceur|influenceuse|influenciador|"
+    r"influenciadora|influencera?|creator|creatorin|createur de contenu|"
+    r"creatrice de contenu|createur|creatrice|creador de contenido|creadora de contenido|"
+    r"criador de conteudo|criadora de conteudo|content creator|blogger|bloggerin|vlogger|"
+    r"streamer|youtuber|youtuberin|tiktoker|instagrammer|model|podcaster|kol|koc|"
+    r"twitch partner|ambassador|ambassadeur|ambassadrice|ambassadeur de marque|"
+    r"ambassadrice de marque|embajador de marca|embajadora de marca|"
+    r"markenbotschafter|markenbotschafterin|icerik ureticisi|"
+    r"創作者|インフルエンサー|クリエイター|ユーチューバー|인플루언서|크리에이터|유튜버|网红|博主|"
+    r""
+    r"блогер|инфлюенсер)$"
+)
+
+FOUNDER = Phrases(
+    """
+    founder founders cofounder ceo chief_executive chief_executive_officer owner co_owner
+    founding_partner fondateur* fondatrice*
+    cofondat* fundador* cofundador* fondatore* grunder grunderin mitgrunder* inhaber*
+    geschaftsfuhr* oprichter* medeoprichter* eigenaar* eigenaresse grundare medgrundare
+    grundlaegger* medgrundlaegger* zalozyciel* wspolzalozyciel* wlasciciel* kurucu*
+    proprietaire* proprietari* propietari* titolare dueno duena pdg основател* владелец
+    """,
+    "創業者 創始者 代表取締役 社長 창업자 대표 创始人",
+)
+
+ASSISTANT_TO = re.compile(
+    r"\b(?:assistant|assistante|assistent|assistentin|assistenz|asistente|asystentka|asystent|"
+    r"assistente|asistan|ea|pa|e a|secretary|sekretarin|sekretar|secretaire|secretaria|"
+    r"chief of staff|adjutant|right hand|support)"
+    r" (?:to|for|of|der|des|dem|von|de|du|del|della|do|da|al|a|au|an|van|till|til|dla|d) "
+)
+LEADERSHIP = Phrases(
+    """
+    geschaftsfuhrung geschaftsleitung vorstand direction direccion direzione diretoria
+    presidence presidencia directie leitung zarzadu board c_suite executives
+    """
+)

@@ -1,0 +1,219 @@
+"""A headline read: the roles its writer says they hold, and where.
+
+Reading goes part by part.  A part is a role (it has a level word, a calling or an
+employer), a name (perhaps the employer of the role beside it), a topic (a line of
+work, nobody's role) or nothing of interest.
+"""
+
+import re
+from enum import Enum, auto
+
+import msgspec
+
+from cs.domain.headline import words
+from cs.domain.headline.comma_list import by_commas
+from cs.domain.headline.employer import split_at
+from cs.domain.headline.parts import Part, parts
+from cs.domain.headline.role_family import Family, family_named, family_of, is_creator
+from cs.domain.headline.role_level import Level, is_bare, level_of
+from cs.domain.headline.scope_words import is_address, is_firm, is_scope, looks_like_a_name
+from cs.domain.headline.unspaced import split_firm
+from cs.domain.names.plain_text import flat
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A role somebody says they hold, as written, and with whom."""
+
+    role: str
+    company: str | None = None
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a headline says: the roles of today in order, and the lines of work it lists."""
+
+    claims: tuple[Claim, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+class _Kind(Enum):
+    ROLE = auto()
+    NAME = auto()
+    TOPIC = auto()
+    NOTHING = auto()
+
+
+class _Item(msgspec.Struct, frozen=True):
+    kind: _Kind
+    text: str
+    company: str | None = None
+    joint: str = ""
+    is_loose: bool = False  # the company stood in a comma list: it may be a scope
+
+
+_NETWORK = re.compile(
+    r"\s*(?:[|•·]|[-–—])\s*(?:LinkedIn|领英|領英|링크드인)(?:\s[^|]{0,30})?\s*$", re.IGNORECASE
+)
+#: Some firms write themselves small: "adidas".
+_ONE_WORD = re.compile(r"[a-z]{3,}")
+
+
+def read(headline: str) -> Reading:
+    """Return what *headline* says of the roles of its writer today.
+
+    >>> read("Founder @ Small Batch Soap | Brand Manager at Weleda").claims[1].company
+    'Weleda'
+    """
+    titled = _NETWORK.sub("", headline.strip()[:4_000])
+    found = parts(titled)
+    if titled != headline.strip()[:4_000] and len(found) > 1 and _may_be_person(found[0].text):
+        found = found[1:]
+    items = _worked(_joined([item for part in found for item in _items(part)]))
+    claims = tuple(
+        Claim(item.text, item.company or _beside(items, n))
+        for n, item in enumerate(items)
+        if item.kind is _Kind.ROLE
+    )
+    return Reading(claims, tuple(i.text for i in items if i.kind is _Kind.TOPIC))
+
+
+def _may_be_person(text: str) -> bool:
+    return level_of(text) is Level.UNKNOWN and family_named(text) is Family.OTHER
+
+
+def _items(part: Part) -> list[_Item]:
+    """Return the items of one part: mostly one, more if it names several employers."""
+    items: list[_Item] = []
+    text, joint = part.text, part.joint
+    for _ in range(6):
+        role, company, rest = split_at(text)
+        items.extend(_role_items(role, company, joint))
+        if not rest:
+            break
+        text, joint = rest, ","
+    return items
+
+
+def _role_items(text: str, company: str | None, joint: str) -> list[_Item]:
+    if words.TAGLINE.match(text) and not _survives(text):
+        return []
+    text = words.TAIL.sub("", words.LEAD_IN.sub("", text)).strip(" ,.:-–")
+    if not text:
+        return [_Item(_Kind.NAME, company, None, joint)] if company else []
+    role, employer = by_commas(text, marked=company is not None)
+    kind = _kind(role, marked=company is not None)
+    if kind is _Kind.ROLE:
+        if not (company or employer):
+            employer, role = split_firm(role)
+            return [_Item(kind, role, employer, joint)]
+        return [_Item(kind, role, company or employer, joint, is_loose=company is None)]
+    if kind is _Kind.NAME and employer:
+        return [_Item(kind, text, None, joint)]
+    return [_Item(kind, role, company or employer, joint)]
+
+
+def _survives(text: str) -> bool:
+    """A list that begins with hobbies may end with a role: "Mom, runner, Head of Social"."""
+    return "," in text and _kind(text.rpartition(",")[2].strip(), marked=False) is _Kind.ROLE
+
+
+def _levelled(text: str) -> bool:
+    return level_of(text) is not Level.UNKNOWN
+
+
+def _kind(text: str, *, marked: bool) -> _Kind:
+    words_of = flat(text)
+    if not words_of or (words.NO_ROLE.found(words_of) and not _survives(text)):
+        return _Kind.NOTHING
+    if _levelled(text) or words.CALLING.found(words_of) or words.FILLER.found(words_of):
+        return _Kind.ROLE
+    if marked or is_creator(text):
+        return _Kind.ROLE
+    if is_firm(text) and not is_scope(text):
+        return _Kind.NAME
+    if is_scope(text):
+        return _Kind.TOPIC
+    if is_address(text):
+        return _Kind.NOTHING
+    if family_named(text) is not Family.OTHER and not looks_like_a_name(text):
+        return _Kind.TOPIC
+    if looks_like_a_name(text) or not text.isascii() or _ONE_WORD.fullmatch(text):
+        return _Kind.NAME
+    return _Kind.NOTHING
+
+
+def _worked(items: list[_Item]) -> list[_Item]:
+    """Take "Partnerships | Acme" for a role without a level: one line of work, one firm."""
+    kinds = [item.kind for item in items]
+    if _Kind.ROLE in kinds or kinds.count(_Kind.TOPIC) != 1:
+        return items
+    topic = kinds.index(_Kind.TOPIC)
+    if kinds[topic + 1 :] != [_Kind.NAME]:
+        return items
+    return [_Item(_Kind.ROLE, items[topic].text, items[topic + 1].text)]
+
+
+def _joined(items: list[_Item]) -> list[_Item]:
+    """Join "Director - Influencer Marketing" and its like into one role."""
+    joined: list[_Item] = []
+    for item in items:
+        last = joined[-1] if joined else None
+        if last is None or not _belongs(last, item):
+            joined.append(item)
+            continue
+        role = _Item(
+            _Kind.ROLE, f"{last.text}, {item.text}", last.company or item.company, last.joint
+        )
+        joined[-1] = role
+    return [_settled(item, joined[n + 1 : n + 2]) for n, item in enumerate(joined)]
+
+
+def _settled(item: _Item, following: list[_Item]) -> _Item:
+    """Take "Cheerios" of "Brand Manager, Cheerios | General Mills" for a scope."""
+    if item.is_loose and following and following[0].kind is _Kind.NAME:
+        return _Item(item.kind, f"{item.text}, {item.company}", None, item.joint)
+    return item
+
+
+def _belongs(last: _Item, item: _Item) -> bool:
+    kinds = (last.kind, item.kind)
+    if kinds == (_Kind.TOPIC, _Kind.ROLE):
+        return is_bare(item.text) and item.joint != "."
+    if last.company is not None or item.joint not in {"-", "/", "|", ","}:
+        return False
+    if last.kind is _Kind.ROLE and _is_marked_scope(item):
+        return item.joint == "-" and _levelled(last.text)
+    if last.kind is not _Kind.ROLE or not is_scope(item.text) or item.text.isupper():
+        return False
+    if item.kind is not _Kind.TOPIC and (_levelled(item.text) or not item.company):
+        return False
+    return is_bare(last.text) or (item.joint == "-" and family_of(last.text) is Family.OTHER)
+
+
+def _is_marked_scope(item: _Item) -> bool:
+    """Say whether *item* is "Cheerios at General Mills": no work, and yet an employer."""
+    return (
+        item.kind is _Kind.ROLE
+        and item.company is not None
+        and not _levelled(item.text)
+        and not words.CALLING.found(flat(item.text))
+        and not is_scope(item.text)
+    )
+
+
+def _beside(items: list[_Item], n: int) -> str | None:
+    """Return the name that stands next to role *n*: after it, else before it.
+
+    Creators have none: what stands beside them is what they are proud of.
+    """
+    if is_creator(items[n].text):
+        return None
+    for item in items[n + 1 :]:
+        if item.kind is _Kind.NAME:
+            return item.text.lstrip("@ ")
+        if item.kind is _Kind.ROLE:
+            if item.joint == "/" and item.company:
+                return item.company
+            break
+    if n and items[n - 1].kind is _Kind.NAME:
+        return items[n - 1].text.lstrip("@ ")
+    return None

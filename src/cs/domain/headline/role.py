@@ -1,0 +1,120 @@
+"""From a headline to the role its writer holds: title, family, level, and their worth.
+
+The reading of the text is `cs.domain.headline.headline`'s; this module chooses.  Of several
+roles the first eligible one counts, then the first of a family asked for, then the
+first at all.
+"""
+
+import msgspec
+
+from cs.domain.headline import words
+from cs.domain.headline.headline import Claim, Reading, read
+from cs.domain.headline.role_family import (
+    Family,
+    family_named,
+    family_of,
+    helps_a_leader,
+    is_creator,
+)
+from cs.domain.headline.role_level import ELIGIBLE, Level, level_of
+from cs.domain.names.plain_text import flat
+
+#: The order of the families in SPEC.md 1, lowest first.
+_FAMILIES = (Family.BRAND, Family.PARTNERSHIPS, Family.SOCIAL, Family.INFLUENCER)
+
+#: Who runs it comes first: a head or director of influencer marketing decides on it, a
+#: vice president or chief has it among other things, a manager carries it out.
+_WEIGHTS = {
+    Level.HEAD: 1.0,
+    Level.DIRECTOR: 1.0,
+    Level.VP: 0.9,
+    Level.C_LEVEL: 0.8,
+    Level.SENIOR_MANAGER: 0.6,
+    Level.MANAGER: 0.4,
+}
+
+
+class Role(msgspec.Struct, frozen=True, kw_only=True):
+    """What a headline says somebody does.
+
+    Attributes:
+        family: influencer, social, partnerships, brand or other.
+        level: A value of `cs.domain.headline.role_level.Level`.
+        eligible: One of the four families, manager level and up.
+        title: The role as written, without employer and ornament; None if there is none.
+        company: The employer named with it, if any.
+        score: 0 if not eligible; else above 0 and at most 1, by family, then level.
+    """
+
+    family: str
+    level: str
+    eligible: bool
+    title: str | None
+    company: str | None
+    score: float
+
+
+def classify(headline: str) -> Role:
+    """Return the role *headline* speaks of.  Never raises.
+
+    >>> classify("Former Model | Head of Social at Acme").title
+    'Head of Social'
+    """
+    reading = read(headline)
+    claim = _chosen(reading.claims)
+    if claim is None:
+        family = _topic(reading)
+        return Role(
+            family=family,
+            level=Level.UNKNOWN.value,
+            eligible=False,
+            title=None,
+            company=None,
+            score=0,
+        )
+    family, level = _judged(claim)
+    return Role(
+        family=family.value,
+        level=level.value,
+        eligible=_is_eligible(family, level),
+        title=claim.role,
+        company=claim.company,
+        score=_score(family, level),
+    )
+
+
+def _chosen(claims: tuple[Claim, ...]) -> Claim | None:
+    """Return the role that counts; the first of those that are worth the same."""
+    return max(claims, key=_worth, default=None)
+
+
+def _worth(claim: Claim) -> int:
+    family, level = _judged(claim)
+    if _is_eligible(family, level):
+        return 4
+    if words.FILLER.found(flat(claim.role)):
+        return 1
+    return 2 if family is Family.OTHER else 3
+
+
+def _judged(claim: Claim) -> tuple[Family, Level]:
+    if helps_a_leader(claim.role):
+        return Family.OTHER, Level.COORDINATOR
+    if is_creator(claim.role):
+        return Family.OTHER, Level.UNKNOWN
+    return family_of(claim.role), level_of(claim.role)
+
+
+def _is_eligible(family: Family, level: Level) -> bool:
+    return family is not Family.OTHER and level in ELIGIBLE
+
+
+def _score(family: Family, level: Level) -> float:
+    if not _is_eligible(family, level):
+        return 0.0
+    return (_FAMILIES.index(family) + _WEIGHTS[level]) / len(_FAMILIES)
+
+
+def _topic(reading: Reading) -> str:
+    named = (family_named(topic) for topic in reading.topics)
+    return next((family.value for family in named if family is not Family.OTHER), "other")

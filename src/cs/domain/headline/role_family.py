@@ -1,0 +1,149 @@
+"""What a role works on: its family, read from the words of its title."""
+
+import re
+from enum import StrEnum
+
+from cs.domain.headline import family_words as words
+from cs.domain.headline.role_level import ELIGIBLE, Level, is_bare, level_of
+from cs.domain.names.plain_text import flat, folded
+
+
+class Family(StrEnum):
+    """The four families asked for (SPEC.md 1), in the order they count, and the rest."""
+
+    INFLUENCER = "influencer"
+    SOCIAL = "social"
+    PARTNERSHIPS = "partnerships"
+    BRAND = "brand"
+    OTHER = "other"
+
+
+_JOINT = re.compile(
+    r" ?([,&+/|]|(?<![\w-])(?:and|und|et|e|y|i|og|och|ve)(?![\w-])|と|及び|및) ?"
+)
+_AND = re.compile(r"[&+]|と|及び|및")
+_APART = re.compile(r"[,/|;:]")
+
+
+def family_of(role: str) -> Family:
+    """Return the family of *role*, the text of one role without its employer.
+
+    A role that names several is of the first in the order of `Family`.
+
+    >>> family_of("Brand & Social Lead").value
+    'social'
+    """
+    others = words.OTHER_WORK.found(words.BESIDES.without(_spoken(role)))
+    if others or helps_a_leader(role) or is_creator(role):
+        return Family.OTHER
+    named = family_named(_of_others(role))
+    if named is not Family.OTHER and _is_founder_only(role):
+        return Family.OTHER
+    return named
+
+
+def family_named(role: str) -> Family:
+    """Return the first family that the words of *role* name, whoever it is that says them."""
+    text = _spoken(role)
+    if _names_influencers(text):
+        return Family.INFLUENCER
+    if _names_social(text):
+        return Family.SOCIAL
+    if _names_partnerships(text):
+        return Family.PARTNERSHIPS
+    if _names_brand(text):
+        return Family.BRAND
+    return Family.OTHER
+
+
+def _spoken(role: str) -> str:
+    """Words as they are spoken; commas stay, so that words on both sides are not one phrase."""
+    pieces = _APART.split(_AND.sub(" and ", folded(role)))
+    return " , ".join(flat(piece) for piece in pieces)
+
+
+def helps_a_leader(role: str) -> bool:
+    """Say whether *role* helps somebody else lead: "Assistant to the CMO"."""
+    text = flat(role)
+    hit = words.ASSISTANT_TO.search(text)
+    if hit is None:
+        return False
+    helped = text[hit.end() :]
+    return words.LEADERSHIP.found(helped) or level_of(helped) not in _HELPERS
+
+
+_HELPERS = {Level.UNKNOWN, Level.COORDINATOR, Level.INTERN}
+
+
+def is_creator(role: str) -> bool:
+    """Say whether *role* is that of a creator, not of somebody who works with creators."""
+    pieces = [flat(piece) for piece in _JOINT.split(folded(role))[::2]]
+    return any(pieces) and all(map(_is_creator, filter(None, pieces)))
+
+
+def _is_creator(piece: str) -> bool:
+    return words.CREATOR_HIMSELF.search(piece) is not None and level_of(piece) is Level.UNKNOWN
+
+
+def _of_others(role: str) -> str:
+    """Leave out of *role* that its holder is a creator too: "Social Lead & Content Creator"."""
+    split = _JOINT.split(folded(role))
+    pieces, joints = split[::2], split[1::2]
+    return "".join(
+        piece + (f" {joints[n]} " if n < len(joints) else "")
+        for n, piece in enumerate(pieces)
+        if not _is_creator(flat(piece)) or not _is_besides(n, pieces, joints)
+    )
+
+
+def _is_besides(n: int, pieces: list[str], joints: list[str]) -> bool:
+    """Say whether piece *n* is a calling of its own, not a word on what its neighbours do."""
+    one_word = len(flat(pieces[n]).split()) == 1
+    if one_word and (n == 0 or joints[n - 1] == "," or not _ends_in_level(pieces[n - 1])):
+        return False
+    return any(
+        _ends_in_level(other) or (m > n and level_of(other) is not Level.UNKNOWN)
+        for m, other in enumerate(pieces)
+        if m != n and not is_bare(other)
+    )
+
+
+def _ends_in_level(piece: str) -> bool:
+    last = flat(piece).rpartition(" ")[2]
+    return not is_bare(piece) and level_of(last) is not Level.UNKNOWN
+
+
+def _is_founder_only(role: str) -> bool:
+    """Founders, owners and CEOs lead a firm; its trade is not their role."""
+    if not words.FOUNDER.found(flat(role)):
+        return False
+    others = [
+        piece
+        for piece in _JOINT.split(folded(role))[::2]
+        if not words.FOUNDER.found(flat(piece)) and level_of(piece) in ELIGIBLE
+    ]
+    return all(family_named(piece) is Family.OTHER for piece in others)
+
+
+def _names_influencers(text: str) -> bool:
+    text = words.NOT_INFLUENCER.without(text)
+    return words.INFLUENCER.found(text)
+
+
+def _names_social(text: str) -> bool:
+    if words.SOCIAL.found(words.NOT_SOCIAL.without(text)):
+        return True
+    return words.COMMUNITY.found(text) and not words.OTHER_COMMUNITY.found(text)
+
+
+def _names_partnerships(text: str) -> bool:
+    text = words.NOT_PARTNERSHIPS.without(text)
+    if not words.PARTNERSHIPS.found(text):
+        return False
+    return words.MARKETING_PARTNERS.found(text) or not words.OTHER_PARTNERS.found(text)
+
+
+def _names_brand(text: str) -> bool:
+    if words.NO_BRAND_WORK.found(words.BESIDES.without(text)):
+        return False
+    return words.BRAND.found(words.NOT_BRAND.without(text))

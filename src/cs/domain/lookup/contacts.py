@@ -1,0 +1,78 @@
+"""The contacts of one live run: who is shown, in which order, with which address.  Pure."""
+
+from collections.abc import Collection
+
+from cs.domain.contact import Checked, Contact, Person, Ranked
+from cs.domain.lookup.state import Lookup
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.ranking import rank
+
+
+def contacts_of(state: Lookup) -> tuple[Contact, ...]:
+    """Return the people to show: verified first, then by rank (CONTRACT.md S5)."""
+    if state.brand is None:
+        return ()
+    ranked = state.ranked
+    if ranked is None:
+        ranked, _ = rank(state.brand, state.people, limit=state.contacts)
+    people = {person.person: person for person in state.people}
+    ranked = tuple(each for each in ranked if people[each.person].full_name)  # else erased
+    order = {domain: n for n, domain in enumerate(state.brand.mail_domains)}
+    verified: dict[str, Checked] = {}
+    for checked in sorted(state.checked, key=lambda c: order.get(c.mail_domain, len(order))):
+        if is_at_its_domain(checked):
+            verified.setdefault(checked.person, checked)
+    # One mailbox is one person's: the better ranked one's.
+    owner: dict[str | None, str] = {}
+    for each in ranked:
+        if each.person in verified:
+            owner.setdefault(verified[each.person].address, each.person)
+    own = {p: c for p, c in verified.items() if owner.get(c.address) == p}
+    contacts = [_contact(people[r.person], r, own.get(r.person)) for r in ranked]
+    return tuple(sorted(contacts, key=lambda contact: contact.email is None))
+
+
+def _contact(person: Person, ranked: Ranked, checked: Checked | None) -> Contact:
+    return Contact(
+        person=person.person,
+        full_name=person.full_name,
+        first_name=person.first_name,
+        last_name=person.last_name,
+        title=ranked.title,
+        headline=person.headline,
+        company=person.company,
+        email=checked.address if checked else None,
+        email_status="verified" if checked else "not_found",
+        email_source=checked.verifier if checked else None,
+        linkedin_url=person.linkedin_url,
+        location=person.location,
+    )
+
+
+def proved(checked: Checked, verifiers: Collection[str]) -> bool:
+    """Say whether *checked* is a verified address.
+
+    It is if one of *verifiers*, those that are configured, vouches for it, and there is
+    evidence of that very one about that very address.
+    """
+    return (
+        is_at_its_domain(checked)
+        and checked.verifier in verifiers
+        and any(
+            (found.address, found.verifier, found.verdict)
+            == (checked.address, checked.verifier, Verdict.DELIVERABLE)
+            for found in checked.evidence
+        )
+    )
+
+
+def is_at_its_domain(checked: Checked) -> bool:
+    """Say whether *checked* names a mailbox that takes mail, one of its mail domain."""
+    return (
+        checked.verdict is Verdict.DELIVERABLE
+        and checked.address is not None
+        and is_mailbox(checked.address)
+        and checked.address.rpartition("@")[2] == checked.mail_domain
+        and checked.verifier is not None
+    )

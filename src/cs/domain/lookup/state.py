@@ -1,0 +1,159 @@
+"""One live run on a brand: what is remembered of it.  Pure.
+
+resolution -> discovery -> ranking -> verification, one item per mail domain.  Only a
+stage's result ends it; the first one stored wins whole, whichever attempt it came
+from.  Progress is kept for a run that is cut off by its deadline.
+
+The rules stand beside it: `cs.domain.lookup.issuing` (who is given which work),
+`cs.domain.lookup.findings` (what an answer causes), `cs.domain.lookup.finish` (how a run ends).
+"""
+
+from datetime import datetime
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.brand.events import (
+    AttemptFailed,
+    BrandEvent,
+    BrandForgotten,
+    BrandResolved,
+    ContactsDiscovered,
+    ContactsErased,
+    ContactsRanked,
+    LookupFinished,
+    LookupStarted,
+    MailboxNotVerified,
+    MailboxVerified,
+    MailDomainChecked,
+    PeopleFound,
+    StageIssued,
+)
+from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.ranking import CONTACTS
+from cs.domain.stages.work import StageName
+
+
+class Open(msgspec.Struct, frozen=True):
+    """Work that a stage has been given and has not answered."""
+
+    stage: StageName
+    item: str
+    attempt: int
+    retry_at: datetime | None = None  # set while nobody has it in hand
+    silent: int = 0  # issued again for silence so often
+    restarted: int = 0  # issued again because a process ended so often
+    issued_at: datetime | None = None
+    receipt_due: bool = False  # it was given with a receipt, which its answer repeats
+
+    @property
+    def failures(self) -> int:
+        """How many attempts were a stage's own, the one in hand included."""
+        return self.attempt - self.silent - self.restarted
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    id: str
+    query: Query
+    deadline_at: datetime
+    contacts: int = CONTACTS  # shown at most
+    brand: BrandFacts | None = None
+    conclusive: bool = True  # every people source answered
+    people: tuple[Person, ...] = ()
+    ranked: tuple[Ranked, ...] | None = None
+    checked: tuple[Checked, ...] = ()
+    answered: bool = False  # some verifier got some reply
+    unanswered: bool = False  # some verifier was asked and got none
+    timed_out: bool = False  # some work was outstanding when its time was up
+    open: tuple[Open, ...] = ()
+
+    def find(self, stage: StageName, item: str) -> Open | None:
+        """Return the open work on *item* of *stage*, if it is open."""
+        return next((o for o in self.open if (o.stage, o.item) == (stage, item)), None)
+
+    @property
+    def next_due(self) -> datetime:
+        """When something is to be done without anybody asking."""
+        return min([self.deadline_at, *(o.retry_at for o in self.open if o.retry_at)])
+
+
+def started(event: LookupStarted) -> Lookup:
+    """Return a fresh run."""
+    return Lookup(event.lookup, event.query, event.deadline_at, event.contacts)
+
+
+def evolve(state: Lookup, event: BrandEvent) -> Lookup:
+    """Return *state* after *event* of the same run.  Never raises."""
+    match event:
+        case StageIssued(stage=stage, item=item, attempt=attempt):
+            last = state.find(stage, item) or Open(stage, item, attempt)
+            silent = last.silent + event.after_silence
+            restarted = last.restarted + event.after_restart
+            due = event.receipt_due
+            return _with_open(
+                state, Open(stage, item, attempt, None, silent, restarted, event.at, due)
+            )
+        case AttemptFailed(stage=stage, item=item, retry_at=retry_at):
+            before = state.find(stage, item)
+            if before is None:
+                return state
+            if retry_at is None and event.why == "timeout":
+                state = replace(state, timed_out=True)
+            if retry_at is None and stage == "verification":
+                return replace(state, unanswered=True)  # its mail domain is closed next
+            if retry_at is None:
+                return _without_open(state, stage, item)
+            return _with_open(state, replace(before, retry_at=retry_at))
+        case BrandResolved(brand=brand):
+            return replace(_without_open(state, "brand-resolution"), brand=brand)
+        case PeopleFound(people=people):
+            return replace(state, people=state.people + people)
+        case ContactsDiscovered(people=people, conclusive=conclusive):
+            state = _without_open(state, "contact-discovery")
+            return replace(state, people=state.people + people, conclusive=conclusive)
+        case ContactsRanked(ranked=ranked):
+            return replace(_without_open(state, "ranking"), ranked=ranked)
+        case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
+            answered = state.answered or any(e.answered for e in checked.evidence)
+            unanswered = state.unanswered or any(not e.answered for e in checked.evidence)
+            light = replace(checked, evidence=())
+            if isinstance(event, MailboxNotVerified) and light.address is not None:
+                # Said to be deliverable, and not proved: nothing is known of it.
+                light = replace(light, verdict=Verdict.UNKNOWN, address=None, verifier=None)
+            return replace(
+                state,
+                checked=(*state.checked, light),
+                answered=answered,
+                unanswered=unanswered,
+            )
+        case MailDomainChecked(mail_domain=mail_domain):
+            return _without_open(state, "verification", mail_domain)
+        case ContactsErased(people=people_erased):
+            return _without_people(state, frozenset(people_erased))
+        case LookupStarted() | LookupFinished() | BrandForgotten():
+            return state
+        case _:
+            assert_never(event)
+
+
+def _without_people(state: Lookup, erased: frozenset[str]) -> Lookup:
+    """Return *state* without anybody in *erased*; their numbers are not given again."""
+    people = (
+        Person(person=p.person, full_name="") if p.person in erased else p for p in state.people
+    )
+    ranked = state.ranked
+    if ranked is not None:
+        ranked = tuple(each for each in ranked if each.person not in erased)
+    checked = tuple(each for each in state.checked if each.person not in erased)
+    return replace(state, people=tuple(people), ranked=ranked, checked=checked)
+
+
+def _with_open(state: Lookup, work: Open) -> Lookup:
+    return replace(state, open=(*_without_open(state, work.stage, work.item).open, work))
+
+
+def _without_open(state: Lookup, stage: StageName, item: str = "") -> Lookup:
+    rest = tuple(o for o in state.open if (o.stage, o.item) != (stage, item))
+    return replace(state, open=rest)

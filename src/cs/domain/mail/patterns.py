@@ -1,0 +1,131 @@
+"""How companies make addresses of their people's names, and how often each way.
+
+Candidates made here are guesses: they are only ever asked about, never shown.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.person_name import ascii_forms
+
+Address = str
+Pattern = str
+
+#: Share of people whose address follows the pattern, commonest first.  Measured
+#: 2026-11-21 on 1,902 people with a recognisable pattern, from public author lines of 83
+#: open-source repositories (free-mail, community and university domains removed).  An
+#: engineering-heavy sample: priors, not truths.
+FREQUENCIES: dict[Pattern, float] = {
+    "first.last": 0.361,
+    "flast": 0.232,
+    "first": 0.229,
+    "last": 0.038,
+    "firstl": 0.025,
+    "firstlast": 0.023,
+    "last.first": 0.021,
+    "fl": 0.015,
+    "f.last": 0.012,
+    "first_last": 0.011,
+    "lastfirst": 0.009,
+    "lastf": 0.007,
+}
+_MAKE: dict[Pattern, Callable[[str, str], str]] = {
+    "first.last": lambda first, last: f"{first}.{last}",
+    "flast": lambda first, last: f"{first[:1]}{last}",
+    "first": lambda first, _: first,
+    "last": lambda _, last: last,
+    "firstl": lambda first, last: f"{first}{last[:1]}",
+    "firstlast": lambda first, last: f"{first}{last}",
+    "last.first": lambda first, last: f"{last}.{first}",
+    "fl": lambda first, last: f"{first[:1]}{last[:1]}",
+    "f.last": lambda first, last: f"{first[:1]}.{last}",
+    "first_last": lambda first, last: f"{first}_{last}",
+    "lastfirst": lambda first, last: f"{last}{first}",
+    "lastf": lambda first, last: f"{last}{first[:1]}",
+}
+#: Spellings of one name that are tried, likeliest first ("mueller", "muller").
+_SPELLINGS = 3
+#: Letters that a part of a name must have to be told from chance inside a local part.
+_TELLING = 4
+#: A second spelling is taken to be half as likely as the first, and so on.
+_FADING = 0.5
+
+
+def candidates(
+    first: str | None,
+    last: str | None,
+    mail_domain: str,
+    *,
+    pattern: Pattern | None = None,
+    named: tuple[Address, ...] = (),
+    limit: int = 6,
+) -> tuple[tuple[Address, Pattern | None], ...]:
+    """Return the addresses a person may have at *mail_domain*, likeliest first.
+
+    Args:
+        first: Given name as written; ``None`` or empty if unknown.
+        last: Family name, likewise.
+        mail_domain: Lower-case, ASCII.
+        pattern: The domain's known pattern, if any: its spellings come before all others.
+        named: Addresses that a source gave; those at another domain are left out, and
+            those that show nothing of the name (``press@``: a page about somebody names
+            other mailboxes too).  The others come first of all, in their order.
+        limit: At most so many.
+
+    Returns:
+        Distinct lower-case addresses, each with the pattern it follows; ``None`` for a
+        named one that follows none.
+
+    Source:
+        `FREQUENCIES`.
+    """
+    found: dict[Address, Pattern | None] = {}
+    for address in named:
+        lower = address.strip().lower()
+        local, _, domain = lower.rpartition("@")
+        if domain == mail_domain and is_mailbox(lower) and _shows(local, first, last):
+            found.setdefault(lower, pattern_of(lower, first, last))
+    made = sorted(
+        _made(first, last),
+        key=lambda guess: (guess[1] != pattern, -guess[2]),  # stable: ties keep their order
+    )
+    for local, made_by, _ in made:
+        address = f"{local}@{mail_domain}"
+        if is_mailbox(address):
+            found.setdefault(address, made_by)
+    return tuple(found.items())[: max(limit, 0)]
+
+
+def _shows(local: str, first: str | None, last: str | None) -> bool:
+    """Say whether *local* follows a pattern of the name, or holds one of its parts."""
+    if any(made == local for made, _, _ in _made(first, last)):
+        return True
+    parts = [spelt for name in (first, last) for spelt in _spellings(name)]
+    return any(len(part) >= _TELLING and part in local for part in parts)
+
+
+def pattern_of(address: Address, first: str | None, last: str | None) -> Pattern | None:
+    """Return the pattern by which *address* is made of the name; ``None`` if by none.
+
+    Of several (``li@`` for Li Li) the commonest.
+    """
+    local = address.rpartition("@")[0].lower()
+    return next((by for made, by, _ in _made(first, last) if made == local), None)
+
+
+def _made(first: str | None, last: str | None) -> Iterator[tuple[str, Pattern, float]]:
+    """Yield local parts with pattern and weight, pattern by pattern."""
+    given, family = _spellings(first), _spellings(last)
+    for pattern, share in FREQUENCIES.items():
+        make = _MAKE[pattern]
+        for (i, f), (j, n) in product(enumerate(given), enumerate(family)):
+            uses_first, uses_last = make("x", "") != make("", ""), make("", "x") != make("", "")
+            if (uses_first and not f) or (uses_last and not n):
+                continue
+            fade = _FADING ** (i * uses_first + j * uses_last)
+            yield make(f, n), pattern, share * fade
+
+
+def _spellings(name: str | None) -> tuple[str, ...]:
+    return tuple(ascii_forms(name or ""))[:_SPELLINGS] or ("",)

@@ -1,0 +1,288 @@
+"""What a mail server's reply means: code first, enhanced code second, words last.
+
+Only an explicit statement about the recipient, by a server that is willing to talk to
+us, counts for or against a mailbox.  Everything else (banner, HELO, MAIL FROM, TLS,
+policy, trouble) is a statement about us or about the moment, and leaves the mailbox
+unknown.  docs/verifiers.md has the table that this module carries out.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from cs.domain.mail.reply import Reply
+from cs.domain.mail.reply_words import Words
+from cs.domain.mail.retry_hint import retry_hint
+
+Stage = Literal["banner", "helo", "starttls", "mail", "rcpt", "quit"]
+
+
+class Kind(StrEnum):
+    """What a reply is about.  The value is a stable reason, shown in evidence."""
+
+    ACCEPTED = "accepted"
+    RECIPIENT_REFUSED = "recipient-refused"  # 5yz: there is no such mailbox
+    DISABLED = "disabled"  # 5yz: there is, and it is shut
+    FULL = "mailbox-full"  # there is, and it takes no mail now
+    GREYLISTED = "greylisted"
+    IN_PROGRESS = "in-progress"  # the server is finding out itself
+    RATE = "recipient-busy"  # seems to exist, takes no more mail for now
+    CANNOT_VERIFY = "cannot-verify"  # 252
+    BARE = "bare-refusal"  # 550 and not a word: counts only beside an accepted control
+    ABOUT_US = "about-us"  # our address, name, encryption or policy
+    SENDER = "sender"  # our MAIL FROM
+    NOT_HOSTED = "not-hosted"  # this server does not take mail for the domain
+    TOO_MANY = "too-many-recipients"  # ask again alone, in a new session
+    STARTTLS = "starttls-required"
+    CLOSING = "closing"  # 421
+    TRANSIENT = "transient"
+    UNKNOWN = "unclear"
+
+
+#: Kinds that say about the recipient that there is no use writing.
+REFUSED = frozenset({Kind.RECIPIENT_REFUSED, Kind.DISABLED})
+#: Kinds that end the search for a server which says something about the recipient.
+STATEMENTS = REFUSED | {Kind.ACCEPTED, Kind.FULL, Kind.RATE, Kind.BARE}
+#: Kinds worth asking again about within a lookup, and the seconds to wait where the
+#: server names none.  Postfix finishes an address verification in 10 to 30 s; greylists
+#: commonly open after 60 s.  A full or busy mailbox takes hours, so it is not here.
+_RETRY_S = {
+    Kind.GREYLISTED: 60.0,
+    Kind.IN_PROGRESS: 15.0,
+    Kind.CLOSING: 60.0,
+    Kind.TRANSIENT: 60.0,
+    Kind.TOO_MANY: 60.0,
+}
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """What a reply means for the mailbox, and when to ask again if it may change."""
+
+    kind: Kind
+    retry_in_s: float | None = None
+
+
+def meaning(
+    reply: Reply, *, stage: Stage, echoed: Sequence[str] = (), sender: str = ""
+) -> Meaning:
+    """Return what *reply*, given at *stage*, means.
+
+    Args:
+        reply: As heard.
+        stage: What it answers.  Only ``rcpt`` can be about a recipient.
+        echoed: What the server may be repeating of ours (the recipient's address, mail
+            domain, host names); taken out before words are read.
+        sender: Our MAIL FROM.  A refusal that names it, and no recipient, is about it.
+    """
+    words = Words(reply.text, (*echoed, sender))
+    kind = _at_rcpt(reply, words) if stage == "rcpt" else _before_rcpt(reply, words, stage)
+    if kind in REFUSED | {Kind.FULL, Kind.BARE} and _names_only(reply, sender, echoed):
+        kind = Kind.SENDER
+    if kind not in _RETRY_S:
+        return Meaning(kind)
+    hint = retry_hint(reply.text) if reply.code // 100 == 4 else None
+    return Meaning(kind, hint or _RETRY_S[kind])
+
+
+def same_words(one: Reply, other: Reply, echoed: Sequence[str]) -> bool:
+    """Say whether two replies say the same, but for what they are about.
+
+    Used to compare a refusal with that of a control address: a server that refuses both
+    in the same words is refusing us.
+    """
+    return one.code == other.code and (
+        (one.enhanced, Words(one.text, echoed).gist)
+        == (other.enhanced, Words(other.text, echoed).gist)
+    )
+
+
+def _names_only(reply: Reply, sender: str, echoed: Sequence[str]) -> bool:
+    text = reply.text.casefold()
+    return (
+        bool(sender)
+        and sender.casefold() in text
+        and not any(e.casefold() in text for e in echoed if "@" in e)
+    )
+
+
+def _before_rcpt(reply: Reply, words: Words, stage: Stage) -> Kind:
+    match reply.code // 100:
+        case 2:
+            return Kind.ACCEPTED
+        case _ if _wants_starttls(reply, words):
+            return Kind.STARTTLS
+        case 4 if reply.code == 421:
+            return Kind.CLOSING
+        case 4 if words.greylisted and not words.local_trouble:
+            return Kind.GREYLISTED
+        case 4:
+            return Kind.TRANSIENT
+        case 5 if stage == "mail" and (words.about_sender or _detail(reply) in {"1.7", "1.8"}):
+            return Kind.SENDER
+        case 5:
+            return Kind.ABOUT_US
+        case _:
+            return Kind.UNKNOWN
+
+
+def _at_rcpt(reply: Reply, words: Words) -> Kind:
+    match reply.code // 100:
+        case 2:
+            return _positive(reply)
+        case 4:
+            return _transient(reply, words)
+        case 5:
+            return _permanent(reply, words)
+        case _:
+            return Kind.UNKNOWN
+
+
+def _positive(reply: Reply) -> Kind:
+    if reply.code == 252:
+        return Kind.CANNOT_VERIFY
+    # "250 5.1.1" says two things at once: neither is believed.
+    contradicts = reply.enhanced is not None and reply.enhanced[0] != "2"
+    return Kind.ACCEPTED if reply.code in {250, 251} and not contradicts else Kind.UNKNOWN
+
+
+def _transient(reply: Reply, words: Words) -> Kind:
+    if reply.code == 421:
+        return Kind.CLOSING
+    if _wants_starttls(reply, words):
+        return Kind.STARTTLS
+    match _detail(reply):
+        case "5.3":
+            return Kind.TOO_MANY
+        case "2.2" if reply.code in {450, 451, 452}:
+            return Kind.FULL
+        case "2.1" if words.rate:
+            return Kind.RATE
+        case "1.1" if words.in_progress:
+            return Kind.IN_PROGRESS
+        case "1.7" | "1.8":
+            return Kind.SENDER
+        case "2.0" if reply.code in {450, 451}:
+            return Kind.FULL if words.full else Kind.GREYLISTED
+        case "7.1" if reply.code in {450, 451}:
+            # "cannot find your reverse hostname" does not pass by waiting.
+            return Kind.ABOUT_US if words.about_us and not words.greylisted else Kind.GREYLISTED
+        case str(detail) if detail.startswith("7."):
+            return Kind.GREYLISTED if words.greylisted else Kind.ABOUT_US
+        case str(detail) if detail.startswith(("1.", "2.", "3.", "4.", "5.", "6.")):
+            return Kind.TRANSIENT
+        case _:
+            return _transient_words(reply, words)
+
+
+def _transient_words(reply: Reply, words: Words) -> Kind:
+    if words.too_many:
+        return Kind.TOO_MANY
+    if words.in_progress:
+        return Kind.IN_PROGRESS
+    if words.rate:
+        return Kind.RATE
+    if reply.code not in {450, 451, 452} or words.system_full or words.local_trouble:
+        return Kind.TRANSIENT
+    if words.full and not words.about_sender:
+        return Kind.FULL
+    if reply.code in {450, 451} and words.greylisted:
+        return Kind.GREYLISTED
+    return Kind.TRANSIENT
+
+
+def _permanent(reply: Reply, words: Words) -> Kind:
+    if _wants_starttls(reply, words):
+        return Kind.STARTTLS
+    if reply.code in {500, 501, 502, 503, 504, 521, 530, 535}:
+        return Kind.ABOUT_US
+    if reply.enhanced is not None and reply.enhanced[0] != "5":
+        return Kind.UNKNOWN  # "550 4.2.1": permanent and transient at once
+    match _detail(reply):
+        case "1.7" | "1.8":
+            return Kind.SENDER
+        case "1.1" | "1.10" | "1.2" | "1.3" | "1.6" if words.sender_rejected:
+            return Kind.SENDER
+        case "1.3" if words.rcpthosts:
+            return Kind.NOT_HOSTED
+        case "1.1" | "1.10" | "1.2" | "1.3" | "1.6":
+            return Kind.RECIPIENT_REFUSED
+        case "1.0":
+            return Kind.SENDER if words.about_sender else Kind.RECIPIENT_REFUSED
+        case "2.1":
+            return Kind.RATE if words.rate else Kind.DISABLED
+        case "2.2":
+            return Kind.FULL
+        case "2.0":
+            return _recipient_words(words) or Kind.UNKNOWN
+        case "4.1" if words.no_directory_entry:
+            return Kind.RECIPIENT_REFUSED
+        case "5.3":
+            return Kind.TOO_MANY
+        case "7.13":
+            return Kind.DISABLED
+        case "7.17" | "7.18":
+            return Kind.RECIPIENT_REFUSED
+        case str(detail) if detail.startswith("7."):
+            return Kind.ABOUT_US
+        case str(detail) if detail.startswith("4."):
+            return Kind.NOT_HOSTED
+        case None | "0.0" | "3.0" | "5.0" if 550 <= reply.code <= 554:
+            return _permanent_words(reply, words)
+        case _:
+            return Kind.UNKNOWN
+
+
+def _permanent_words(reply: Reply, words: Words) -> Kind:
+    if words.too_many:
+        return Kind.TOO_MANY
+    if words.rate:
+        return Kind.RATE
+    if words.about_sender:
+        return Kind.SENDER
+    if words.not_hosted:
+        return Kind.NOT_HOSTED
+    if words.about_us:
+        return Kind.ABOUT_US
+    if kind := _recipient_words(words):
+        return kind
+    match reply.code:
+        case 551:
+            return Kind.RECIPIENT_REFUSED  # the code itself says "user not local"
+        case 552:
+            return Kind.UNKNOWN if words.size or words.system_full else Kind.FULL
+        case 550 if words.silent:
+            return Kind.BARE
+        case _:
+            return Kind.UNKNOWN
+
+
+def _recipient_words(words: Words) -> Kind | None:
+    if words.about_sender or words.about_us:
+        return None
+    if words.disabled:
+        return Kind.DISABLED
+    if words.no_such_recipient:
+        return Kind.RECIPIENT_REFUSED
+    if words.full and not words.size:
+        return Kind.FULL
+    return None
+
+
+def _wants_starttls(reply: Reply, words: Words) -> bool:
+    return reply.code in {523, 538} or (
+        words.starttls
+        and (
+            reply.code == 530
+            or _detail(reply) in {None, "0.0"}
+            or (_detail(reply) or "").startswith("7.")
+        )
+    )
+
+
+def _detail(reply: Reply) -> str | None:
+    """Return subject and detail of the enhanced code, if it is of the reply's class."""
+    if reply.enhanced is None or int(reply.enhanced[0]) != reply.code // 100:
+        return None
+    return reply.enhanced[2:]

@@ -1,0 +1,228 @@
+"""What the words of an SMTP reply say, where its codes say too little.
+
+Words are the last resort (`cs.domain.mail.reply` asks codes and enhanced codes first),
+and whatever the server merely repeats of ours is taken out before any test: a domain
+called ``insufficient-storage.example`` is not a full mailbox.
+"""
+
+import re
+from collections.abc import Iterable
+
+from cs.domain.mail.recipient_words import DISABLED, FULL, NO_SUCH_RECIPIENT, RATE, any_of
+
+_ADDRESS = re.compile(r"[^\s<>()\[\]\"',;]+@[^\s<>()\[\]\"',;]*")
+_LINK = re.compile(r"(?:https?://|www\.)\S+")
+#: Characters of one reply that are read.  What comes after has never said anything, and
+#: a server may send as much as it likes.
+_READ = 2_000
+_SPACE = re.compile(r"\s+")
+_CHANGING = re.compile(r"\w*\d\w*")  # queue ids, clocks, counters
+
+
+#: The server as a whole is short of room, which says nothing of one mailbox.
+_SYSTEM_FULL = any_of(
+    r"system (?:storage|resource|disk)",
+    r"(?:disk|server|queue|spool|file system|partition) (?:\S+ ){0,2}?(?:full|space|storage)",
+    r"insufficient (?:disk|queue|memory|resources)",
+)
+_SIZE = any_of(
+    r"message (?:\S+ ){0,4}?(?:size|large|big|length)",
+    r"message (?:\S+ ){0,2}?exceeds?",
+    r"too (?:large|big|long)",
+    r"(?:fixed |maximum )(?:allowed )?(?:message |mail |size)",
+)
+_GREYLISTED = any_of(
+    r"gr[ea]y-? ?list",
+    r"post-?gr[ea]y",
+    r"sqlgrey",
+    r"try (?:it )?again",
+    r"try (?:\S+ )?later",
+    r"retry",
+    r"come back (?:later|in|after)",
+    r"not yet authori[sz]ed",
+    r"early (?:retry|talker)",
+    r"deferred for",
+    r"delayed for",
+)
+_LOCAL_TROUBLE = any_of(
+    r"local (?:problem|error)",
+    r"look-?up",
+    r"internal (?:error|server)",
+    r"configuration (?:error|problem)",
+    r"database|ldap|mysql|backend|back-end",
+    r"error in processing|unable to (?:process|access)",
+)
+_IN_PROGRESS = any_of(
+    r"unverified address",
+    r"verification (?:is )?in progress",
+    r"being verified",
+    r"callout (?:is )?in progress",
+)
+_TOO_MANY = any_of(
+    r"too many (?:\S+ )?(?:recipients|rcpts?)\b",
+    r"(?:one|1|single) recipient (?:at a time|per)",
+    r"(?:maximum|max|limit) (?:\S+ ){0,3}?recipients",
+    r"only one recipient",
+    r"too many rcpt",
+)
+_STARTTLS = any_of(
+    r"(?:must|need|please|should) (?:\S+ ){0,3}?(?:issue|use|start|send) "
+    r"(?:\S+ ){0,3}?(?:start ?tls|tls|encrypt)",
+    r"(?:start ?tls|tls|encryption|encrypted connection) (?:\S+ ){0,4}?"
+    r"(?:required|needed|mandatory)",
+    r"requires? (?:\S+ ){0,3}?(?:start ?tls|tls|encrypt)",
+    r"start ?tls (?:command )?first",
+)
+_SENDER = any_of(
+    r"\bsender\b",
+    r"mail ?from\b",
+    r"return[- ]path",
+    r"envelope[- ]?from",
+    r"from address",
+    r"originator",
+    r"call-?(?:back|out)",
+    r"verification failed",
+    r"absender|exp(?:é|e)diteur|remitente|mittente",
+)
+_ABOUT_US = any_of(
+    r"\bspf\b|\bdkim\b|\bdmarc\b",
+    r"reverse[- ](?:dns|host|lookup|address)|\brdns\b|\bptr\b|\bfcrdns\b",
+    r"\bhelo\b|\behlo\b",
+    r"client (?:host|ip|address)",
+    r"your (?:ip|host|network|domain|server|isp|reverse|ptr|access|connection|"
+    r"(?:e-?)?mail ?server|reputation|message (?:was|has been) (?:rejected|blocked))",
+    r"(?:black|block|deny|reject|ban)[- ]?list",
+    r"\bblocked\b(?! due to inactivity)|\bbanned\b|\blisted\b",
+    r"\brbl|dnsbl|spamhaus|spamcop|barracuda|sorbs|senderscore|cloudmark",
+    r"\bspam|unsolicited|reputation|junk",
+    r"\bpolicy|policies",
+    r"authenti|\bauth\b|log ?in first|smtp after pop|pop before",
+    r"(?:access|permission|connection|relay\w*) (?:\S+ )?denied",
+    r"not (?:allowed|permitted|authori[sz]ed) to",
+    r"administrative(?:ly)? prohibit|prohibited|forbidden",
+    r"virus|malware|phish",
+    r"throttl|rate limit|too many (?:connections|errors|messages|invalid|unknown)",
+)
+_NOT_HOSTED = any_of(
+    r"rcpthosts",
+    r"\brelay(?:ing|ed)?\b(?! recipient| access map)",
+    r"(?:domain|host) (?:\S+ ){0,3}?(?:not (?:hosted|found|handled|local|served|accepted)|"
+    r"isn'?t)",
+    r"(?:don'?t|do not|does not|not) (?:\S+ ){0,2}?(?:handle|host|accept|serve) "
+    r"(?:\S+ ){0,3}?domain",
+    r"we (?:do not|don't) (?:handle|host)",
+)
+_RCPTHOSTS = re.compile(r"rcpthosts")  # qmail's list of the domains it takes mail for
+_DBEB = re.compile(r"recipient address rejected: access denied")
+_SENDER_REJECTED = any_of(
+    r"sender (?:address )?(?:rejected|refused|verif)", r"verification failed for"
+)
+_EMPTY_BRACKETS = re.compile(r"[<(\[\"'][\s<>]*[>)\]\"']:?")
+
+
+class Words:
+    """The text of one reply, told apart into what it is about.
+
+    Args:
+        text: As the server said it.
+        echoed: Ours, and possibly repeated by the server: addresses, domains, names of
+            hosts.  Taken out before any test, whatever the case.
+    """
+
+    def __init__(self, text: str, echoed: Iterable[str] = ()) -> None:
+        heard = _without(text[:_READ].casefold(), echoed)
+        self._all = _SPACE.sub(" ", heard).strip()  # links may name a block list
+        self._plain = _SPACE.sub(" ", _LINK.sub(" ", heard)).strip()
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nothing to read but the code."""
+        return not re.search(r"[^\W\d_]{2}", self._plain)
+
+    @property
+    def gist(self) -> str:
+        """What stays the same when the reply is given again about someone else."""
+        return _SPACE.sub(" ", _CHANGING.sub("#", self._all)).strip()
+
+    @property
+    def about_sender(self) -> bool:
+        return bool(_SENDER.search(self._all))
+
+    @property
+    def sender_rejected(self) -> bool:
+        """Whether it is expressly the sender that is refused, not merely mentioned."""
+        return bool(_SENDER_REJECTED.search(self._all))
+
+    @property
+    def about_us(self) -> bool:
+        return bool(_ABOUT_US.search(self._all))
+
+    @property
+    def no_such_recipient(self) -> bool:
+        return bool(NO_SUCH_RECIPIENT.search(self._plain))
+
+    @property
+    def disabled(self) -> bool:
+        return bool(DISABLED.search(self._plain))
+
+    @property
+    def full(self) -> bool:
+        return bool(FULL.search(self._plain)) and not self.system_full
+
+    @property
+    def system_full(self) -> bool:
+        return bool(_SYSTEM_FULL.search(self._plain))
+
+    @property
+    def size(self) -> bool:
+        return bool(_SIZE.search(self._plain))
+
+    @property
+    def greylisted(self) -> bool:
+        return bool(_GREYLISTED.search(self._all))
+
+    @property
+    def local_trouble(self) -> bool:
+        return bool(_LOCAL_TROUBLE.search(self._plain))
+
+    @property
+    def in_progress(self) -> bool:
+        return bool(_IN_PROGRESS.search(self._plain))
+
+    @property
+    def rate(self) -> bool:
+        return bool(RATE.search(self._plain))
+
+    @property
+    def too_many(self) -> bool:
+        return bool(_TOO_MANY.search(self._plain))
+
+    @property
+    def starttls(self) -> bool:
+        return bool(_STARTTLS.search(self._plain))
+
+    @property
+    def not_hosted(self) -> bool:
+        return bool(_NOT_HOSTED.search(self._plain))
+
+    @property
+    def rcpthosts(self) -> bool:
+        return bool(_RCPTHOSTS.search(self._plain))
+
+    @property
+    def no_directory_entry(self) -> bool:
+        """Exchange Online's directory-based edge blocking, in its exact words."""
+        return bool(_DBEB.search(self._plain))
+
+
+def _without(text: str, echoed: Iterable[str]) -> str:
+    for ours in sorted((e.casefold() for e in echoed if e), key=len, reverse=True):
+        local, at, domain = ours.rpartition("@")
+        if at:
+            text = text.replace(ours, " ")
+            # A lone local part only where it is marked as one: "user" in "user unknown"
+            # is a word.
+            text = re.sub(rf"([<(\[\"']){re.escape(local)}([>)\]\"'])", r"\1 \2", text)
+        if "." in domain:
+            text = re.sub(rf"(?<![\w-])[\w.-]*{re.escape(domain)}(?![\w-])", " ", text)
+    return _EMPTY_BRACKETS.sub(" ", _ADDRESS.sub(" ", text))

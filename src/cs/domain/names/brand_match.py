@@ -1,0 +1,156 @@
+"""How alike two brand names are, when people write one brand in several ways.
+
+Names are the same or they are not: there is no edit distance here, because "Delta"
+and "Delta Faucet", or "Zara" and "Zora", are different companies, and a false match
+is worse than a miss (CONTRACT.md R7).  What is forgiven, in falling order of trust:
+punctuation, accents and spacing; then a leading "the" and the legal form.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+import idna
+import msgspec
+
+from cs.domain.names.brand_names import cache_name
+
+EXACT = 1.0
+#: As above but for punctuation, accents of Latin letters, spacing, "&" for "and".
+SPELLING = 0.97
+#: As above but for a leading "the" and a legal form at the end.
+COMPANY = 0.93
+DIFFERENT = 0.0
+
+#: Legal forms as they stand at the end of a name, dots and slashes removed.
+_LEGAL_FORMS = frozenset(
+    """
+    inc incorporated llc llp ltd limited plc corp corporation gmbh mbh ag kg kgaa ohg ug se
+    sa sas sasu sarl spa srl nv bv vof cv ab as asa oy oyj aps sro doo zrt kft nyrt pte pty
+    pvt bhd sae sab ltda eirl ooo pjsc oao zao pao jsc ojsc
+    """.split()  # noqa: SIM905  # three lines read better than sixty
+)
+#: Stripped only after "&" or before another legal form: "Gap Co" may be another brand.
+_COMPANY_WORDS = frozenset({"co", "company"})
+_PLAIN_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+)
+_SPELT_OUT = str.maketrans({"&": " and ", "+": " plus "})
+
+
+class NameKeys(msgspec.Struct, frozen=True):
+    """A name at the three levels of likeness; equal keys, alike at that level.
+
+    ``spelling`` and ``company`` are empty for a name without letters or digits, which
+    is like nothing but itself.
+    """
+
+    exact: str
+    spelling: str
+    company: str
+
+
+@lru_cache(maxsize=4096)
+def name_keys(name: str) -> NameKeys:
+    """Return the keys of *name*, for an index of names or for `likeness`.
+
+    >>> name_keys("The Crème & Co. Ltd")
+    NameKeys(exact='the crème & co. ltd', spelling='thecremeandcoltd', company='creme')
+    """
+    exact = cache_name(name)
+    words = _words(exact)
+    return NameKeys(exact, "".join(words), "".join(_without_legal_form(words)))
+
+
+def likeness(one: str, other: str) -> float:
+    """Return `EXACT`, `SPELLING`, `COMPANY` or `DIFFERENT`, whichever is the closest.
+
+    >>> likeness("Old Navy", "oldnavy"), likeness("Delta", "Delta Faucet")
+    (0.97, 0.0)
+    """
+    a, b = name_keys(one), name_keys(other)
+    if a.exact == b.exact:
+        return EXACT
+    if not a.spelling or not b.spelling:
+        return DIFFERENT
+    if a.spelling == b.spelling:
+        return SPELLING
+    return COMPANY if a.company == b.company else DIFFERENT
+
+
+def best_likeness(asked: str, known: Iterable[str]) -> float:
+    """Return the likeness of *asked* to the closest of *known*; `DIFFERENT` to none."""
+    return max((likeness(asked, name) for name in known), default=DIFFERENT)
+
+
+def begins_with(longer: str, shorter: str) -> bool:
+    """Tell whether *shorter* is the first words of *longer*: "Delta" of "Delta Faucet".
+
+    No sign that the two are one brand; only of which brand is meant once something
+    else, such as a domain, has named *longer*.
+    """
+    first, all_ = (_without_legal_form(_words(cache_name(name))) for name in (shorter, longer))
+    return bool(first) and all_[: len(first)] == first
+
+
+def names_host(domain: str, name: str) -> bool:
+    """Tell whether the first label of *domain* is *name*: ``oldnavy.com``, ``old-navy.fr``.
+
+    A name written as its domain ("Booking.com") names its host too.
+
+    >>> names_host("oldnavy.com", "Old Navy"), names_host("gap.com", "Old Navy")
+    (True, False)
+    """
+    label = _shown(domain.partition(".")[0])
+    keys = name_keys(name)
+    wanted = {keys.spelling, keys.company} - {""}
+    return name_keys(label).spelling in wanted or name_keys(domain).spelling in wanted
+
+
+def _shown(label: str) -> str:
+    """Return an A-label as people read it; any other label, and a broken one, as it is."""
+    try:
+        return idna.decode(label)
+    except UnicodeError:  # idna.IDNAError is one
+        return label
+
+
+def _words(exact: str) -> list[str]:
+    """Return *exact* as words of letters and digits; accents of Latin letters are gone."""
+    spelt = _without_accents(exact).translate(_SPELT_OUT)
+    joined = "".join(c for c in spelt if c.isalnum() or c in " -" or _is_mark(c))
+    return joined.replace("-", " ").split()
+
+
+def _is_mark(char: str) -> bool:
+    # Vowel signs of Indic scripts, Thai and Arabic points: not alphanumeric, yet spelling.
+    return unicodedata.category(char) in {"Mn", "Mc"}
+
+
+def _without_accents(text: str) -> str:
+    """Strip the marks from Latin letters only: "が" without its mark is another letter."""
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    latin = False
+    for char in unicodedata.normalize("NFD", text):
+        if unicodedata.combining(char) and latin:
+            continue
+        latin = char.isalpha() and unicodedata.name(char, "").startswith("LATIN ")
+        kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept)).translate(_PLAIN_LETTERS)
+
+
+def _without_legal_form(words: list[str]) -> list[str]:
+    """Return *words* without a leading "the" and legal forms; one word at least stays."""
+    kept = words[1:] if words[:1] == ["the"] and len(words) > 1 else words
+    while len(kept) > 1:
+        if kept[-1] in _LEGAL_FORMS:
+            kept = kept[:-1]
+        elif kept[-1] in _COMPANY_WORDS and kept[-2] == "and" and len(kept) > 2:
+            kept = kept[:-2]
+        elif kept[-1] in _COMPANY_WORDS and words[-1] in _LEGAL_FORMS:
+            kept = kept[:-1]
+        else:
+            break
+    return kept

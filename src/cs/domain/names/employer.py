@@ -1,0 +1,35 @@
+"""Whether a company, as people write where they work, is one of those asked for.  Pure."""
+
+from collections.abc import Iterable
+
+from cs.domain.headline.scope_words import is_place
+from cs.domain.names.brand_match import COMPANY, likeness
+
+#: Words that a whole company puts behind its name.
+_WHOLE = frozenset(
+    {"group", "global", "international", "worldwide", "hq", "official", "and", "&"}
+)
+
+
+def is_employer(company: str, names: Iterable[str]) -> bool:
+    """Say whether *company* is one of *names*, or its branch somewhere.
+
+    "Acme Robotics" is not "Acme": a company that adds a trade is another one until
+    somebody names it so.
+
+    >>> is_employer("Acme Germany GmbH", ["Acme"]), is_employer("Acme Robotics", ["Acme"])
+    (True, False)
+    """
+    words = company.replace("(", " ").replace(")", " ").replace(",", " ").split()
+    return any(_is_branch(words, name) for name in names)
+
+
+def _is_branch(words: list[str], name: str) -> bool:
+    for count in range(1, len(words) + 1):
+        head, rest = " ".join(words[:count]), words[count:]
+        while rest and likeness(f"{head} {rest[-1]}", head) >= COMPANY:
+            rest = rest[:-1]  # a legal form
+        place = " ".join(word for word in rest if word.casefold() not in _WHOLE)
+        if likeness(head, name) >= COMPANY and (not place or is_place(place)):
+            return True
+    return False

@@ -1,0 +1,79 @@
+"""What an operator did, told by the events that it came to: the trail of who did what.
+
+Nothing of a person who was found is in it, and of the operator an account's name.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from cs.domain.brand.events import BrandForgotten
+from cs.domain.codec import AnyEvent
+from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
+from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
+from cs.domain.service import Paused, Resumed
+
+#: Characters of a name that are kept.
+ACCOUNT = 64
+
+What = Literal[
+    "key_issued",
+    "key_rotated",
+    "key_revoked",
+    "quota_granted",
+    "api_paused",
+    "api_resumed",
+    "brand_forgotten",
+    "person_erased",
+    "person_suppressed",
+    "suppression_lifted",
+]
+
+_WHAT: dict[type[AnyEvent], What] = {
+    KeyIssued: "key_issued",
+    KeyRotated: "key_rotated",
+    KeyRevoked: "key_revoked",
+    QuotaGranted: "quota_granted",
+    Paused: "api_paused",
+    Resumed: "api_resumed",
+    BrandForgotten: "brand_forgotten",
+    PersonErased: "person_erased",
+    PersonSuppressed: "person_suppressed",
+    SuppressionLifted: "suppression_lifted",
+}
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that an operator did.
+
+    Attributes:
+        of: The stream that it was done to.
+        by: Account or label of who did; None: the service itself, or before it was noted.
+        units: Of quota, if any were granted.
+    """
+
+    at: datetime
+    what: What
+    of: str
+    by: str | None = None
+    units: int | None = None
+
+
+def act_of(stream: str, event: AnyEvent) -> Act | None:
+    """Return what an operator did in *event* of *stream*; None if it is the service's own."""
+    what = _WHAT.get(type(event))
+    if what is None:
+        return None
+    units = event.units if isinstance(event, QuotaGranted) else None
+    by: str | None = getattr(event, "by", None)
+    return Act(at=event.at, what=what, of=stream, by=by, units=units)
+
+
+def account(name: str) -> str | None:
+    r"""Return *name* as it is noted: its printable characters, the first 64.
+
+    >>> account(" ada\x1b[2J\u202e "), account("\n")
+    ('ada[2J', None)
+    """
+    return "".join(filter(str.isprintable, name)).strip()[:ACCOUNT] or None

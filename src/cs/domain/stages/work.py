@@ -1,0 +1,166 @@
+"""The work stages are given, and what they may answer.
+
+Inputs travel inside ``stage issued`` events and on the stage topics; outcomes travel
+on ``cs.outcomes``.  A stage sees nothing but its input, so it can be written in any
+language (docs/architecture.md, "Stages").
+"""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from cs.domain.contact import (
+    BrandFacts,
+    Candidate,
+    Checked,
+    LeftOut,
+    Person,
+    Query,
+    Ranked,
+    Sighting,
+)
+from cs.domain.mail.mailbox import DomainFacts
+
+StageName = Literal["brand-resolution", "contact-discovery", "ranking", "verification"]
+
+
+# Inputs.
+class ResolutionInput(msgspec.Struct, frozen=True, tag="resolution"):
+    query: Query
+
+
+class DiscoveryInput(msgspec.Struct, frozen=True, tag="discovery"):
+    brand: BrandFacts
+
+
+class RankingInput(msgspec.Struct, frozen=True, tag="ranking"):
+    brand: BrandFacts
+    people: tuple[Person, ...]
+    contacts: int = 25  # shown at most
+
+
+class VerificationInput(msgspec.Struct, frozen=True, tag="verification"):
+    """People to be checked at one mail domain, in order of rank, and what is known of it."""
+
+    mail_domain: str
+    candidates: tuple[Candidate, ...]
+    known: DomainFacts = DomainFacts()
+
+
+StageInput = ResolutionInput | DiscoveryInput | RankingInput | VerificationInput
+
+
+# What a stage found.  Progress comes any number of times, one of the others last.
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    pass
+
+
+class Alive(Finding, frozen=True, tag="alive"):
+    """The work is in hand.  Sent every 5 s, never stored."""
+
+
+class PeopleSeen(Finding, frozen=True, tag="people-seen"):
+    """Progress of contact discovery."""
+
+    people: tuple[Sighting, ...]
+
+
+class MailboxChecked(Finding, frozen=True, tag="mailbox-checked"):
+    """Progress of verification: one person at one mail domain is settled."""
+
+    checked: Checked
+
+
+class Resolved(Finding, frozen=True, tag="resolved"):
+    """Result of brand resolution; ``brand`` is set exactly when it is matched."""
+
+    status: Literal["matched", "no_match", "ambiguous"]
+    brand: BrandFacts | None = None
+    sources: dict[str, str] = {}  # source -> how its run ended
+    causes: dict[str, str] = {}  # source -> why, of those that could not answer
+
+
+class Discovered(Finding, frozen=True, tag="discovered"):
+    """Result of contact discovery: everybody found, progress included.
+
+    ``conclusive`` is false when a source failed or was limited, so that "nobody" is not
+    an answer (CONTRACT.md C6).
+    """
+
+    people: tuple[Sighting, ...]
+    sources: dict[str, str] = {}
+    conclusive: bool = True
+    causes: dict[str, str] = {}
+
+
+class RankingDone(Finding, frozen=True, tag="ranked"):
+    """Result of ranking, best first."""
+
+    ranked: tuple[Ranked, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class DomainVerified(Finding, frozen=True, tag="domain-verified"):
+    """Result of verification at one mail domain: everybody who was asked for."""
+
+    checked: tuple[Checked, ...]
+    learned: DomainFacts = DomainFacts()
+
+
+#: Why a stage failed that cannot do its work before the operator changes something.
+NO_BRAND_SOURCE = "no-brand-source-configured"
+NO_PEOPLE_SOURCE = "no-people-source-configured"
+NO_VERIFIER = "no-verifier-configured"
+SOURCES_REFUSE = "sources-refuse"
+
+
+class Failed(Finding, frozen=True, tag="failed"):
+    """This attempt ended without a result.
+
+    ``checked`` holds who is undecided in a failed verification, with the evidence so
+    far: that is what stays if no further attempt is made.  ``causes`` says by source why
+    it could not answer; it names no person.
+    """
+
+    why: str  # stable, lower-case: "timeout", "sources-away", "try-later", "bug"
+    retryable: bool
+    retry_in_s: float | None = None
+    checked: tuple[Checked, ...] = ()
+    learned: DomainFacts = DomainFacts()
+    causes: dict[str, str] = {}
+
+
+AnyFinding = (
+    Alive
+    | PeopleSeen
+    | MailboxChecked
+    | Resolved
+    | Discovered
+    | RankingDone
+    | DomainVerified
+    | Failed
+)
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """One message on a stage topic."""
+
+    lookup: str
+    stage: StageName
+    item: str = ""  # the mail domain, in verification
+    attempt: int
+    deadline_at: datetime
+    input: StageInput
+    receipt: str = ""  # says who was given the work: every outcome repeats it
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One message on ``cs.outcomes``."""
+
+    lookup: str
+    stage: StageName
+    item: str = ""
+    attempt: int
+    finding: AnyFinding
+    receipt: str = ""  # of the work that it answers

@@ -1,0 +1,182 @@
+"""Batches of contingent appends in PostgreSQL: one statement each, answered one by one.
+
+The statement calls ``append_events`` (migration 0001), which takes a lock, checks, inserts
+and commits by itself: a process that stops in the middle never holds the lock.
+
+A statement whose answer is lost is sent again.  That stores nothing twice: every request
+names the versions it follows, so what was stored the first time conflicts with itself, and
+is known by its events standing there, byte for byte.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TypeAlias
+
+import asyncpg
+from eventsourcing.persistence import StoredEvent
+from structlog import get_logger
+
+from cs.eventlog.port import CeilingReached, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.postgres.batch import arguments
+from cs.eventlog.table_log import Prepared
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.kept_connection import KeptConnection
+from cs.postgres.pool import Pool, PooledConnection, away_is_told
+from cs.runtime import failpoints
+
+log = get_logger()
+
+#: How long an answer that was lost is looked for.
+IN_DOUBT_S = 5.0
+#: Between two looks.
+_PAUSE_S = 0.05
+#: How often a batch is sent again because somebody else wrote to the tables.
+_UNIQUE_TRIES = 3
+#: SQLSTATE class 42: the schema is not there or not ours.
+_NO_SCHEMA = "42"
+
+Answer: TypeAlias = int | Exception
+
+
+class PostgresAppender:
+    """One batch at a time, on a connection of its own."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._kept = KeptConnection(pool)
+
+    async def close(self) -> None:
+        await self._kept.drop()
+
+    async def write(self, requests: Sequence[Prepared]) -> Sequence[Answer]:
+        """Store each request or say why not; all that are stored commit together.
+
+        Raises:
+            LogUnavailable: PostgreSQL is away.  Whether they were stored is not known if a
+                `DatabaseAway` is its cause, else nothing was.
+        """
+        try:
+            connection = await self._kept.get()
+        except DatabaseAway as error:
+            # From nothing: a `DatabaseAway` behind it would say that something may be.
+            raise LogUnavailable(f"{error}; nothing was stored") from None
+        answers: Sequence[Answer]
+        try:
+            answers = await _sent(connection, requests)
+        except DatabaseAway as error:
+            answers = await self._in_doubt(requests, error)
+        failpoints.reach("log.after-commit")
+        return answers
+
+    async def _in_doubt(
+        self, requests: Sequence[Prepared], lost: DatabaseAway
+    ) -> Sequence[Answer]:
+        """Find out what became of *requests*.
+
+        Raises:
+            LogUnavailable: Not known within `IN_DOUBT_S`.
+        """
+        log.warning("appends_in_doubt", appends=len(requests), why=str(lost))
+        try:
+            async with asyncio.timeout(IN_DOUBT_S):
+                return await self._sent_again(requests)
+        except TimeoutError:
+            await self._kept.drop()
+            raise LogUnavailable(f"{lost}; what was stored is not known") from lost
+
+    async def _sent_again(self, requests: Sequence[Prepared]) -> Sequence[Answer]:
+        """Send *requests* until answered; what stands there was stored the first time."""
+        while True:
+            await self._kept.drop()
+            with suppress(DatabaseAway):
+                connection = await self._kept.get()
+                answers = await _sent(connection, requests)
+                conflicts = {
+                    n: requests[n]
+                    for n, answer in enumerate(answers)
+                    if isinstance(answer, WrongExpectedVersion)
+                }
+                standing = await _standing(connection, conflicts)
+                return [standing.get(n, answer) for n, answer in enumerate(answers)]
+            await asyncio.sleep(_PAUSE_S)
+
+
+async def _sent(connection: PooledConnection, requests: Sequence[Prepared]) -> list[Answer]:
+    """Send *requests*, one by one if one of them may be at fault.
+
+    Raises:
+        DatabaseAway: They are in doubt.
+    """
+    why: Exception
+    for _ in range(_UNIQUE_TRIES):
+        try:
+            return await _called(connection, requests)
+        except asyncpg.UniqueViolationError as error:
+            why = error  # somebody does not take our lock: look at the versions again
+        except (asyncpg.PostgresError, ValueError) as error:
+            why = error
+            break
+    if len(requests) > 1 and not _of_the_schema(why):
+        return [answer for each in requests for answer in await _sent(connection, [each])]
+    return [_refused(why) for _ in requests]
+
+
+async def _called(connection: PooledConnection, requests: Sequence[Prepared]) -> list[Answer]:
+    with away_is_told():
+        (row,) = await connection.fetch(APPEND, *arguments(requests))
+    parts = [append for request in requests for append in request.appends]
+    answers: list[Answer] = []
+    for position, conflict, found, opens_at in zip(*row, strict=True):
+        if conflict is not None:
+            part = parts[conflict - 1]
+            answers.append(WrongExpectedVersion(part.stream, part.expected, found))
+        elif opens_at is not None:
+            answers.append(CeilingReached(opens_at))
+        else:
+            answers.append(position)
+    return answers
+
+
+async def _standing(
+    connection: PooledConnection, requests: Mapping[int, Prepared]
+) -> dict[int, Answer]:
+    """Return the last position of those of *requests* whose events all stand in the log."""
+    wanted = [event for request in requests.values() for event in request.stored]
+    if not wanted:
+        return {}
+    with away_is_told():
+        rows = await connection.fetch(
+            _STANDING,
+            [str(event.originator_id) for event in wanted],
+            [event.originator_version for event in wanted],
+        )
+    there = {StoredEvent(*row[:4]): row[4] for row in map(tuple, rows)}
+    return {
+        n: max(there[event] for event in request.stored)
+        for n, request in requests.items()
+        if there.keys() >= set(request.stored)
+    }
+
+
+def _of_the_schema(error: Exception) -> bool:
+    return isinstance(error, asyncpg.PostgresError) and error.sqlstate.startswith(_NO_SCHEMA)
+
+
+def _refused(error: Exception) -> LogUnavailable:
+    told = f"the log could not write: {error}"
+    if _of_the_schema(error):
+        told += "; is its schema there? (cs db migrate)"
+    refused = LogUnavailable(told)
+    refused.__cause__ = error
+    return refused
+
+
+APPEND = """
+SELECT positions, conflicts, at_version, opens_at
+FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+"""
+_STANDING = """
+SELECT originator_id, originator_version, topic, state, notification_id
+FROM unnest($1::text[], $2::bigint[]) AS wanted (originator_id, originator_version)
+JOIN stored_events USING (originator_id, originator_version)
+"""

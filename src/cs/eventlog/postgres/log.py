@@ -1,0 +1,152 @@
+"""The event log in PostgreSQL, for any number of processes.
+
+Migration 0001 sees to it that positions have no gaps and become visible in their order.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from datetime import datetime
+from typing import Any, Self, cast
+
+import asyncpg
+
+from cs.domain.key import DAY
+from cs.eventlog.lookup_starts import STARTS_KEPT
+from cs.eventlog.mapper import DataKeys, StoredRow
+from cs.eventlog.port import Ceiling, LogUnavailable
+from cs.eventlog.postgres.append import PostgresAppender
+from cs.eventlog.postgres.listening import LAST_POSITION, Listening
+from cs.eventlog.table_log import Prepared, TableLog
+from cs.postgres.errors import DatabaseAway
+from cs.postgres.pool import Pool, connected
+from cs.postgres.pruning import PAGE
+
+
+class PostgresEventLog(TableLog):
+    """Use as ``async with``.  Entering needs no database: it may come later.
+
+    Args:
+        pool: Two of its connections are kept, to write and to listen.
+        keys: What seals and opens personal values.
+        waiting: Appends that may wait to be written; one more is `LogUnavailable`.
+    """
+
+    def __init__(self, pool: Pool, keys: DataKeys, *, waiting: int | None = None) -> None:
+        super().__init__(keys, waiting=waiting)
+        self._pool = pool
+        self._appender = PostgresAppender(pool)
+        self._heard = False  # how far the log goes
+        self._stack = AsyncExitStack()
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        self._stack.push_async_callback(self._appender.close)
+        await self._stack.enter_async_context(self._writer)
+        listening = asyncio.create_task(
+            Listening(self._pool, self._moved).run(), name="log-listening"
+        )
+
+        async def stop_listening() -> None:
+            listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await listening
+
+        self._stack.push_async_callback(stop_listening)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closed = True
+        await self._stack.aclose()
+
+    def _moved(self, head: int) -> None:
+        self._heard = True
+        self._recent.moved(head)
+
+    async def _write(self, requests: Sequence[Prepared]) -> Sequence[int | Exception]:
+        return await self._appender.write(requests)
+
+    async def _select_stream(
+        self, stream: str, after: int, limit: int | None
+    ) -> Sequence[StoredRow]:
+        return await self._rows(_STREAM, stream, after, limit)
+
+    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        return await self._rows(_PAGE, after, limit)
+
+    async def _last_position(self) -> int:
+        position: int = await self._value(LAST_POSITION)
+        self._heard = True
+        return position
+
+    def _knows_its_end(self) -> bool:
+        return self._heard
+
+    async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
+        if ceiling.limit is None:
+            return None
+        if ceiling.limit == 0:
+            return ceiling.at + DAY
+        started_at: datetime | None = await self._value(_START, ceiling.limit)
+        if started_at is None:
+            return None
+        opens_at = started_at + DAY
+        return opens_at if opens_at > ceiling.at else None
+
+    async def prune_starts(self) -> bool:
+        """Remove a page of starts that the ceiling needs no more; return whether to go on.
+
+        Raises:
+            DatabaseAway: Next time.
+        """
+        async with connected(self._pool) as connection:
+            removed: str = await connection.execute(_PRUNE_STARTS, PAGE, STARTS_KEPT)
+        return removed == f"DELETE {PAGE}"
+
+    async def _rows(self, query: str, *arguments: object) -> Sequence[StoredRow]:
+        return cast("Sequence[StoredRow]", await self._fetch(query, arguments))
+
+    async def _value(self, query: str, *arguments: object) -> Any:
+        rows = await self._fetch(query, arguments)
+        return rows[0][0] if rows else None
+
+    async def _fetch(self, query: str, arguments: Sequence[object]) -> Sequence[asyncpg.Record]:
+        if self._closed:
+            raise LogUnavailable("the log is closed")
+        try:
+            async with connected(self._pool) as connection:
+                return await connection.fetch(query, *arguments)
+        except (DatabaseAway, asyncpg.PostgresError) as error:
+            raise LogUnavailable(f"the log could not be read: {error}") from error
+
+
+_COLUMNS = "notification_id, originator_id, originator_version, topic, state"
+_STREAM = f"""
+SELECT {_COLUMNS} FROM stored_events
+WHERE originator_id = $1 AND originator_version > $2 ORDER BY originator_version LIMIT $3
+"""  # noqa: S608
+_PAGE = f"""
+SELECT {_COLUMNS} FROM stored_events
+WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
+"""  # noqa: S608
+_START = """
+SELECT started_at FROM lookup_starts
+WHERE number = (SELECT COALESCE(max(number), 0) FROM lookup_starts) + 1 - $1
+"""
+# From the oldest on, up to the first that is still needed, never the newest: numbers go on
+# from it.  Old is told by the newest, not by a clock.
+_PRUNE_STARTS = """
+WITH oldest AS (
+    SELECT number, started_at FROM lookup_starts ORDER BY number LIMIT $1
+), newest AS (
+    SELECT number, started_at FROM lookup_starts ORDER BY number DESC LIMIT 1
+), first_kept AS (
+    SELECT COALESCE(
+        min(o.number) FILTER (WHERE o.started_at > n.started_at - $2::interval),
+        max(o.number) + 1
+    ) AS number
+    FROM oldest AS o, newest AS n
+)
+DELETE FROM lookup_starts AS s USING first_kept AS k, newest AS n
+WHERE s.number < k.number AND s.number < n.number
+"""

@@ -1,0 +1,143 @@
+"""The eventsourcing library's SQLite recorder, with batches of contingent appends.
+
+The library gives the tables and the reading statements.  Writing is ours: batches of
+appends in one ``BEGIN IMMEDIATE`` transaction (the library's deferred one fails at once
+with "database is locked" when another process writes), expected versions checked inside
+it, so that versions have no gaps and position order is commit order.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import cached_property
+
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
+from structlog import get_logger
+
+from cs.eventlog.lookup_starts import LookupStarts
+from cs.eventlog.mapper import StoredRow
+from cs.eventlog.port import NO_STREAM, Ceiling, CeilingReached, WrongExpectedVersion
+from cs.eventlog.table_log import Prepared
+from cs.runtime import failpoints
+
+log = get_logger()
+
+#: SQLite's word for a page without an end.
+_ALL = -1
+#: What Python's ``sqlite3`` says of text that is damaged (``pysqlite_fetch_one_row``).
+_NO_UTF_8 = "Could not decode to UTF-8"
+
+
+class BatchRecorder(SQLiteApplicationRecorder):
+    """The library's recorder, with batches of contingent appends."""
+
+    @cached_property
+    def _starts(self) -> LookupStarts:
+        return LookupStarts(self.events_table_name)
+
+    def construct_create_table_statements(self) -> list[str]:
+        return [*super().construct_create_table_statements(), *self._starts.statements()]
+
+    def create_table(self) -> None:
+        """Make what is missing; make anew what the log knows better."""
+        super().create_table()
+        with self.datastore.transaction(commit=False) as cursor:
+            if self._starts.whole(cursor):
+                return
+        with self._writing() as cursor:
+            if not self._starts.whole(cursor):  # else another process was first
+                log.info("lookup_starts_rebuilt", starts=self._starts.rebuild(cursor))
+
+    def write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+        """Store each request or say why not; all that are stored commit together."""
+        with self._writing() as cursor:
+            answers = [self._write_one(cursor, request) for request in requests]
+            failpoints.reach("log.before-commit")
+        failpoints.reach("log.after-commit")
+        return answers
+
+    @contextmanager
+    def _writing(self) -> Iterator[SQLiteCursor]:
+        """Hold SQLite's lock for writers; what was written is durable after, or undone."""
+        # Not as the pool's writer: if it cannot open a connection, its lock for writers is
+        # never released.  SQLite's own lock is enough, and here there is one thread.
+        with self.datastore.get_connection(commit=False) as connection:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA synchronous=FULL")
+            cursor.execute("BEGIN IMMEDIATE")
+            try:
+                yield cursor
+                self._commit(cursor)
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    cursor.execute("ROLLBACK")
+                raise
+
+    def _commit(self, cursor: SQLiteCursor) -> None:
+        cursor.execute("COMMIT")
+
+    def _write_one(self, cursor: SQLiteCursor, request: Prepared) -> int | Exception:
+        for append in request.appends:
+            found = self._version(cursor, append.stream)
+            if found != append.expected:
+                return WrongExpectedVersion(append.stream, append.expected, found)
+        if request.ceiling is not None:
+            opens_at = self._starts.opens_at(cursor, request.ceiling)
+            if opens_at is not None:
+                return CeilingReached(opens_at)
+            self._starts.add(cursor, request.ceiling.at)
+        positions = self._insert_events(cursor, request.stored)
+        assert positions
+        return positions[-1]
+
+    def _version(self, cursor: SQLiteCursor, stream: str) -> int:
+        cursor.execute(
+            f"SELECT MAX(originator_version) FROM {self.events_table_name} "  # noqa: S608
+            "WHERE originator_id = ?",
+            (stream,),
+        )
+        version: int | None = cursor.fetchone()[0]
+        return NO_STREAM if version is None else version
+
+    def opens_at(self, ceiling: Ceiling) -> datetime | None:
+        with self.datastore.transaction(commit=False) as cursor:
+            return self._starts.opens_at(cursor, ceiling)
+
+    def select_stream(self, stream: str, after: int, limit: int | None) -> list[StoredRow]:
+        """Return what is stored of *stream* after version *after*, at most *limit* rows."""
+        return self._select(
+            "WHERE originator_id = ? AND originator_version > ? "
+            "ORDER BY originator_version LIMIT ?",
+            (stream, after, _ALL if limit is None else limit),
+        )
+
+    def select_page(self, after: int, limit: int) -> list[StoredRow]:
+        """Return what is stored after position *after*, at most *limit* rows.
+
+        Plain tuples: the library's rows by name and notification objects cost more than
+        reading them (bench/event_log.py).
+        """
+        return self._select("WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit))
+
+    def _select(self, where: str, parameters: tuple[str | int, ...]) -> list[StoredRow]:
+        columns = "rowid, originator_id, originator_version, topic, state"
+        with self.datastore.get_connection(commit=False) as connection:
+            cursor = connection.cursor().sqlite_cursor
+            cursor.row_factory = None
+            statement = f"SELECT {columns} FROM {self.events_table_name} {where}"  # noqa: S608
+            try:
+                return cursor.execute(statement, parameters).fetchall()
+            except sqlite3.OperationalError as error:
+                if not str(error).startswith(_NO_UTF_8):
+                    raise
+            # One row of them: the others are to be read.
+            cursor.connection.text_factory = _whatever_it_is
+            try:
+                return cursor.execute(statement, parameters).fetchall()
+            finally:
+                cursor.connection.text_factory = str
+
+
+def _whatever_it_is(text: bytes) -> str:
+    return text.decode(errors="replace")

@@ -1,0 +1,239 @@
+"""Serving the API and the admin port, and leaving without losing a caller."""
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+from structlog import get_logger
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from cs.api.few_lines import FewLines
+from cs.http_server.connections import Bound, Config, connections_of, free_descriptors
+
+log = get_logger()
+
+#: How long open calls get to finish once the service leaves: they take milliseconds, held
+#: ones are answered at once, and the rest is a body that never ends.  Then they are cut off.
+GRACE_S = 1.0
+#: How long a call that is cut off gets to end, which is told to it twice: whoever gives back a
+#: connection to a database that hangs goes on waiting at the first time.
+CUT_S = 0.3
+#: How long connections then get to close.
+CLOSE_S = 1
+#: How long a connection stays on which no call is made, or whose answers nobody reads.
+IDLE_S = 75
+#: Connections that may wait to be taken.
+BACKLOG = 2048
+#: How often uvicorn looks around.
+_TICKS_PER_S = 10
+#: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
+#: section 7.8): nothing is wrong, and what it advises is not for this service.
+_OFFERS = ("Unsupported upgrade request.", "No supported WebSocket library detected.")
+
+
+#: What it says of what is no HTTP, which anybody may send.
+_MALFORMED = "Invalid HTTP request received."
+
+
+class CannotListen(Exception):
+    """The address cannot be had; the message says why and what to do."""
+
+
+def listen(host: str, port: int, *, what: str = "port") -> socket.socket:
+    """Return a socket listening at *host*, *port* (0: any free one).
+
+    *what* is the setting that the port comes from, for the message.
+
+    Raises:
+        CannotListen: The port is taken or not ours to take, or the host is none of ours.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio switches Nagle's algorithm off only then:
+    # without it every answer on a kept connection took 40 ms longer (measured).
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except (OSError, UnicodeError) as error:
+        listening.close()
+        raise CannotListen(_why(host, port, what, error)) from error
+    return listening
+
+
+def address(listening: socket.socket) -> str:
+    """Return where *listening* is reached, as a URL without a path."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _why(host: str, port: int, what: str, error: Exception) -> str:
+    option = "--" + what.replace("_", "-")
+    match getattr(error, "errno", None):
+        case errno.EADDRINUSE:
+            return f"port {port} of {host} is in use; choose another with {option}, 0: any free"
+        case errno.EACCES | errno.EPERM:
+            return (
+                f"this user may not listen on port {port} of {host}; choose one from 1024 on "
+                f"with {option}, 0: any free"
+            )
+        case _:
+            setting = what.replace("port", "host")
+            return (
+                f"cannot listen on {host}: {getattr(error, 'strerror', None) or error}; "
+                f"{setting} is an address of this machine, like 127.0.0.1 or 0.0.0.0"
+            )
+
+
+class Server(uvicorn.Server):
+    """Uvicorn without its own signal handlers: several run in one process.
+
+    It closes a connection that sends no whole head for `IDLE_S`.  Uvicorn itself counts
+    only up to the next byte, so that half a call would keep a connection for ever; and so
+    would a caller who does not read, for whom both closing and a call in hand wait.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        # Of each connection without a call: its last one, and since when there is none.  One
+        # whose answer waits for its caller to read counts as none.
+        self._idle: dict[object, tuple[object, float]] = {}
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # asyncio made it as short as what it takes at a time
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_PER_S == 0:
+            self._close_idle(time.monotonic())
+        return await super().on_tick(counter)
+
+    def _close_idle(self, now: float) -> None:
+        idle: dict[object, tuple[object, float]] = {}
+        for connection in list(self.server_state.connections):
+            assert isinstance(connection, H11Protocol)
+            call: RequestResponseCycle | None = connection.cycle
+            unread = connection.flow.write_paused
+            if call is not None and not call.response_complete and not unread:
+                continue
+            last, since = self._idle.get(connection, (call, now))
+            idle[connection] = call, since if last is call else now
+            if now - idle[connection][1] >= IDLE_S:
+                if unread or connection.transport.is_closing():
+                    connection.transport.abort()  # closing waits until all is read
+                else:
+                    connection.transport.close()
+        self._idle = idle
+
+    def refuse(self) -> None:
+        """Take no more connections; those that are open stay."""
+        if self.started:
+            for server in self.servers:
+                server.close()
+
+    async def cut_off(self) -> None:
+        """Cancel the calls that are still open, which are answered as that, and end."""
+        self.force_exit = True
+        for _ in range(2):
+            open_calls = set(self.server_state.tasks)
+            for call in open_calls:
+                call.cancel()
+            if open_calls:
+                await asyncio.wait(open_calls, timeout=CUT_S)
+
+
+class ServerLog(logging.Handler):
+    """What uvicorn has to say, as lines of our own log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._malformed = FewLines("malformed_calls_left_out")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        said = record.getMessage()
+        if isinstance(error, asyncio.CancelledError) or said.startswith(_OFFERS):
+            return  # a connection cut at the end, or nothing
+        if said == _MALFORMED and not self._malformed.take():
+            return
+        log.log(record.levelno, "http_server", said=said, exc_info=error)
+
+
+@contextmanager
+def on_signal(act: Callable[[], object]) -> Iterator[None]:
+    """Call *act* at SIGTERM and SIGINT until left; after that they end the process."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    for number in numbers:
+        loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+@asynccontextmanager
+async def serving(
+    apps: Sequence[tuple[ASGIApp, socket.socket]],
+    draining: asyncio.Event,
+    *,
+    admin: tuple[ASGIApp, socket.socket] | None = None,
+) -> AsyncIterator[None]:
+    """Serve *apps*, and *admin* on connections of its own, until left.
+
+    Leaving takes no more connections, sets *draining*, so that held calls are answered
+    (CONTRACT.md H14), and cuts off after `GRACE_S` what is open yet.
+    """
+    most, most_of_admin = connections_of(free_descriptors())
+    served = [(*each, Bound(most, "api")) for each in apps]
+    if admin is not None:
+        served.append((*admin, Bound(most_of_admin, "admin")))
+    servers = [Server(_config(app, bound)) for app, _, bound in served]
+    said = logging.getLogger("uvicorn.error")
+    said.handlers, said.propagate = [ServerLog()], False
+    async with asyncio.TaskGroup() as tasks:
+        running = [
+            tasks.create_task(server.serve(sockets=[listening]), name="server")
+            for server, (_, listening, _) in zip(servers, served, strict=True)
+        ]
+        try:
+            yield
+        finally:
+            for server in servers:
+                # Before the loop has thousands of answers to give: a connection that is
+                # refused can be made elsewhere, one that nobody serves breaks.
+                server.refuse()
+                server.should_exit = True
+            draining.set()
+            # Here, because the group itself would cancel them if it is left by an error.
+            await asyncio.wait(running, timeout=GRACE_S)
+            await asyncio.gather(*(server.cut_off() for server in servers))
+            await asyncio.wait(running)
+
+
+def _config(app: ASGIApp, bound: Bound) -> Config:
+    return Config(
+        app,
+        bound=bound,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=CLOSE_S,
+        timeout_keep_alive=IDLE_S,
+        h11_max_incomplete_event_size=64 * 1024,
+    )

@@ -1,0 +1,171 @@
+"""Where people are in the streams of brands, and leaving them out there."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from cs.domain.brand import brand
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import (
+    BrandEvent,
+    ContactsErased,
+    EraseContacts,
+    LookupFinished,
+    LookupStarted,
+)
+from cs.domain.codec import to_plain
+from cs.domain.contact import Contact
+from cs.eventlog.port import NO_STREAM, Append, DamagedEvent, Recorded
+from cs.eventlog.sealing import personal_values
+from cs.eventlog.streams import Streams
+from cs.projections.searches import key_of, later_result_key, result_key
+from cs.runtime.clock import Clock
+
+#: Events read at once where some are damaged.
+PAGE = 500
+#: Damaged or missing events of a stream that are read past; beyond it, it is not read on.
+PASSED = 1_000
+
+
+class BrandStreams:
+    def __init__(self, streams: Streams, clock: Clock) -> None:
+        self._streams = streams
+        self._clock = clock
+
+    async def leave_out(
+        self, stream: str, people: Mapping[str, tuple[str, ...]], *, aged_out: bool = False
+    ) -> list[str]:
+        """Leave *people* of each lookup out; return the keys of results that hold them.
+
+        Raises:
+            DamagedEvent: Some of *stream* cannot be read, or makes no sense.
+        """
+
+        async def attempt() -> None:
+            recorded = await self._streams.log.read(stream)
+            events = self._decided(recorded, people, aged_out=aged_out)
+            if events:
+                await self._streams.log.append([Append(stream, recorded[-1].version, events)])
+
+        async with self._streams.holding(stream):
+            await self._streams.retrying(attempt)
+        recorded = await self._streams.log.read(stream)
+        old = [result for lookup in people for result in _results(recorded, lookup)[:-1]]
+        return [key for result in old if (key := key_of(result)) is not None]
+
+    async def people_of(self, lookup: str) -> tuple[str, ...]:
+        """Return everybody of *lookup*, shown or not, erased or not."""
+        found: set[str] = set()
+        for recorded in await self._streams.log.read(stream_of(lookup)):
+            plain = to_plain(recorded.event)
+            if plain.get("lookup") == lookup:
+                found.update(value["person"] for value in personal_values(plain))
+        return tuple(sorted(found))
+
+    async def bodies_of(self, lookup: str) -> list[str]:
+        """Return the names of the data keys of the results of *lookup*."""
+        recorded = await self._streams.log.read(stream_of(lookup))
+        return [key for each in _results(recorded, lookup) if (key := key_of(each)) is not None]
+
+    async def bodies_past_damage(self, stream: str, lookups: Collection[str]) -> frozenset[str]:
+        """Return the names that data keys of results of *lookups* may have.
+
+        For a *stream* of which some cannot be read: each such event may have been one that
+        holds a result.
+
+        Raises:
+            LogUnavailable: The log is away.
+        """
+        names = {result_key(lookup) for lookup in lookups}
+        after, passed, limit = NO_STREAM, 0, PAGE
+        while passed < PASSED:
+            try:
+                page = await self._streams.log.read(stream, after, limit)
+            except DamagedEvent as damaged:
+                limit = damaged.version - after - 1  # what comes before it
+                if limit:
+                    continue
+                after, passed = damaged.version, passed + 1
+                names |= {later_result_key(lookup, after) for lookup in lookups}
+            else:
+                if not page:
+                    break
+                erased = (each for each in page if isinstance(each.event, ContactsErased))
+                names |= {name for each in erased if (name := key_of(each)) is not None}
+                after = page[-1].version
+            limit = PAGE
+        return frozenset(names)
+
+    def _decided(
+        self,
+        recorded: Sequence[Recorded],
+        people: Mapping[str, tuple[str, ...]],
+        *,
+        aged_out: bool,
+    ) -> list[BrandEvent]:
+        events: list[BrandEvent] = []
+        state = _folded(recorded)
+        there = {e.event.lookup for e in recorded if isinstance(e.event, LookupStarted)}
+        for lookup in sorted(there & people.keys()):
+            results = _results(recorded, lookup)
+            command = EraseContacts(
+                lookup=lookup,
+                people=people[lookup],
+                contacts=_contacts(results[-1]) if results else (),
+                aged_out=aged_out,
+                at=self._clock.now(),
+            )
+            new = brand.decide(command, state)
+            state = brand.fold(new, state)
+            events += new
+        return events
+
+
+def lookups_of(names: Iterable[str]) -> frozenset[str]:
+    """Return the lookups of the data keys *names*, each ``<lookup>#<person>``."""
+    return frozenset(name.rpartition("#")[0] for name in names)
+
+
+def by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the people that *names* stand for: by brand stream, by lookup."""
+    streams: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name in sorted(names):
+        lookup, _, ref = name.rpartition("#")
+        lookups = streams.setdefault(stream_of(lookup), {})
+        lookups[lookup] = (*lookups.get(lookup, ()), ref)
+    return streams
+
+
+def _folded(recorded: Iterable[Recorded]) -> brand.Brand:
+    """Return the state of a brand after *recorded*, its whole stream.
+
+    Raises:
+        DamagedEvent: One of them can be read, but nobody can have written it there.
+    """
+    state = brand.INITIAL
+    for each in recorded:
+        try:
+            assert isinstance(each.event, BrandEvent), "a brand's stream"
+            state = brand.evolve(state, each.event)
+        except Exception as error:
+            name = type(error).__name__
+            why = f"event {each.position}, {each.stream} version {each.version}: {name}"
+            raise DamagedEvent(each.position, each.stream, each.version, why) from error
+    return state
+
+
+def _results(recorded: Iterable[Recorded], lookup: str) -> list[Recorded]:
+    """Return the events that hold the result of *lookup*, oldest first; none while it runs."""
+    results: list[Recorded] = []
+    for each in recorded:
+        match each.event:
+            case LookupFinished(lookup=of) if of == lookup:
+                results.append(each)
+            case ContactsErased(lookup=of) if of == lookup and results:
+                results.append(each)
+            case _:
+                pass
+    return results
+
+
+def _contacts(result: Recorded) -> tuple[Contact, ...]:
+    assert isinstance(result.event, LookupFinished | ContactsErased)
+    return result.event.contacts

@@ -1,0 +1,154 @@
+"""Erasing a person: everything known of them, now and from now on.
+
+In this order, so that whatever is interrupted is finished by doing it again:
+
+1. The person's stream says by which fingerprints they are suppressed; the key store
+   refuses them.  From here on nobody can store anything new about them.
+2. The data keys of their values are destroyed: the log no longer tells of them.
+3. Each lookup they were in goes on, or answers, without them (*contacts erased*).
+4. When the views have sealed those results anew, the keys of the old ones are destroyed.
+   Those of a stream that cannot be read are destroyed at once: nobody can say what is left
+   of them without this person, so they are shown to nobody until it is mended.
+5. *Person erased* tells every running service to drop what it holds in memory.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+import msgspec
+
+from cs.domain import person
+from cs.domain.person import ErasePerson, PersonCommand, SuppressPerson
+from cs.eventlog.fingerprints import email_print, profile_print
+from cs.eventlog.port import DamagedEvent
+from cs.eventlog.streams import Streams
+from cs.keystore.port import KeyStore
+from cs.operations.erasure.brand_streams import BrandStreams, by_stream, lookups_of
+from cs.operations.erasure.identity import Identities
+from cs.operations.erasure.paid_answers import ForgetCalls, forget_answers
+from cs.operations.erasure.suppressions import person_stream
+from cs.runtime.clock import Clock
+
+
+class Erased(msgspec.Struct, frozen=True):
+    """What an erasure came to.
+
+    Attributes:
+        lookups: How many lookups had found them, those erased before included.
+        keys: Data keys destroyed for good, this time or before.
+        new: Whether anything was known or open that was not before.
+    """
+
+    lookups: int
+    keys: int
+    new: bool
+
+
+class Erasure:
+    """Works beside a running service or without one.
+
+    Args:
+        reflected: Returns when the views reflect all that is in the log.
+        by: Account or label of who asks for it, which the events will tell.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        keys: KeyStore,
+        clock: Clock,
+        reflected: Callable[[], Awaitable[None]],
+        *,
+        forget_calls: ForgetCalls | None = None,
+        by: str | None = None,
+    ) -> None:
+        self._streams = streams
+        self._keys = keys
+        self._clock = clock
+        self._identities = Identities(streams, keys)
+        self._brands = BrandStreams(streams, clock)
+        self._reflected = reflected
+        self._forget_calls = forget_calls
+        self._by = by
+
+    async def erase_mailbox(self, address: str) -> Erased:
+        """Erase whoever has the e-mail *address*, and keep them from being found again."""
+        return await self.erase(email_print(self._keys, address))
+
+    async def erase_profile(self, url: str) -> Erased:
+        """Erase whoever has the profile *url*, in the form the people sources give it."""
+        return await self.erase(profile_print(self._keys, url))
+
+    async def foreseen(self, print_: str) -> frozenset[str]:
+        """Return the data keys that `erase` of *print_* would destroy; nothing is changed.
+
+        Those that an erasure before destroyed are left out.
+        """
+        state: person.Person = (await self._streams.load(person_stream(print_))).state
+        prints = await self._identities.known_by(print_, {print_, *state.prints}, frozenset())
+        found = await self._keys.matching(prints)
+        return frozenset((await self._keys.find(found - state.erased_from)).keys())
+
+    async def erase(
+        self, print_: str, prints: Iterable[str] = (), names: Iterable[str] = ()
+    ) -> Erased:
+        """Erase the person with the fingerprint *print_*.
+
+        Args:
+            print_: Names the person's stream.
+            prints: By what else this person is known.
+            names: Of data keys that are this person's, wherever they are indexed.
+
+        Raises:
+            LogUnavailable: Do it again; it goes on from where it was.
+            DamagedEvent: The same, once a stream with something of them is mended.  They
+                are shown nowhere any more, and from all other streams they are gone.
+        """
+        stream = person_stream(print_)
+        before: person.Person = (await self._streams.load(stream)).state
+        told = {print_, *prints, *before.prints}
+        all_prints = await self._identities.known_by(print_, told, frozenset(names))
+        suppressed = await self._say(stream, self._suppress(all_prints))
+        await self._keys.suppress(all_prints)
+        found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
+        unread = await self.take_out(found)
+        # Also if some is unread: running services have to drop the keys they hold.
+        erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
+        erased = await self._say(stream, erase)
+        if unread is not None:
+            raise unread
+        return Erased(len(lookups_of(found)), len(found), suppressed or erased)
+
+    async def take_out(self, names: frozenset[str]) -> DamagedEvent | None:
+        """Destroy the data keys *names*, and take those they are of out of their lookups.
+
+        Returns what could not be read: of that stream nobody was left out, but its results
+        with one of them are shown to nobody.
+        """
+        await self._keys.destroy(names)
+        stale: list[str] = []
+        closed: set[str] = set()
+        unread: DamagedEvent | None = None
+        for stream, people in by_stream(names).items():
+            try:
+                stale += await self._brands.leave_out(stream, people)
+            except DamagedEvent as damaged:
+                self._streams.set_aside.note(damaged)
+                unread = damaged
+                closed |= await self._brands.bodies_past_damage(stream, people)
+        if closed:
+            # Only keys that there are: a lookup that runs on once its stream is mended has
+            # none yet, and would never get one.
+            await self._keys.destroy((await self._keys.find(closed)).keys())
+        if stale:
+            await self._reflected()
+            await self._keys.destroy(stale)
+        if names:
+            await forget_answers(self._forget_calls, lookups_of(names))
+        return unread
+
+    def _suppress(self, prints: tuple[str, ...]) -> SuppressPerson:
+        return SuppressPerson(prints=prints, by=self._by, at=self._clock.now())
+
+    async def _say(self, stream: str, command: PersonCommand) -> bool:
+        events, _ = await self._streams.change(stream, lambda s: person.decide(command, s))
+        return bool(events)

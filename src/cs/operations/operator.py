@@ -1,0 +1,134 @@
+"""What the operator may do to the log: keys, quota, the pause switch, one brand's reuse.
+
+Works beside a running service: each is one append with an expected version.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from cs.domain import key, service
+from cs.domain.api_key import hash_key, make_key
+from cs.domain.brand import brand
+from cs.domain.brand.events import ForgetBrand
+from cs.domain.brand.stream import brand_stream
+from cs.domain.codec import AnyEvent
+from cs.domain.contact import Query
+from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
+from cs.domain.service import ChooseWorld, Pause, Resume, ServiceCommand, World
+from cs.eventlog.streams import Streams
+from cs.runtime.clock import Clock
+from cs.runtime.ids import random_id
+
+#: Quota of a new key unless told otherwise.
+DEFAULT_QUOTA = 100
+
+
+class NewSecret(msgspec.Struct, frozen=True):
+    """A key's id and its secret, which is told once and stored nowhere."""
+
+    id: str
+    key: str
+
+
+class Operator:
+    """Appends what is asked of it.
+
+    Args:
+        by: Account or label of who asks, which the events will tell.
+    """
+
+    def __init__(self, streams: Streams, clock: Clock, by: str | None = None) -> None:
+        self._streams = streams
+        self._clock = clock
+        self._by = by
+
+    async def create_key(self, label: str, quota: int) -> NewSecret:
+        """Issue a key with *quota* searches.
+
+        Raises:
+            Refusal: ``quota-invalid``.
+        """
+        new = NewSecret(random_id("key_", 16), _secret())
+        issue = IssueKey(
+            label=label,
+            quota=quota,
+            secret_hash=hash_key(new.key),
+            last4=new.key[-4:],
+            by=self._by,
+            at=self._clock.now(),
+        )
+        await self._key(new.id, issue)
+        return new
+
+    async def rotate_key(self, key_id: str) -> NewSecret:
+        """Give the key a new secret; the old one stops working, quota and history stay.
+
+        Raises:
+            Refusal: ``key-missing``, ``key-revoked``.
+        """
+        new = NewSecret(key_id, _secret())
+        rotate = RotateKey(
+            secret_hash=hash_key(new.key),
+            last4=new.key[-4:],
+            by=self._by,
+            at=self._clock.now(),
+        )
+        await self._key(key_id, rotate)
+        return new
+
+    async def revoke_key(self, key_id: str) -> bool:
+        """Revoke the key for good; return whether it was not before.
+
+        Raises:
+            Refusal: ``key-missing``.
+        """
+        return bool(await self._key(key_id, RevokeKey(by=self._by, at=self._clock.now())))
+
+    async def grant_quota(self, key_id: str, units: int) -> Key:
+        """Add *units* to the key's quota, or take some away; return the key after it.
+
+        Raises:
+            Refusal: ``key-missing``, ``quota-invalid``.
+        """
+        await self._key(key_id, GrantQuota(units=units, by=self._by, at=self._clock.now()))
+        state: Key = (await self._streams.key(key_id)).state
+        return state
+
+    async def pause(self) -> bool:
+        """Pause the API; return whether it ran before."""
+        return bool(await self._service(Pause(by=self._by, at=self._clock.now())))
+
+    async def resume(self) -> bool:
+        """Resume the API; return whether it was paused before."""
+        return bool(await self._service(Resume(by=self._by, at=self._clock.now())))
+
+    async def choose_world(self, world: World) -> None:
+        """Tie the log to *world*.
+
+        Raises:
+            Refusal: ``other-world``: it is tied to the other one.
+        """
+        await self._service(ChooseWorld(world=world, at=self._clock.now()))
+
+    async def forget_brand(self, query: Query) -> bool:
+        """Make the next search for *query* a live one; return whether it was not already."""
+        command = ForgetBrand(by=self._by, at=self._clock.now())
+        return bool(await self._change(brand_stream(query), lambda s: brand.decide(command, s)))
+
+    async def _key(self, key_id: str, command: KeyCommand) -> Sequence[AnyEvent]:
+        return await self._change(f"key-{key_id}", lambda state: key.decide(command, state))
+
+    async def _service(self, command: ServiceCommand) -> Sequence[AnyEvent]:
+        return await self._change("service", lambda state: service.decide(command, state))
+
+    async def _change(
+        self, stream: str, decide: Callable[..., Sequence[AnyEvent]]
+    ) -> Sequence[AnyEvent]:
+        events, _ = await self._streams.change(stream, decide)
+        return events
+
+
+def _secret() -> str:
+    return make_key(os.urandom(32))

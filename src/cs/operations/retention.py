@@ -1,0 +1,104 @@
+"""People who were returned by no search for a long time are forgotten, by the service itself.
+
+Whoever leads looks once an hour, a page of lookups at a time.  What was done is in the log
+(*contacts erased*, ``aged_out``), what is due in a view: nothing else is remembered, and
+whatever is cut off is done again.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+from structlog import get_logger
+
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
+from cs.operations.erasure.ageing import Ageing
+from cs.projections.port import Views
+from cs.projections.returned import RETURNED
+from cs.runtime.clock import Clock
+
+log = get_logger()
+
+#: A month of the setting: the longest there is, so that nothing goes before its time.
+MONTH = timedelta(days=31)
+#: How often it is looked, and how soon again when something was away.
+EVERY = timedelta(hours=1)
+#: Lookups of one round, some 2,000 people: 2 s with a million keys in PostgreSQL.
+PAGE = 50
+#: No log is older.
+BEGINNING = date(2026, 1, 1)
+#: Days that are asked for at once, a page of lookups each time.
+DAYS = 7
+
+
+class Retention:
+    """Ages out people after *months* without a search that returned them.
+
+    Attributes:
+        lookups, people: How many have aged out since this process began.
+    """
+
+    def __init__(
+        self, events: EventLog, views: Views, ageing: Ageing, clock: Clock, *, months: int
+    ) -> None:
+        self._events = events
+        self._views = views
+        self._ageing = ageing
+        self._clock = clock
+        self._kept_for = MONTH * months
+        self._from: date | None = None  # nothing is due that was returned before
+        self._reached = 0
+        self._damaged: set[str] = set()  # lookups that could not be read lately
+        self.lookups = 0
+        self.people = 0
+
+    async def run(self) -> None:
+        """Look now and every hour, for ever."""
+        while True:
+            self._damaged.clear()
+            try:
+                while await self.round():
+                    pass
+            except LogUnavailable as error:
+                log.warning("people_not_aged_out", why=str(error))
+            await self._clock.sleep_until(self._clock.now() + EVERY)
+
+    async def round(self) -> int:
+        """Age out the people of up to `PAGE` lookups; return how many lookups it was.
+
+        Raises:
+            LogUnavailable: The log, the views, the keys or remembered calls are away.
+        """
+        due = await self._due(self._clock.now() - self._kept_for)
+        if not due:
+            return 0
+        aged_out = await self._ageing.age_out(due)
+        self._damaged.update(set(due) - set(aged_out.lookups))
+        self.lookups += len(aged_out.lookups)
+        self.people += aged_out.people
+        log.info("people_aged_out", lookups=len(aged_out.lookups), people=aged_out.people)
+        return len(due)
+
+    async def _due(self, before: datetime) -> Sequence[str]:
+        """Return lookups that were last returned on a day before that of *before*."""
+        # Views that are made anew meanwhile would seem to have nothing: not counted as looked.
+        self._reached = max(self._reached, await self._views.position())
+        day = self._from or await self._first_day()
+        while day is not None and day < before.date():
+            end = min(before.date(), day + timedelta(days=DAYS))
+            days = [(day + timedelta(days=n)).isoformat() for n in range((end - day).days)]
+            limit = PAGE + len(self._damaged)  # those may be among the first ones
+            found = await self._views.ids_tagged(RETURNED, days, self._reached, limit=limit)
+            due = sorted({lookup for lookup, _ in found} - self._damaged)
+            if due:
+                return due[:PAGE]
+            day = end
+            if not self._damaged:  # those are looked for again
+                self._from = day
+        return ()
+
+    async def _first_day(self) -> date | None:
+        try:
+            first = await self._events.tail(0, 1)
+        except DamagedEvent:
+            return BEGINNING
+        return first[0].event.at.date() if first else None

@@ -1,0 +1,37 @@
+"""Forgetting paid calls: whoever uses a register also keeps it short."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from structlog import get_logger
+
+from cs.paid_calls.port import PAGE, CallRegister, CallsUnavailable
+
+log = get_logger()
+
+#: How often old calls are looked for; a call outlives its hour by at most this.
+EVERY_S = 60.0
+
+
+@asynccontextmanager
+async def forgetting(
+    register: CallRegister, *, every_s: float = EVERY_S
+) -> AsyncIterator[None]:
+    """Forget what is old in *register*, now and from time to time, until left."""
+    task = asyncio.create_task(_forget(register, every_s), name="forgetting-calls")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _forget(register: CallRegister, every_s: float) -> None:
+    while True:
+        try:
+            while await register.forget_old() == PAGE:
+                pass
+        except CallsUnavailable as error:
+            log.warning("paid_calls_not_forgotten", why=str(error))
+        await asyncio.sleep(every_s)

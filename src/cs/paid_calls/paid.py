@@ -1,0 +1,154 @@
+"""What plug-ins ask paid providers with: each question of a lookup is paid for once."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+import msgspec
+from structlog import get_logger
+
+from cs.outside.port import Forbidden, Unreachable
+from cs.paid_calls.current_lookup import LOOKUP_IN_HAND
+from cs.paid_calls.port import (
+    Answered,
+    Begun,
+    Call,
+    CallRegister,
+    CallsUnavailable,
+    InFlight,
+    Lost,
+    Unanswered,
+)
+
+log = get_logger()
+
+#: A call that takes longer is cut off; the HTTP clients give up after 10 s.
+CALL_S = 12.0
+#: How long others leave a call to whoever began it.  Longer than a call may take, shorter
+#: than the silence after which a dead worker's stage is issued again (20 s).
+LEASE_S = 15.0
+#: How often an answer that another worker waits for is looked for.
+LOOK_EVERY_S = 0.1
+#: What `Unreachable` says when no byte of the request can have arrived.
+NOT_SENT = frozenset({"dns", "no-host", "connect", "robots", "unavailable"})
+
+#: Makes the call.  It is given the idempotency key, and returns what is to be remembered.
+Make: TypeAlias = Callable[[str], Awaitable[bytes]]
+
+
+class NotCharged(Exception):
+    """Raised by a plug-in's call: the provider does not charge for what it answered."""
+
+
+class Paid(Protocol):
+    """Makes calls that cost money."""
+
+    async def once(
+        self, provider: str, request: object, make: Make, *, takes_key: bool = False
+    ) -> bytes:
+        """Return what the provider answers to *request*, asked at most once a lookup.
+
+        What *make* raises is passed on.  After `NotCharged`, and where nothing can have
+        been sent, the next attempt may ask; after anything else that is unknown, and a
+        call is not repeated.
+
+        Args:
+            provider: Who is asked; the same name for the same account.
+            request: All that is asked, in any shape that JSON has: equal means the same
+                question.  No secrets of the account, which may change.
+            make: Asks.  It has 12 s.
+            takes_key: The provider takes an idempotency key, so that a call whose answer
+                was lost may be made again with the same key.
+
+        Raises:
+            Unanswered: It was asked, and the answer is lost.
+            CallsUnavailable: The register is away, so nobody was asked.
+        """
+
+
+class EveryTime:
+    """Makes each call: for commands that ask once, and tests of plug-ins."""
+
+    async def once(
+        self, provider: str, request: object, make: Make, *, takes_key: bool = False
+    ) -> bytes:
+        del provider, request, takes_key
+        return await make(os.urandom(16).hex())
+
+
+EVERY_TIME = EveryTime()
+
+
+class Registered:
+    """Looks into *register* before each call; the lookup is the one in hand.
+
+    Outside the work of a stage there is no lookup and nothing that comes twice: each call
+    is made.
+    """
+
+    def __init__(
+        self, register: CallRegister, *, call_s: float = CALL_S, lease_s: float = LEASE_S
+    ) -> None:
+        self._register = register
+        self._call_s = call_s
+        self._lease_s = lease_s
+
+    async def once(
+        self, provider: str, request: object, make: Make, *, takes_key: bool = False
+    ) -> bytes:
+        lookup = LOOKUP_IN_HAND.get()
+        if lookup is None:
+            return await EVERY_TIME.once(provider, request, make)
+        call = Call(lookup, provider, msgspec.json.encode(request, order="deterministic"))
+        match await self._begin(call, again=takes_key):
+            case Answered(answer):
+                return answer
+            case Begun() as begun:
+                return await self._made(begun, make)
+            case Lost() | InFlight():
+                log.warning("paid_call_unanswered", lookup=lookup, provider=provider)
+                raise Unanswered(f"{provider} was asked before, and its answer is lost")
+
+    async def _begin(self, call: Call, *, again: bool) -> Begun | Answered | InFlight | Lost:
+        """Begin *call*; wait for the one who makes it, at most as long as two leases."""
+        until = time.monotonic() + 2 * self._lease_s
+        while True:
+            found = await self._register.begin(call, lease_s=self._lease_s, again=again)
+            if not isinstance(found, InFlight) or time.monotonic() >= until:
+                return found
+            await asyncio.sleep(min(found.left_s, LOOK_EVERY_S))
+
+    async def _made(self, begun: Begun, make: Make) -> bytes:
+        try:
+            async with asyncio.timeout(self._call_s):
+                answer = await make(begun.idempotency_key)
+        except TimeoutError as error:
+            await self._told(self._register.leave(begun), begun)
+            raise Unanswered(f"{begun.call.provider} did not answer in time") from error
+        except Exception as error:
+            not_made = _not_made(error)
+            ended = self._register.undo if not_made else self._register.leave
+            await self._told(ended(begun), begun)
+            raise
+        await self._told(self._register.answer(begun, answer), begun)
+        return answer
+
+    async def _told(self, telling: Awaitable[None], begun: Begun) -> None:
+        """Tell the register; where it is away the call stays begun, and is not repeated."""
+        try:
+            await telling
+        except CallsUnavailable as error:
+            log.warning(
+                "paid_call_not_remembered",
+                lookup=begun.call.lookup,
+                provider=begun.call.provider,
+                why=str(error),
+            )
+
+
+def _not_made(error: Exception) -> bool:
+    if isinstance(error, Unreachable):
+        return error.why in NOT_SENT
+    return isinstance(error, NotCharged | Forbidden)

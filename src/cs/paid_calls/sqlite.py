@@ -1,0 +1,224 @@
+"""Paid calls in a SQLite file (mode 0600) beside the data, for a service in one process."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ParamSpec, Self, TypeVar
+
+from cs.paid_calls.port import (
+    PAGE,
+    RETENTION,
+    Answered,
+    Beginning,
+    Begun,
+    Call,
+    CallsUnavailable,
+    InFlight,
+    Lost,
+    WrongCallsKey,
+)
+from cs.paid_calls.sealing import CallSeal
+from cs.runtime.ids import random_id
+from cs.runtime.private_files import make_private
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: How long to wait for another process's transaction.
+LOCK_TIMEOUT_S = 10
+
+
+class SqliteCalls:
+    """Use as ``async with``.  The file is made by the first call.
+
+    Args:
+        path: Of the file.
+        key: Gives the key when it is needed, 32 bytes.  While calls are remembered that
+            were sealed with another one, none is made (`WrongCallsKey`).
+        now: What leases go by: seconds that go on when the process ends.
+        lock_timeout_s: How long to wait for another process's transaction.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: Callable[[], bytes],
+        *,
+        now: Callable[[], float] = time.time,
+        lock_timeout_s: int = LOCK_TIMEOUT_S,
+    ) -> None:
+        self._path = path
+        self._key = key
+        self._now = now
+        self._lock_timeout_s = lock_timeout_s
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
+        self._connection: sqlite3.Connection | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._thread.shutdown(wait=True)
+        if self._connection is not None:
+            self._connection.close()
+
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+        return await self._run(self._begin, call, lease_s, again)
+
+    async def answer(self, begun: Begun, answer: bytes) -> None:
+        box = {"answer": self._seal.sealed(begun.call, answer)}
+        await self._run(self._write, _ANSWER, self._named(begun.call) | box)
+
+    async def leave(self, begun: Begun) -> None:
+        await self._run(self._write, _LEAVE, self._held(begun) | {"now": self._now()})
+
+    async def undo(self, begun: Begun) -> None:
+        await self._run(self._write, _UNDO, self._held(begun))
+
+    async def forget_old(self) -> int:
+        old = self._now() - RETENTION.total_seconds()
+        return await self._run(self._delete, _FORGET, [{"old": old, "page": PAGE}])
+
+    async def erase(self, lookups: Iterable[str]) -> int:
+        rows = [{"lookup": lookup} for lookup in lookups]
+        return await self._run(self._delete, _ERASE, rows)
+
+    def _named(self, call: Call) -> dict[str, Any]:
+        return {
+            "lookup": call.lookup,
+            "provider": call.provider,
+            "request": self._seal.request(call),
+        }
+
+    def _held(self, begun: Begun) -> dict[str, Any]:
+        return self._named(begun.call) | {"holder": begun.holder}
+
+    async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._thread, function, *args)
+        except (sqlite3.Error, OSError) as error:
+            raise CallsUnavailable(f"the register of paid calls: {error}") from error
+
+    # What runs in the thread.
+
+    @cached_property
+    def _seal(self) -> CallSeal:
+        return CallSeal(self._key())
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = self._opened()
+        return self._connection
+
+    def _opened(self) -> sqlite3.Connection:
+        make_private(self._path)
+        connection = sqlite3.connect(
+            self._path,
+            check_same_thread=False,
+            isolation_level=None,
+            timeout=self._lock_timeout_s,
+        )
+        try:
+            for statement in _OPENING:
+                connection.execute(statement)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _begin(self, call: Call, lease_s: float, again: bool) -> Beginning:
+        now = self._now()
+        holder = random_id("h-")
+        named = self._named(call)
+        with self._transaction():
+            self._check_key()
+            found = self._db.execute(_FIND, named).fetchone()
+            if found is not None:
+                answer, lease_until = found
+                if answer is not None:
+                    return Answered(self._seal.opened(call, answer))
+                if lease_until > now:
+                    return InFlight(lease_until - now)
+                if not again:
+                    return Lost()
+            lease = {"now": now, "until": now + lease_s, "holder": holder}
+            self._db.execute(_BEGIN, named | lease)
+        return Begun(call, holder, self._seal.idempotency_key(call))
+
+    def _check_key(self) -> None:
+        """Pass if what is remembered was sealed with this key; a new one takes over nothing."""
+        self._db.execute(_TAKE_OVER, (self._seal.proof,))
+        if self._db.execute("SELECT proof FROM calls_key").fetchone()[0] != self._seal.proof:
+            raise WrongCallsKey(
+                "paid calls of the last hour were sealed with another key; none is made "
+                "before they are forgotten, or else it might be paid for twice"
+            )
+
+    def _write(self, statement: str, values: dict[str, Any]) -> None:
+        self._db.execute(statement, values)
+
+    def _delete(self, statement: str, rows: list[dict[str, Any]]) -> int:
+        if self._connection is None and not self._path.exists():
+            return 0
+        with self._transaction():
+            gone = sum(self._db.execute(statement, row).rowcount for row in rows)
+        if gone:
+            # The write-ahead log holds pages as they were before.
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return gone
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
+            raise
+
+
+_OPENING = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA secure_delete=ON",
+    (
+        "CREATE TABLE IF NOT EXISTS calls (lookup TEXT, provider TEXT, request TEXT, "
+        "begun_at REAL NOT NULL, lease_until REAL NOT NULL, holder TEXT NOT NULL, answer BLOB, "
+        "PRIMARY KEY (lookup, provider, request)) WITHOUT ROWID"
+    ),
+    "CREATE INDEX IF NOT EXISTS calls_begun_at ON calls (begun_at)",
+    (
+        "CREATE TABLE IF NOT EXISTS calls_key "
+        "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
+    ),
+)
+#: A key may change while there is nothing that it would have to open.
+_TAKE_OVER = (
+    "INSERT INTO calls_key (one, proof) VALUES (1, ?) ON CONFLICT (one) DO UPDATE "
+    "SET proof = excluded.proof WHERE NOT EXISTS (SELECT 1 FROM calls)"
+)
+_CALL = "lookup = :lookup AND provider = :provider AND request = :request"
+_FIND = f"SELECT answer, lease_until FROM calls WHERE {_CALL}"  # noqa: S608  no value in it
+_BEGIN = (
+    "INSERT INTO calls (lookup, provider, request, begun_at, lease_until, holder) "
+    "VALUES (:lookup, :provider, :request, :now, :until, :holder) "
+    "ON CONFLICT DO UPDATE SET lease_until = :until, holder = :holder"
+)
+_ANSWER = f"UPDATE calls SET answer = :answer WHERE {_CALL} AND answer IS NULL"  # noqa: S608
+_HELD = f"{_CALL} AND holder = :holder AND answer IS NULL"
+_LEAVE = f"UPDATE calls SET lease_until = :now WHERE {_HELD}"  # noqa: S608
+_UNDO = f"DELETE FROM calls WHERE {_HELD}"  # noqa: S608
+_FORGET = (
+    "DELETE FROM calls WHERE (lookup, provider, request) IN (SELECT lookup, provider, request "
+    "FROM calls WHERE begun_at < :old ORDER BY begun_at LIMIT :page)"
+)
+_ERASE = "DELETE FROM calls WHERE lookup = :lookup"

@@ -1,0 +1,45 @@
+"""What readers and the ring of keys need of whoever follows the log for the views."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from cs.eventlog.damage import SetAside
+from cs.eventlog.port import Recorded
+from cs.eventlog.version_gate import Hold
+
+#: Hears of every page once its rows are committed; of a stream that was set aside when it
+#: is taken up.
+Listener = Callable[[Sequence[Recorded]], None]
+
+
+class Followed(Protocol):
+    @property
+    def position(self) -> int:
+        """Up to where the views are committed and the listeners have heard."""
+
+    @property
+    def hold(self) -> Hold:
+        """Where it stands still, if it does: at an event of a newer version."""
+
+    @property
+    def set_aside(self) -> SetAside:
+        """The streams that it passes over, since they cannot be read."""
+
+    def listen(self, listener: Listener) -> None:
+        """Hand *listener* every page from now on."""
+
+    def listen_early(self, listener: Listener) -> None:
+        """Hand *listener* every event from now on, once, also before its rows are committed."""
+
+    async def catch_up(self) -> None:
+        """Return when the views reflect what the log holds now."""
+
+    async def run(self) -> None:
+        """Follow the log for ever."""
+
+    async def reached(self, position: int) -> None:
+        """Wait until the views reflect *position*.
+
+        Raises:
+            NewerEvent: They stand still before it.
+        """

@@ -1,0 +1,99 @@
+"""Views in a SQLite file, for one process; every call hops to a thread."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from cs.eventlog.port import Recorded
+from cs.projections.port import Changed
+from cs.projections.projection import Projection, SealBody
+from cs.projections.rows import Table
+from cs.projections.set_aside import TakeUp
+from cs.projections.sqlite.store import ViewStore
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+#: How long a move is waited for that another process may make.
+_LOOK_S = 1.0
+
+
+class SqliteViews:
+    """`cs.projections.port.Views` on the file *path*, in memory without one.
+
+    Raises:
+        sqlite3.Error: The file cannot be opened, or is damaged from the start.
+    """
+
+    def __init__(self, path: Path | None, projections: Sequence[Projection]) -> None:
+        self.store = ViewStore(path, projections)
+        self._moved = asyncio.Event()
+
+    async def position(self) -> int:
+        return await asyncio.to_thread(self.store.position)
+
+    async def last_event(self) -> str:
+        return await asyncio.to_thread(self.store.last_event)
+
+    async def moved(self, after: int) -> int:
+        moved = self._moved
+        position = await self.position()
+        if position > after:
+            return position
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                await moved.wait()
+        except TimeoutError:
+            pass
+        return await self.position()
+
+    async def apply(
+        self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
+    ) -> int:
+        del epoch  # one process: nobody to be fenced
+        position = await asyncio.to_thread(self.store.apply, page, seal)
+        self._moved.set()
+        self._moved = asyncio.Event()
+        return position
+
+    async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
+        del epoch
+        return await asyncio.to_thread(self.store.take_up, late, seal)
+
+    async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+        return await asyncio.to_thread(self.store.ahead, newer, seal)
+
+    async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
+        return await asyncio.to_thread(self.store.get, table, row_id, since)
+
+    async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
+        return await asyncio.to_thread(self.store.tagged, table, tag, since)
+
+    async def ids_tagged(
+        self,
+        table: Table[R],
+        tags: Collection[str],
+        since: int = 0,
+        *,
+        limit: int | None = None,
+    ) -> list[tuple[str, str]]:
+        return await asyncio.to_thread(self.store.ids_tagged, table, tuple(tags), since, limit)
+
+    async def tags(
+        self, table: Table[R], after: str, limit: int, since: int = 0
+    ) -> list[tuple[str, str]]:
+        return await asyncio.to_thread(self.store.tags, table, after, limit, since)
+
+    async def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
+        return await asyncio.to_thread(self.store.all, table, since)
+
+    async def reset(self) -> None:
+        await asyncio.to_thread(self.store.reset)
+
+    async def retire(self) -> None:
+        pass  # tables of other versions went when the file was opened
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self.store.close)

@@ -1,0 +1,155 @@
+"""The folder that holds everything an embedded service knows."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from cs.runtime.private_files import make_private
+
+#: The master key's file where it lies beside the data, and while it is changed the next one's.
+MASTER_KEY, NEXT_MASTER_KEY = "master.key", "master.key.next"
+
+
+class DataFolderError(Exception):
+    """The folder cannot be used; the message says why and what to do."""
+
+
+class DataFolder:
+    """Names of the files in *path*.
+
+    Args:
+        path: Of the folder.
+        make: Make it (0700) if it is missing.
+        master_key: A file elsewhere that holds the master key; nobody writes it but the
+            operator.
+        next_master_key: The one that takes its place, while it is changed.
+
+    Raises:
+        DataFolderError: It is missing and not to be made, cannot be written, or lacks a
+            file that cannot be made anew.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        make: bool = True,
+        master_key: Path | None = None,
+        next_master_key: Path | None = None,
+    ) -> None:
+        self.path = path.absolute()
+        self._master_key = master_key and master_key.absolute()
+        self._next_master_key = next_master_key and next_master_key.absolute()
+        if make:
+            self._make()
+        there = os.access(self.path, os.F_OK)
+        if there and not os.access(self.path, os.W_OK | os.X_OK):
+            raise DataFolderError(
+                f"the data folder {self.path} cannot be written; "
+                "give this user the right to, or name another with --data-dir"
+            )
+        if not make and not os.access(self.log, os.F_OK):
+            raise DataFolderError(
+                f"there is no data in {self.path}; `cs keys create` and `cs serve` make it, "
+                "or name another folder with --data-dir"
+            )
+        self._check_whole()
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.db"
+
+    @property
+    def views(self) -> Path:
+        """Can be deleted: it is rebuilt from the log."""
+        return self.path / "views.db"
+
+    @property
+    def data_keys(self) -> Path:
+        """What opens the personal data in the log; never in the same backup."""
+        return self.path / "keys.db"
+
+    @property
+    def master_key(self) -> Path:
+        return self._master_key or self.path / MASTER_KEY
+
+    @property
+    def next_master_key(self) -> Path:
+        """The one that takes its place: there while it is changed (`cs master-key rotate`)."""
+        beside = self.master_key.with_name(f"{self.master_key.name}.next")
+        return self._next_master_key or beside
+
+    @property
+    def next_master_key_named(self) -> bool:
+        return self._next_master_key is not None
+
+    @property
+    def own_master_key(self) -> bool:
+        """Whether the master key lies beside the data: the service makes and changes it."""
+        return not self.next_master_key_named and self.master_key == self.path / MASTER_KEY
+
+    @property
+    def unused_master_key(self) -> Path | None:
+        """A master key beside the data that is not used, since another was named."""
+        beside = self.path / MASTER_KEY
+        return beside if self.master_key != beside and beside.exists() else None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other services off this folder.
+
+        Raises:
+            DataFolderError: One is running on it.
+        """
+        with self._lock_file() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                file.seek(0)
+                raise DataFolderError(
+                    f"another service (process {file.read().strip() or 'unknown'}) runs on "
+                    f"{self.path}; stop it, or name another folder with --data-dir"
+                ) from error
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
+
+    def _lock_file(self) -> TextIO:
+        try:
+            file = self.path / "lock"
+            make_private(file)
+            return file.open("a+")
+        except OSError as error:
+            raise self._unusable("cannot be written", error) from error
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unusable("cannot be made", error) from error
+
+    def _unusable(self, why: str, error: OSError) -> DataFolderError:
+        return DataFolderError(
+            f"the data folder {self.path} {why}: {error.strerror}; name another with --data-dir"
+        )
+
+    def _check_whole(self) -> None:
+        """Refuse to begin afresh beside what is left of earlier data."""
+        # In the order in which they are made: what is missing before a later one was lost.
+        files = [self.data_keys, self.log, self.views]
+        if self.own_master_key:
+            files.insert(0, self.master_key)
+        there = [file.exists() for file in files]
+        for number, file in enumerate(files):
+            if not there[number] and any(there[number:]):
+                where = ""
+                if file == self.master_key:
+                    where = ", name it with master_key_file if it lies elsewhere"
+                raise DataFolderError(
+                    f"{file} is missing beside the other data; bring it back from its "
+                    f"backup{where}, or name another folder with --data-dir"
+                )

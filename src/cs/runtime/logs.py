@@ -1,0 +1,148 @@
+"""Logging: one JSON object a line on standard error, or coloured text for a terminal.
+
+Events are fixed snake_case names with fields; personal data is never among them.
+
+Whoever logs goes on although the disk is full or nobody reads the pipe: no call fails and
+the loop is not held up because a line cannot be written.  Such a line is lost, or cut off,
+and the next one that can be written begins a new line and tells how many were.
+"""
+
+import logging
+import math
+import os
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+import structlog
+
+from cs.domain.names.plain_text import written_out
+
+#: A line at warning or above waits this long for a slow reader, once until one was written.
+PATIENCE_MS = 100
+#: And not again for so long: a slow reader who takes each line late would have each wait.
+PATIENT_EVERY_S = 10.0
+
+
+def configure(level: str = "info", style: str = "json") -> None:
+    """Set up structlog once for the process."""
+    renderers: list[structlog.typing.Processor] = (
+        [structlog.processors.JSONRenderer()]  # escapes all but ASCII
+        if style == "json"
+        else [show_controls, structlog.dev.ConsoleRenderer()]
+    )
+    lines = Lines(sys.stderr)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            lines.tell_lost,
+            *renderers,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.getLevelNamesMapping()[level.upper()]
+        ),
+        logger_factory=lambda *_: lines,
+        cache_logger_on_first_use=False,
+    )
+
+
+def show_controls(
+    _: object, __: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Write out the control characters of *event*, which a terminal obeys (a processor)."""
+    return {
+        name: written_out(value, keep="\n") if isinstance(value, str) else value
+        for name, value in event.items()
+    }
+
+
+class Lines:
+    """Writes to *file*, past its buffer if it has a descriptor; from any thread.
+
+    A pipe that takes anything takes `select.PIPE_BUF` bytes (4,096) at once (pipe(7)), and
+    lets whoever writes more wait for its reader.  So no more is written at a time.
+    """
+
+    def __init__(self, file: TextIO, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._write, self._ready = _unbuffered(file)
+        self._monotonic = monotonic
+        self._waited_at = -math.inf  # when a line waited last
+        self._lost = 0
+        self._cut_off = False  # the last line, in its middle
+        # Whoever finalizes an object may log while the same thread does.
+        self._one_at_a_time = threading.RLock()
+
+    def debug(self, line: str) -> None:
+        self._put(line, urgent=False)
+
+    info = debug
+
+    def warning(self, line: str) -> None:
+        self._put(line, urgent=True)
+
+    error = critical = warning
+
+    def tell_lost(
+        self, _: object, __: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        """Add to *event* how many lines before it were lost, if any (a processor)."""
+        if self._lost:
+            event["lines_lost"] = self._lost
+        return event
+
+    def _put(self, line: str, *, urgent: bool) -> None:
+        with self._one_at_a_time:
+            try:
+                written = self._written(line, urgent=urgent)
+            except (OSError, ValueError):  # ValueError: the file is closed
+                written = False
+            self._lost = 0 if written else self._lost + 1
+
+    def _written(self, line: str, *, urgent: bool) -> bool:
+        """Write *line* as far as it is taken, and return whether that was all of it.
+
+        Raises:
+            OSError: The rest cannot be written.
+            ValueError: The same, of a closed file.
+        """
+        data = line.encode(errors="backslashreplace") + b"\n"
+        if self._cut_off:
+            data = b"\n" + data
+        while data:
+            if not self._takes_more(urgent=urgent):
+                return False
+            data = data[self._write(data) :]
+            self._cut_off = bool(data)
+        return True
+
+    def _takes_more(self, *, urgent: bool) -> bool:
+        """Return whether something can be written now, or soon if it is *urgent*."""
+        if self._ready(0):
+            return True
+        if not urgent or self._lost:
+            return False
+        now = self._monotonic()
+        if now - self._waited_at < PATIENT_EVERY_S:
+            return False
+        self._waited_at = now
+        return bool(self._ready(PATIENCE_MS))
+
+
+def _unbuffered(file: TextIO) -> tuple[Callable[[bytes], int], Callable[[int], object]]:
+    """Return what writes some bytes to *file*, and what waits until it takes more.
+
+    The first returns how many it wrote, the second waits as many milliseconds as it is told.
+    """
+    try:
+        descriptor = file.fileno()
+    except (OSError, ValueError):  # in memory
+        return lambda data: file.write(data.decode()) and len(data), lambda _: True
+    ready = select.poll()
+    ready.register(descriptor, select.POLLOUT)
+    return lambda data: os.write(descriptor, data[: select.PIPE_BUF]), ready.poll

@@ -1,0 +1,62 @@
+"""Where mail for a domain goes: which addresses may be asked, in which order."""
+
+import asyncio
+from typing import Protocol
+
+import msgspec
+
+from cs.domain.names.brand_names import is_host_name
+from cs.outside.port import Forbidden, MailHosts, Resolver, Unreachable
+from cs.verifiers.smtp.session import Exchange
+
+#: Exchangers of one domain, and addresses of one exchanger, that are tried.
+_HOSTS = 5
+_ADDRESSES = 2
+
+
+class Guard(Protocol):
+    def check(self, address: str) -> None:
+        """Return if the IP address may be contacted.
+
+        Raises:
+            Forbidden: It may not.
+        """
+
+
+class Route(msgspec.Struct, frozen=True):
+    """The exchanges of one mail domain, in order of preference."""
+
+    exchanges: tuple[Exchange, ...]
+    forbidden: bool  # the guard refused an address, or a host's name is none
+    unanswered: bool  # an exchanger's address could not be found out
+
+
+async def route(mail: MailHosts, resolver: Resolver, guard: Guard, port: int) -> Route:
+    """Return the exchanges of *mail*, every address judged by *guard*.  Never raises."""
+    hosts = [host for host in mail.hosts if is_host_name(host)][:_HOSTS]
+    async with asyncio.TaskGroup() as group:
+        lookups = [group.create_task(_addresses(host, resolver)) for host in hosts]
+    exchanges, unanswered = [], False
+    forbidden = not all(map(is_host_name, mail.hosts))
+    for host, lookup in zip(hosts, lookups, strict=True):
+        found = lookup.result()
+        unanswered = unanswered or found is None
+        open_ones = [address for address in found or () if _is_open(address, guard)]
+        forbidden = forbidden or len(open_ones) < len(found or ())
+        exchanges += [Exchange(host, address, port) for address in open_ones[:_ADDRESSES]]
+    return Route(tuple(exchanges), forbidden, unanswered)
+
+
+async def _addresses(host: str, resolver: Resolver) -> tuple[str, ...] | None:
+    try:
+        return await resolver.addresses(host)
+    except Unreachable:
+        return None
+
+
+def _is_open(address: str, guard: Guard) -> bool:
+    try:
+        guard.check(address)
+    except Forbidden:
+        return False
+    return True

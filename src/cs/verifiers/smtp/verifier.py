@@ -1,0 +1,162 @@
+"""Asks a domain's own mail servers whether a mailbox exists, and sends nothing.
+
+The only verifier that costs nothing.  docs/verifiers.md has its plan and the reason for
+each step; the rule above all: never a false ``deliverable``.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cs.domain.mail.mailbox import DomainFacts
+from cs.outside.port import MailHosts, Resolver
+from cs.plugins.declared_settings import SECRET, takes
+from cs.verifiers.port import DomainCheck
+from cs.verifiers.registry import Context
+from cs.verifiers.smtp.domain_check import SmtpCheck, Tools
+from cs.verifiers.smtp.exchanger import Exchanger, Waiting
+from cs.verifiers.smtp.mail_route import Guard, Route, route
+from cs.verifiers.smtp.probe import ProbeMemory
+from cs.verifiers.smtp.session import Exchange, Identity, Limits
+from cs.verifiers.smtp.session_limit import Places
+from cs.verifiers.smtp.transcript import Transcript
+
+NAME = "smtp"
+#: Sessions to one address at once: one that asks and one that says good-bye or dials.
+#: Postfix lets one client have 50 (smtpd_client_connection_count_limit), small hosts far less.
+SESSIONS = 2
+Wait = Annotated[float, Meta(gt=0, le=600)]
+
+
+class SmtpVerifier:
+    """Verifies by SMTP up to RCPT TO.
+
+    Args:
+        resolver: Finds exchangers and their addresses.
+        guard: Judges every address before it is contacted.
+        helo: Our host name.
+        mail_from: A mailbox of ours; empty for ``<>``.
+        port: Of the exchangers; 25 everywhere but in a sandbox.
+        limits: How long things may take.
+        salt: Makes the probes of this installation its own.
+        now: The time, for evidence.
+        monotonic: Seconds, for durations.
+        sessions: At most to one address of an exchanger at once, whatever the mail domains.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        guard: Guard,
+        *,
+        helo: str,
+        mail_from: str,
+        now: Callable[[], datetime],
+        monotonic: Callable[[], float],
+        port: int = 25,
+        limits: Limits | None = None,
+        salt: str = "",
+        sessions: int = SESSIONS,
+    ) -> None:
+        self._places = Places(sessions)
+        self._resolver = resolver
+        self._guard = guard
+        self._identity = Identity(helo, mail_from)
+        self._port = port
+        self._limits = limits or Limits()
+        self._now = now
+        self._monotonic = monotonic
+        self._salt = salt
+        self._memory = ProbeMemory(monotonic)
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def cost(self) -> int:
+        return 0
+
+    @asynccontextmanager
+    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
+        domain = mail_domain.lower()
+
+        def exchanger(
+            exchange: Exchange, transcript: Transcript, waiting: Waiting
+        ) -> Exchanger:
+            return Exchanger(
+                exchange,
+                domain,
+                self._identity,
+                self._limits,
+                transcript.note,
+                one_recipient=bool(known.one_recipient),
+                places=self._places,
+                waiting=waiting,
+            )
+
+        async def routed(mail: MailHosts) -> Route:
+            return await route(mail, self._resolver, self._guard, self._port)
+
+        tools = Tools(
+            name=self.name,
+            address_s=self._limits.address_s,
+            now=self._now,
+            mail_hosts=self._resolver.mail_hosts,
+            route=routed,
+            exchanger=exchanger,
+            memory=self._memory,
+            salt=self._salt,
+        )
+        check = SmtpCheck(domain, known, Transcript(self._monotonic), tools)
+        try:
+            yield check
+            await check.close()
+        finally:
+            await check.abort()
+
+
+class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``[verifiers.smtp]`` takes; seconds end in ``_s``."""
+
+    helo: Annotated[str, Meta(description="our host name; empty: off")] = ""
+    mail_from: Annotated[
+        str,
+        Meta(pattern=r"^([^@\s]+@[^@\s]+)?$", description="a mailbox of ours; empty: <>"),
+    ] = ""
+    port: Annotated[int, Meta(ge=1, le=65535)] = 25
+    salt: Annotated[str, SECRET, Meta(description="makes the probes our own")] = ""
+    sessions: Annotated[
+        int, Meta(ge=1, le=20, description="to one address of an exchanger at once")
+    ] = SESSIONS
+    address_s: Wait = Limits.address_s
+    connect_s: Wait = Limits.connect_s
+    reply_s: Wait = Limits.reply_s
+
+
+@takes(SmtpSettings)
+def from_context(context: Context) -> SmtpVerifier | None:
+    """Return the verifier, or ``None`` if no ``helo`` is set: it has to be ours."""
+    settings = msgspec.convert(context.settings, SmtpSettings)
+    if not settings.helo:
+        return None
+    return SmtpVerifier(
+        context.resolver,
+        context.guard,
+        helo=settings.helo,
+        mail_from=settings.mail_from,
+        port=settings.port,
+        limits=Limits(
+            address_s=settings.address_s,
+            connect_s=settings.connect_s,
+            reply_s=settings.reply_s,
+        ),
+        salt=settings.salt,
+        sessions=settings.sessions,
+        now=context.now,
+        monotonic=context.monotonic,
+    )

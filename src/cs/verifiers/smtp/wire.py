@@ -1,0 +1,188 @@
+"""One TCP connection that says commands and hears replies, and trusts nothing it hears.
+
+Lines, replies and unread bytes are bounded, every wait has an end, and a reply that came
+before its command was sent breaks the connection: an answer must never be taken for the
+answer to another question.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+from cs.domain.mail.reply import MalformedReply, Reply, decoded, is_last, parse
+
+#: RFC 5321, 4.5.3.1.5: a reply line is at most 512 octets.  Longer ones are heard and
+#: cut, up to a length at which nobody means well.
+_LINE = 512
+_LONGEST_LINE = 8_192
+_LINES = 100
+_UNREAD = 65_536
+_CLOSING_S = 1.0
+
+Note = Callable[[str, str], None]
+
+
+class Lost(Exception):
+    """The connection is of no more use.
+
+    Attributes:
+        why: "connect", "timeout", "closed", "protocol", "out-of-step" or "tls".
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Wire(asyncio.Protocol):
+    """A connection; made by `dial`.  After `Lost` only `abort` makes sense."""
+
+    def __init__(self, note: Note, reply_s: float) -> None:
+        self._note = note
+        self._reply_s = reply_s
+        self._unread = bytearray()
+        self._news = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._transport: asyncio.Transport | None = None
+        self._in_step = True
+        self.encrypted = False
+
+    # Called by the event loop.
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._unread += data
+        self._news.set()
+        if len(self._unread) > _UNREAD and self._transport is not None:
+            self._transport.abort()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._gone.set()
+        self._news.set()
+
+    # Called by us.
+    async def hear(self) -> Reply:
+        """Return the next reply.
+
+        Raises:
+            Lost: None came in time, whole and well-formed.
+        """
+        self._in_step = False
+        try:
+            async with asyncio.timeout(self._reply_s):
+                lines = [await self._line()]
+                while not is_last(lines[-1]):
+                    if len(lines) == _LINES:
+                        raise Lost("protocol")
+                    lines.append(await self._line())
+            reply = parse(lines)
+        except TimeoutError:
+            raise Lost("timeout") from None
+        except MalformedReply:
+            raise Lost("protocol") from None
+        self._in_step = True
+        return reply
+
+    async def ask(self, command: str) -> Reply:
+        """Say *command*, which is one ASCII line, and return the reply.
+
+        Raises:
+            Lost: As `hear`; or something was said already that nobody had asked.
+        """
+        if self._gone.is_set() or self._transport is None:
+            raise Lost("closed")
+        if self._unread or not self._in_step:
+            self._note_unread()
+            raise Lost("out-of-step")
+        self._note("C", command)
+        self._in_step = False
+        self._transport.write(command.encode("ascii") + b"\r\n")
+        return await self.hear()
+
+    async def encrypt(self, server_name: str) -> None:
+        """Go over to TLS, whoever the other side is.
+
+        Raises:
+            Lost: The other side cannot, or had already said more in plain.
+        """
+        if self._unread or self._transport is None:
+            raise Lost("out-of-step")  # what is injected before TLS must not count after
+        loop = asyncio.get_running_loop()
+        self._in_step = False
+        try:
+            transport = await loop.start_tls(
+                self._transport,
+                self,
+                _any_certificate(),
+                server_hostname=server_name,
+                ssl_handshake_timeout=self._reply_s,
+            )
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            raise Lost("tls") from error
+        if transport is None:
+            raise Lost("tls")
+        self._transport = transport
+        self._in_step = True
+        self.encrypted = True
+
+    async def abort(self) -> None:
+        """Drop the connection and wait until it is gone."""
+        if self._transport is not None:
+            self._transport.abort()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSING_S):
+                    await self._gone.wait()
+
+    async def _line(self) -> bytes:
+        """Return the next line, at most `_LINE` bytes of it."""
+        while (end := self._unread.find(b"\n")) < 0:
+            if len(self._unread) > _LONGEST_LINE:
+                raise Lost("protocol")
+            if self._gone.is_set():
+                raise Lost("closed")
+            self._news.clear()
+            await self._news.wait()
+        if end > _LONGEST_LINE:
+            raise Lost("protocol")
+        line = bytes(self._unread[: min(end, _LINE)])
+        del self._unread[: end + 1]
+        self._note("S", decoded(line))
+        return line
+
+    def _note_unread(self) -> None:
+        for line in bytes(self._unread[:_LINE]).splitlines()[:3]:
+            self._note("S", decoded(line))
+
+
+async def dial(
+    address: str, port: int, *, connect_s: float, reply_s: float, note: Note
+) -> Wire:
+    """Connect to *address*, an IP address that has been judged by the guard.
+
+    Raises:
+        Lost: ``connect``, ``timeout``.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(connect_s):
+            _, wire = await loop.create_connection(lambda: Wire(note, reply_s), address, port)
+    except TimeoutError:
+        raise Lost("timeout") from None
+    except OSError as error:
+        raise Lost("connect") from error
+    return wire
+
+
+def _any_certificate() -> ssl.SSLContext:
+    """Return a TLS client that takes any certificate.
+
+    Opportunistic TLS between mail servers (RFC 7435): most exchangers' certificates name
+    somebody else, nothing secret is said, and the alternative would be plain text.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,164 @@
+"""Within ``v1`` messages only grow, and what would break is found by its name."""
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.asyncapi.asyncapi_document import described
+from cs.bus.asyncapi.changes import broken
+from cs.bus.asyncapi.document import committed
+
+#: The document as it was released; a new release adds its own, `-v1.1`, and keeps this one.
+RELEASED = sorted((Path(__file__).parent / "golden").glob("asyncapi-v1*.json"))
+
+Document = dict[str, Any]
+Change = Callable[[Document], object]
+
+
+def told(change: Change) -> list[str]:
+    """Return what *change* to the document of this version is told to break."""
+    old: Document = json.loads(committed())
+    new = copy.deepcopy(old)
+    change(new)
+    return [str(each) for each in broken(old, new)]
+
+
+def schema(document: Document, name: str) -> Document:
+    found: Document = document["components"]["schemas"][name]
+    return found
+
+
+def field(document: Document, name: str, field: str) -> Document:
+    found: Document = schema(document, name)["properties"][field]
+    return found
+
+
+@pytest.mark.parametrize("released", RELEASED, ids=lambda path: str(path.stem))
+def test_nothing_that_was_released_is_broken(released: Path) -> None:
+    old, new = json.loads(released.read_bytes()), json.loads(described())
+    if old["info"]["version"] == "1.0.0":
+        new = without_limits(new)
+
+    assert broken(old, new) == []
+
+
+def without_limits(value: Any) -> Any:
+    """Return *value* as it was before messages had limits, which is the one thing taken away.
+
+    What they refuse was never meant, and ended whoever read it.
+    """
+    if isinstance(value, dict):
+        return {
+            name: without_limits(part)
+            for name, part in value.items()
+            if name not in LIMITS or isinstance(part, dict)  # a field of that name
+        }
+    return [without_limits(each) for each in value] if isinstance(value, list) else value
+
+
+LIMITS = {
+    "pattern",
+    "minimum",
+    "maximum",
+    "maxLength",
+    "maxItems",
+    "maxProperties",
+}
+
+
+def test_there_is_a_release_to_compare_with() -> None:
+    assert RELEASED
+
+
+BREAKING: dict[str, Change] = {
+    "ranking: the channel is gone": lambda d: d["channels"].pop("ranking"),
+    "events: the address is now cs.events.v2": lambda d: d["channels"]["events"].update(
+        address="cs.events.v2"
+    ),
+    "events: the message brand.resolved.v1 is gone": lambda d: d["channels"]["events"][
+        "messages"
+    ].pop("brand.resolved.v1"),
+    "outcome: the key is another": lambda d: d["components"]["messages"]["outcome"]["bindings"][
+        "kafka"
+    ]["key"].update(description="The stage."),
+    "outcome: the content type is now text/plain": lambda d: d["components"]["messages"][
+        "outcome"
+    ].update(contentType="text/plain"),
+    "outcome header.deadline: the field is gone": lambda d: d["components"]["messages"][
+        "outcome"
+    ]["headers"]["properties"].pop("deadline"),
+    "outcome.finding[failed].why: the field is gone": lambda d: schema(d, "Failed")[
+        "properties"
+    ].pop("why"),
+    "outcome.finding[failed].since: the field is required now": lambda d: schema(d, "Failed")[
+        "required"
+    ].append("since"),
+    "outcome.finding[failed].retry_in_s: can no longer be null": lambda d: schema(d, "Failed")[
+        "properties"
+    ].update(retry_in_s={"type": "number"}),
+    "outcome.finding[failed].retry_in_s: can no longer be number": lambda d: schema(
+        d, "Failed"
+    )["properties"].update(retry_in_s={"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+    "outcome.finding[failed].why: can no longer be any other": lambda d: field(
+        d, "Failed", "why"
+    ).update(enum=["bug"]),
+    "outcome.finding[failed].why: is narrower: maxLength 5": lambda d: field(
+        d, "Failed", "why"
+    ).update(maxLength=5),
+    "outcome.finding: the tag people-seen is gone": lambda d: field(d, "Outcome", "finding")[
+        "anyOf"
+    ].remove({"$ref": "#/components/schemas/PeopleSeen"}),
+    "outcome.finding[resolved].status: can no longer be ambiguous": lambda d: field(
+        d, "Resolved", "status"
+    )["enum"].remove("ambiguous"),
+    "outcome.finding[mailbox-checked].checked[checked].evidence[].conversation[].text: "
+    "the field is gone": lambda d: schema(d, "Line")["properties"].pop("text"),
+    "verification-work.input[verification].mail_domain: can no longer be string": lambda d: (
+        field(d, "VerificationInput", "mail_domain").update(type="array")
+    ),
+    "brand.resolved.v1.state.sources: can no longer be object": lambda d: field(
+        d, "StoredBrandResolved", "sources"
+    ).update(type="array"),
+    "brand.resolved.v1.state.sources[]: can no longer be string": lambda d: field(
+        d, "StoredBrandResolved", "sources"
+    ).update(additionalProperties={"type": "integer"}),
+    "brand.people-found.v1.state.people[][person].box: the field is gone": lambda d: schema(
+        d, "StoredPerson"
+    )["properties"].pop("box"),
+}
+
+
+@pytest.mark.parametrize("named", BREAKING)
+def test_what_breaks_is_found_by_its_name(named: str) -> None:
+    assert named in told(BREAKING[named])
+
+
+GROWING: dict[str, Change] = {
+    "a field with a default": lambda d: schema(d, "Failed")["properties"].update(
+        since={"type": "string", "default": ""}
+    ),
+    "a tag": lambda d: field(d, "Outcome", "finding")["anyOf"].append(
+        {"type": "object", "properties": {"type": {"enum": ["paused"]}}}
+    ),
+    "a value": lambda d: field(d, "Resolved", "status")["enum"].append("unsure"),
+    "a type": lambda d: schema(d, "Failed")["properties"].update(
+        why={"anyOf": [{"type": "string"}, {"type": "null"}]}
+    ),
+    "a whole number that may be any": lambda d: field(d, "Line", "at_ms").update(type="number"),
+    "a field that need not be there any more": lambda d: schema(d, "Failed")["required"].remove(
+        "why"
+    ),
+    "a message": lambda d: d["channels"]["events"]["messages"].update({"brand.new.v1": {}}),
+    "a channel": lambda d: d["channels"].update(new={"address": "cs.new.v1", "messages": {}}),
+    "an example less": lambda d: d["components"]["messages"]["outcome"].pop("examples"),
+    "another description": lambda d: schema(d, "Failed").update(description="Told anew."),
+}
+
+
+@pytest.mark.parametrize("growing", GROWING)
+def test_what_is_added_breaks_nothing(growing: str) -> None:
+    assert told(GROWING[growing]) == []

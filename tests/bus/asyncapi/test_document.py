@@ -1,0 +1,171 @@
+"""The committed description of the topics is the one that the types make, and is true."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from bus.asyncapi.asyncapi_document import BOX, answers, described, works
+from cs.bus.asyncapi.document import committed
+from cs.bus.headers import work_headers
+from cs.bus.topics import (
+    PARTITIONS,
+    STAGE_TOPICS,
+    TOPICS,
+    decode_event,
+    decode_outcome,
+    decode_work,
+    encode,
+)
+from cs.domain.codec import TOPICS as EVENT_TYPES
+from cs.domain.codec import from_plain
+from cs.domain.stages.work import AnyFinding
+from cs.eventlog.sealing import unseal
+from cs.pipeline.outcomes import GROUP
+
+DOCUMENT: dict[str, Any] = json.loads(committed())
+MESSAGES = DOCUMENT["components"]["messages"]
+WRONG = jsonschema.ValidationError
+
+
+def check(message: str, payload: Any) -> None:
+    """Raise `jsonschema.ValidationError` if *payload* is no *message*."""
+    schema = {**MESSAGES[message]["payload"], "components": DOCUMENT["components"]}
+    jsonschema.validate(payload, schema, jsonschema.Draft7Validator)
+
+
+def test_what_is_committed_is_what_the_types_say_now() -> None:
+    assert committed() == described()
+
+
+def test_the_document_is_one_of_asyncapi_3() -> None:
+    packed = Path(__file__).with_name("asyncapi-3.0.0") / "schema.json.gz"
+    schema = json.loads(gzip.decompress(packed.read_bytes()))
+
+    jsonschema.validate(DOCUMENT, schema, jsonschema.Draft7Validator)
+    with pytest.raises(WRONG):
+        jsonschema.validate({**DOCUMENT, "chanels": {}}, schema, jsonschema.Draft7Validator)
+
+
+def test_every_reference_leads_somewhere() -> None:
+    def references(value: Any) -> set[str]:
+        if isinstance(value, dict):
+            own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+            return own.union(*(references(part) for part in value.values()))
+        if isinstance(value, list):
+            return set().union(*(references(part) for part in value))
+        return set()
+
+    for reference in references(DOCUMENT):
+        found: Any = DOCUMENT
+        for part in reference.removeprefix("#/").split("/"):
+            found = found[part]
+        assert found, reference
+
+
+def test_every_topic_is_a_channel_with_its_address_partitions_and_retention() -> None:
+    channels = {each["address"]: each for each in DOCUMENT["channels"].values()}
+
+    assert channels.keys() == {plan.name for plan in TOPICS}
+    for plan in TOPICS:
+        kafka = channels[plan.name]["bindings"]["kafka"]
+        configs = plan.configs(3)
+        assert kafka["partitions"] == PARTITIONS
+        assert str(kafka["topicConfiguration"]["retention.ms"]) == configs["retention.ms"]
+
+
+def test_the_service_receives_outcomes_and_sends_the_rest() -> None:
+    actions = {
+        each["channel"]["$ref"]: each["action"] for each in DOCUMENT["operations"].values()
+    }
+
+    assert actions.pop("#/channels/outcomes") == "receive"
+    assert set(actions.values()) == {"send"}
+    assert len(actions) == len(TOPICS) - 1
+
+
+@pytest.mark.parametrize("message", sorted(set(MESSAGES) - {"dead-letter"}))
+def test_every_message_has_examples_that_fit_its_schema(message: str) -> None:
+    examples = MESSAGES[message]["examples"]
+
+    assert examples
+    for example in examples:
+        check(message, example["payload"])
+        assert example["headers"].keys() == MESSAGES[message]["headers"]["properties"].keys()
+        schema = MESSAGES[message]["headers"]["properties"]["schema"]["description"]
+        assert example["headers"]["schema"] == schema
+
+
+def test_the_examples_are_what_the_service_writes_and_reads() -> None:
+    for stage, work in works().items():
+        (example,) = MESSAGES[f"{stage}-work"]["examples"]
+        assert decode_work(json.dumps(example["payload"]).encode()) == work
+        assert json.loads(encode(work)) == example["payload"]
+        assert example["headers"] == work_headers(work)
+    outcomes = [each["payload"] for each in MESSAGES["outcome"]["examples"]]
+    assert [decode_outcome(json.dumps(each).encode()) for each in outcomes] == [
+        outcome for _, outcome in answers()
+    ]
+
+
+def test_every_kind_of_answer_has_an_example() -> None:
+    tags = {kind.__struct_config__.tag for kind in AnyFinding.__args__}
+
+    assert {each["payload"]["finding"]["type"] for each in MESSAGES["outcome"]["examples"]} == (
+        tags
+    )
+
+
+@pytest.mark.parametrize("topic", sorted(EVENT_TYPES))
+def test_events_are_described_as_they_are_stored_without_people(topic: str) -> None:
+    for example in MESSAGES[topic]["examples"]:
+        event = decode_event(json.dumps(example["payload"]).encode())
+        state = json.loads(bytes(event.state).replace(BOX.encode(), b""))
+        erased = unseal(state, "", {}, lambda lost: pytest.fail(str(lost)))
+        assert event.topic == topic
+        assert isinstance(from_plain(topic, erased), EVENT_TYPES[topic])
+        assert "Quillfeather" not in json.dumps(example)
+
+
+@pytest.mark.parametrize(
+    ("message", "field", "value"),
+    [
+        ("ranking-work", "stage", "verification"),
+        ("ranking-work", "attempt", "1"),
+        ("verification-work", "input", {"type": "ranking"}),
+        ("outcome", "finding", {"type": "no-such-kind"}),
+        ("outcome", "finding", {"type": "failed", "why": "bug"}),
+        ("brand.people-found.v1", "topic", "brand.resolved.v1"),
+        ("brand.people-found.v1", "version", "0"),
+    ],
+)
+def test_what_the_service_would_not_take_does_not_fit(
+    message: str, field: str, value: Any
+) -> None:
+    good = MESSAGES[message]["examples"][0]["payload"]
+
+    with pytest.raises(WRONG):
+        check(message, {**good, field: value})
+
+
+def test_a_person_in_clear_fits_no_event() -> None:
+    good = MESSAGES["brand.people-found.v1"]["examples"][0]["payload"]
+    person = {"personal": "person", "person": "p1", "full_name": "Zoë Quillfeather"}
+
+    check("brand.people-found.v1", good)
+    with pytest.raises(WRONG):
+        check("brand.people-found.v1", {**good, "state": {**good["state"], "people": [person]}})
+
+
+def test_the_groups_are_those_that_read() -> None:
+    groups = {}
+    for operation in DOCUMENT["operations"].values():
+        if "bindings" in operation:
+            channel = operation["channel"]["$ref"].rpartition("/")[2]
+            groups[channel] = operation["bindings"]["kafka"]["groupId"]["enum"]
+    expected = {stage: [stage] for stage in map(str, STAGE_TOPICS)}
+
+    assert groups == {**expected, "outcomes": [GROUP]}

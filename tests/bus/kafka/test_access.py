@@ -1,0 +1,219 @@
+"""Users and ACLs on a real broker with an authoriser: each role does its work, and no more."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import GroupAuthorizationFailedError, TopicAuthorizationFailedError
+
+from bus.kafka.kafka_cases import settings_for
+from contracts.bus import take
+from cs.bus.access import access_of_roles
+from cs.bus.kafka.access import grant
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.lag import lag
+from cs.bus.kafka.settings import KafkaSettings, connection
+from cs.bus.kafka.topics import CannotApply, apply, shown
+from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS, TopicPlan
+from cs.pipeline.outcomes import GROUP
+from harness.servers.kafka import Kafka, running_kafka
+from harness.servers.kafka_listeners import Listener, sasl
+from harness.servers.own_folder import own_folder
+
+pytestmark = pytest.mark.slow
+
+PREFIX = "team."
+ROLES = access_of_roles(PREFIX)
+USERS = {f"cs-{role}": f"password-of-{role}" for role in ROLES} | {"cs-nobody": "password-none"}
+GRANTED = {f"cs-{role}": accesses for role, accesses in ROLES.items()}
+NAMES = [plan.name for plan in TOPICS]
+STAGES = {f"stage-{name}": (name, topic) for name, topic in STAGE_TOPICS.items()}
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Kafka]:
+    """A broker that knows users on one port, and trusts who comes to the other."""
+    listener = Listener("USERS", "SASL_PLAINTEXT", sasl(["SCRAM-SHA-512"], USERS))
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with own_folder() as folder:
+        running = running_kafka(
+            folder / "kafka", settings=settings, listeners=[listener], users=USERS
+        )
+        with running as kafka:
+            everybody = settings_for(kafka.bootstrap, PREFIX)
+            asyncio.run(grant(everybody, GRANTED))
+            topics = of(kafka, "topics")
+            applied = asyncio.run(apply(topics, TOPICS, partitions=1, replication=1))
+            assert all(each.done for each in applied)
+            yield kafka
+
+
+def of(kafka: Kafka, role: str) -> KafkaSettings:
+    """Return the settings of *role*, with its user."""
+    return KafkaSettings(
+        bootstrap_servers=(kafka.bootstrap_of("USERS"),),
+        prefix=PREFIX,
+        sasl_mechanism="SCRAM-SHA-512",
+        username=f"cs-{role}",
+        password=USERS[f"cs-{role}"],
+        session_timeout_s=6.0,
+    )
+
+
+def topics_of(role: str, operation: str) -> set[str]:
+    return {
+        each.name.removeprefix(PREFIX)
+        for each in ROLES.get(role, ())
+        if each.resource == "topic" and operation in each.operations
+    }
+
+
+def groups_of(role: str) -> set[str]:
+    return {
+        each.name.removeprefix(PREFIX)
+        for each in ROLES.get(role, ())
+        if each.resource == "group"
+    }
+
+
+async def test_the_user_of_the_topics_finds_nothing_left_to_do(guarded: Kafka) -> None:
+    settings = of(guarded, "topics")
+
+    again = await apply(settings, TOPICS, partitions=1, replication=1)
+    states = await shown(settings, TOPICS)
+
+    assert [each.done for each in again] == [()] * len(TOPICS)
+    assert len(states) == len(TOPICS)
+    with pytest.raises(CannotApply):
+        await apply(settings, [TopicPlan("somebody-elses")], partitions=1, replication=1)
+
+
+async def test_rights_are_given_again_without_harm_and_only_by_who_may(guarded: Kafka) -> None:
+    await grant(settings_for(guarded.bootstrap, PREFIX), GRANTED)
+
+    for role in ROLES:
+        with pytest.raises(CannotApply, match="may not give rights: it needs Alter on the"):
+            await grant(of(guarded, role), {"cs-nobody": ROLES["relay"]})
+
+
+async def test_the_relay_issues_work_and_feeds_events(guarded: Kafka) -> None:
+    async with KafkaBus(of(guarded, "relay")) as bus:
+        for topic in (*STAGE_TOPICS.values(), EVENTS):
+            await bus.publish(topic, key=b"k", value=b"{}")
+
+        assert (await bus.measured()).reachable
+
+
+@pytest.mark.parametrize("role", STAGES)
+async def test_a_stage_takes_its_work_answers_and_puts_bad_records_aside(
+    guarded: Kafka, role: str
+) -> None:
+    name, topic = STAGES[role]
+    async with KafkaBus(settings_for(guarded.bootstrap, PREFIX)) as issuing:
+        await issuing.publish(topic, key=b"k", value=b"{}")
+
+    settings = of(guarded, role)
+    async with KafkaBus(settings) as bus, bus.subscribe(topic, group=name) as records:
+        (record,) = await take(records, 1)
+        await bus.publish(OUTCOMES, key=b"k", value=b"{}")
+        await bus.publish(DEAD_LETTERS, key=b"k", value=b"{}")
+        assert (await bus.measured()).reachable
+        await records.commit(record)
+    assert topic in topics_of(role, "Read")
+
+
+async def test_a_process_manager_takes_outcomes_and_knows_how_many_are_left(
+    guarded: Kafka,
+) -> None:
+    settings = of(guarded, "process-manager")
+    async with KafkaBus(settings) as bus:
+        async with KafkaBus(settings_for(guarded.bootstrap, PREFIX)) as stage:
+            await stage.publish(OUTCOMES, key=b"k", value=b"{}")
+        async with bus.subscribe(OUTCOMES, group=GROUP) as records:
+            (record,) = await take(records, 1)
+            await records.commit(record)
+        await bus.publish(DEAD_LETTERS, key=b"k", value=b"{}")
+
+        assert (await bus.measured()).reachable
+    assert set(await lag(settings, OUTCOMES, GROUP)) == {0}
+
+
+@asynccontextmanager
+async def producer_of(kafka: Kafka, role: str) -> AsyncIterator[AIOKafkaProducer]:
+    producer = AIOKafkaProducer(**connection(of(kafka, role)))
+    await producer.start()
+    try:
+        yield producer
+    finally:
+        await producer.stop()
+
+
+@asynccontextmanager
+async def consumer_of(
+    kafka: Kafka, role: str, group: str | None
+) -> AsyncIterator[AIOKafkaConsumer]:
+    consumer = AIOKafkaConsumer(
+        **connection(of(kafka, role)), group_id=group, enable_auto_commit=False
+    )
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+@pytest.mark.parametrize("role", [*ROLES, "nobody"])
+async def test_nobody_writes_what_it_need_not(guarded: Kafka, role: str) -> None:
+    refused = set()
+    async with producer_of(guarded, role) as producer:
+        for topic in NAMES:
+            if topic in topics_of(role, "Write"):
+                await producer.send_and_wait(PREFIX + topic, b"{}", key=b"k")
+                continue
+            with pytest.raises(TopicAuthorizationFailedError):
+                await producer.send_and_wait(PREFIX + topic, b"{}", key=b"k", partition=0)
+            refused.add(topic)
+
+    assert refused == set(NAMES) - topics_of(role, "Write")
+    if role in STAGES:
+        assert refused == {*STAGE_TOPICS.values(), EVENTS}
+
+
+async def read(consumer: AIOKafkaConsumer, at: TopicPartition) -> None:
+    await consumer._client._wait_on_metadata(at.topic)  # else it asks for it without end
+    consumer.assign([at])
+    consumer.seek(at, 0)
+    await consumer.getone()
+
+
+@pytest.mark.parametrize("role", [*ROLES, "nobody"])
+async def test_nobody_reads_what_it_need_not(guarded: Kafka, role: str) -> None:
+    async with KafkaBus(settings_for(guarded.bootstrap, PREFIX)) as everybody:
+        for topic in NAMES:
+            await everybody.publish(topic, key=b"k", value=b"{}")
+    refused = set()
+    for topic in NAMES:
+        at = TopicPartition(PREFIX + topic, 0)
+        async with asyncio.timeout(20), consumer_of(guarded, role, None) as consumer:
+            try:
+                await read(consumer, at)
+            except TopicAuthorizationFailedError:
+                refused.add(topic)
+
+    assert refused == set(NAMES) - topics_of(role, "Read")
+
+
+@pytest.mark.parametrize("role", [*ROLES, "nobody"])
+async def test_nobody_is_a_member_of_anothers_group(guarded: Kafka, role: str) -> None:
+    others = {GROUP, *STAGE_TOPICS} - groups_of(role)
+    for group in others:
+        async with consumer_of(guarded, role, PREFIX + group) as consumer:
+            with pytest.raises(GroupAuthorizationFailedError):
+                await consumer.committed(TopicPartition(PREFIX + OUTCOMES, 0))
+
+    assert len(others) == 5 - len(groups_of(role))

@@ -1,0 +1,209 @@
+"""The Kafka bus while brokers and clients fail, on brokers of the tests' own."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
+
+from bus.kafka.kafka_cases import make_topics, settings_for
+from contracts.bus import TOPIC, publish, take, values
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.kafka.subscription import KafkaSubscription
+from cs.bus.port import BusStuck, BusUnavailable
+from harness.servers.kafka import Kafka
+from harness.servers.ports import free_ports
+
+pytestmark = pytest.mark.slow
+
+
+async def publish_patiently(bus: KafkaBus, value: bytes) -> None:
+    """Publish *value*, again and again while Kafka is away."""
+    while True:
+        try:
+            await bus.publish(TOPIC, key=value, value=value)
+        except BusUnavailable:
+            continue
+        else:
+            return
+
+
+async def all_of(records: KafkaSubscription, sent: set[bytes]) -> None:
+    """Return when everything *sent* has come."""
+    missing = set(sent)
+    async for record in records:
+        missing.discard(record.value)
+        await records.commit(record)
+        if not missing:
+            return
+
+
+@pytest.mark.parametrize("end", [Kafka.stop, Kafka.kill], ids=["stopped", "killed"])
+async def test_nothing_is_lost_when_the_broker_starts_again(
+    own_kafka: Kafka, end: Callable[[Kafka], None]
+) -> None:
+    settings = replace(settings_for(own_kafka.bootstrap), publish_timeout_s=2.0)
+    await make_topics(settings, partitions=3)
+    sent = {b"%d" % n for n in range(300)}
+    half = asyncio.Event()
+
+    async def send(bus: KafkaBus) -> None:
+        for n, value in enumerate(sorted(sent)):
+            await publish_patiently(bus, value)
+            if n == 100:
+                half.set()
+
+    async with (
+        KafkaBus(settings) as bus,
+        bus.subscribe(TOPIC, group="a") as records,
+        asyncio.timeout(90),
+        asyncio.TaskGroup() as tasks,
+    ):
+        tasks.create_task(all_of(records, sent))
+        tasks.create_task(send(bus))
+        await half.wait()
+        await asyncio.to_thread(end, own_kafka)
+        await asyncio.to_thread(own_kafka.start)
+
+
+async def test_who_subscribes_while_kafka_is_away_is_told_so_and_begins_when_it_comes(
+    own_kafka: Kafka,
+) -> None:
+    settings = settings_for(own_kafka.bootstrap)
+    await make_topics(settings, partitions=1)
+    await asyncio.to_thread(own_kafka.stop)
+
+    async def read(bus: KafkaBus) -> list[bytes]:
+        async with bus.subscribe(TOPIC, group="a") as records:
+            return values(await take(records, 1))
+
+    with capture_logs() as lines:
+        async with KafkaBus(settings) as bus, asyncio.timeout(90):
+            reading = asyncio.create_task(read(bus))
+            while not (meanwhile := await bus.measured()).subscriptions or not lines:
+                assert not reading.done()
+            await asyncio.to_thread(own_kafka.start)
+            await publish_patiently(bus, b"1")
+
+            assert await reading == [b"1"]
+
+    away, back = (
+        [line for line in lines if line["event"] == event]
+        for event in ("kafka_away", "kafka_back")
+    )
+    assert {line["topic"] for line in away} == {TOPIC}
+    assert away[0]["why"] == meanwhile.why
+    assert len(back) == 1
+    assert (meanwhile.reachable, meanwhile.subscriptions[0].lag) == (False, None)
+
+
+async def test_who_leaves_while_kafka_is_away_leaves_at_once() -> None:
+    (port,) = free_ports(1)
+    async with KafkaBus(settings_for(f"127.0.0.1:{port}")) as bus:
+
+        async def read() -> None:
+            async with bus.subscribe(TOPIC, group="a", drain_s=60):
+                pass
+
+        reading = asyncio.create_task(read())
+        while not (await bus.measured()).subscriptions:
+            pass
+        reading.cancel()
+        async with asyncio.timeout(1):
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+
+
+async def test_a_broker_that_hangs_is_told_in_time(own_kafka: Kafka) -> None:
+    settings = replace(settings_for(own_kafka.bootstrap), publish_timeout_s=1.0)
+    await make_topics(settings, partitions=1)
+    async with KafkaBus(settings) as bus:
+        await publish(bus, b"1")
+        own_kafka.suspend()
+        try:
+            async with asyncio.timeout(5):
+                with pytest.raises(BusUnavailable, match="in time"):
+                    await publish(bus, b"2")
+        finally:
+            own_kafka.resume()
+
+        await publish_patiently(bus, b"3")
+
+        async with bus.subscribe(TOPIC, group="a") as records:
+            assert values(await take(records, 3))[-1] == b"3"  # the second may have come
+
+
+@pytest.fixture
+async def watched(kafka: str, topic_prefix: str) -> KafkaSettings:
+    settings = replace(settings_for(kafka, topic_prefix), stuck_after_s=1.0)
+    await make_topics(settings, partitions=1)
+    return settings
+
+
+async def hang(records: KafkaSubscription) -> None:
+    """End what fetches in the client, as if it hung; nothing else there notices."""
+    while records._consumer.rebalancing:
+        await asyncio.to_thread(int)
+    records._consumer._consumer._fetcher._fetch_task.cancel()
+
+
+async def hang_always(records: KafkaSubscription) -> None:
+    hung = None
+    while True:
+        if records._consumer is not hung:
+            await hang(records)
+            hung = records._consumer
+        await asyncio.to_thread(int)
+
+
+async def test_a_consumer_that_hangs_is_built_again(watched: KafkaSettings) -> None:
+    async with KafkaBus(watched) as bus, bus.subscribe(TOPIC, group="a") as records:
+        await publish(bus, b"1")
+        (first,) = await take(records, 1)
+        await records.commit(first)
+        await hang(records)
+        await publish(bus, b"2")
+
+        again = await take(records, 1)
+
+        assert values(again) == [b"2"]
+        assert (await bus.measured()).subscriptions[0].rebuilt == 1
+
+
+async def test_a_consumer_that_hangs_again_at_once_ends_the_process(
+    watched: KafkaSettings,
+) -> None:
+    async def read() -> None:
+        async with (
+            KafkaBus(watched) as bus,
+            asyncio.TaskGroup() as tasks,
+            bus.subscribe(TOPIC, group="a") as records,
+        ):
+            hanging = tasks.create_task(hang_always(records))
+            try:
+                await hang(records)
+                await publish(bus, b"1")
+                await take(records, 1)
+            finally:
+                hanging.cancel()
+
+    with pytest.raises(ExceptionGroup) as told:
+        await read()
+
+    assert told.group_contains(BusStuck, match=f"records of {TOPIC} wait")
+
+
+async def test_a_quiet_topic_is_no_hang(watched: KafkaSettings) -> None:
+    async with (
+        KafkaBus(replace(watched, stuck_after_s=0.1)) as bus,
+        bus.subscribe(TOPIC, group="a") as records,
+    ):
+        moved_at = records._moved_at
+        while records._moved_at < moved_at + 0.5:  # the watch looked, and saw nothing wait
+            await asyncio.to_thread(int)
+        await publish(bus, b"1")
+
+        assert values(await take(records, 1)) == [b"1"]
+        assert (await bus.measured()).subscriptions[0].rebuilt == 0

@@ -1,0 +1,220 @@
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec.structs import replace
+
+from bus.kafka.kafka_cases import make_topics, member_process, settings_for
+from contracts.bus import TOPIC, BusContract, publish, take, values
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.kafka.topics import apply
+from cs.bus.port import BusUnavailable, Record
+from cs.bus.topics import TopicPlan
+from harness.servers.ports import free_ports
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def settings(kafka: str, topic_prefix: str) -> KafkaSettings:
+    settings = settings_for(kafka, topic_prefix)
+    await make_topics(settings, partitions=12)
+    return settings
+
+
+@pytest.fixture
+async def bus(settings: KafkaSettings) -> AsyncIterator[KafkaBus]:
+    async with KafkaBus(settings) as bus:
+        yield bus
+
+
+class TestKafkaBus(BusContract):
+    pass
+
+
+async def test_records_of_many_keys_are_in_order_each(bus: KafkaBus) -> None:
+    sent = [(b"key %d" % (n % 50), b"%d" % n) for n in range(500)]
+    for key, value in sent:
+        await bus.publish(TOPIC, key=key, value=value)
+
+    async with bus.subscribe(TOPIC, group="a") as records:
+        taken = []
+        async for record in records:
+            taken.append(record)
+            await records.commit(record)
+            if len(taken) == len(sent):
+                break
+
+    came = defaultdict[bytes, list[bytes]](list)
+    for record in taken:
+        came[record.key].append(record.value)
+    went = defaultdict[bytes, list[bytes]](list)
+    for key, value in sent:
+        went[key].append(value)
+    assert came == went
+    assert len({record.partition for record in taken}) == 12
+
+
+async def test_a_partition_pauses_at_64_in_flight_and_goes_on_at_48(bus: KafkaBus) -> None:
+    sent = [b"%d" % n for n in range(200)]
+    await publish(bus, *sent)
+
+    async with bus.subscribe(TOPIC, group="a") as records:
+        first = await take(records, 64)
+        full = (await bus.measured()).subscriptions[0]
+        waiting = asyncio.create_task(take(records, 136))
+        for record in first[:15]:
+            await records.commit(record)
+        still = (await bus.measured()).subscriptions[0]
+        for record in first[15:]:
+            await records.commit(record)
+        rest: list[Record] = []
+        # More than 64 cannot come without commits.
+        waiting.cancel()
+        while len(rest) < 136:
+            rest += (more := await take(records, min(64, 136 - len(rest))))
+            for record in more:
+                await records.commit(record)
+
+    assert (full.in_flight, full.in_hand, full.paused, full.lag) == (64, 64, 1, 200)
+    assert (still.in_flight, still.paused) == (49, 1)
+    assert values(rest) == sent[64:]
+
+
+async def test_measures_tell_what_is_behind(bus: KafkaBus) -> None:
+    await publish(bus, b"1", b"2", b"3")
+    async with bus.subscribe(TOPIC, group="a") as records:
+        first, *_ = await take(records, 3)
+        await records.commit(first)
+        while (measures := (await bus.measured()).subscriptions[0]).lag == 3:
+            pass
+
+    assert (measures.topic, measures.group, measures.partitions) == (TOPIC, "a", 12)
+    assert (measures.lag, measures.in_flight, measures.in_hand) == (2, 2, 2)
+    left = await bus.measured()
+    assert (left.reachable, left.subscriptions) == (True, ())
+
+
+async def test_what_a_killed_process_had_in_hand_comes_to_another_member(
+    bus: KafkaBus, settings: KafkaSettings
+) -> None:
+    sent = [b"%d" % n for n in range(20)]
+    await publish(bus, *sent)
+    async with member_process(settings, "a") as process:
+        assert process.stdout is not None
+        seen = [(await process.stdout.readline()).strip() for _ in sent]
+        process.kill()
+        await process.wait()
+
+        async with bus.subscribe(TOPIC, group="a") as records:
+            again = await take(records, 20)
+
+    assert seen == values(again) == sent
+
+
+async def test_work_of_a_partition_taken_away_may_end_late(
+    bus: KafkaBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.bus.kafka.consumer.REVOKE_S", 0.05)
+    await publish(bus, b"1")
+    async with bus.subscribe(TOPIC, group="a") as one:
+        (held,) = await take(one, 1)
+        async with bus.subscribe(TOPIC, group="a") as two:
+            takes = [asyncio.create_task(take(each, 1)) for each in (one, two)]
+            done, others = await asyncio.wait(takes, return_when=asyncio.FIRST_COMPLETED)
+            await one.commit(held)
+            for each in others:
+                each.cancel()
+
+    assert [values(each.result()) for each in done] == [[b"1"]]
+
+
+async def test_records_in_hand_are_waited_for_when_a_member_joins(bus: KafkaBus) -> None:
+    await publish(bus, b"1", b"2")
+    async with bus.subscribe(TOPIC, group="a") as one:
+        first, second = await take(one, 2)
+
+        async def end() -> None:
+            while not one._consumer.rebalancing:
+                await asyncio.to_thread(int)
+            await one.commit(first)
+            await one.commit(second)
+
+        ending = asyncio.create_task(end())
+        async with bus.subscribe(TOPIC, group="a") as two:
+            await ending
+            await publish(bus, b"3")
+            takes = [asyncio.create_task(take(each, 1)) for each in (one, two)]
+            done, others = await asyncio.wait(takes, return_when=asyncio.FIRST_COMPLETED)
+            for each in others:
+                each.cancel()
+
+    assert [values(each.result()) for each in done] == [[b"3"]]
+
+
+async def test_a_broker_that_is_not_there_is_told_in_time() -> None:
+    (port,) = free_ports(1)
+    away = replace(settings_for(f"127.0.0.1:{port}"), publish_timeout_s=1.0)
+
+    async with KafkaBus(away) as bus, asyncio.timeout(5):
+        with pytest.raises(BusUnavailable, match=TOPIC):
+            await publish(bus, b"1")
+        measured = await bus.measured()
+
+    assert measured.reachable is False
+    assert measured.why == (
+        f"Kafka at 127.0.0.1:{port} does not answer, Connection refused: "
+        "start it, or correct kafka"
+    )
+
+
+async def test_a_topic_that_is_missing_is_waited_for_and_told_with_what_makes_it(
+    bus: KafkaBus, settings: KafkaSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.bus.kafka.consumer.TOPIC_S", 0.1)
+    late = "cs.late.v1"
+
+    async def read() -> list[Record]:
+        async with bus.subscribe(late, group="a") as records:
+            return await take(records, 1)
+
+    reading = asyncio.create_task(read())
+    while (measured := await bus.measured()).reachable or "no topic" not in f"{measured.why}":
+        assert not reading.done()
+    await apply(settings, [TopicPlan(late)], partitions=1, replication=1)
+    await publish(bus, b"1", topic=late)
+
+    assert values(await reading) == [b"1"]
+    assert f"{measured.why}".startswith(f"there is no topic '{settings.on_broker(late)}'")
+    assert "`cs topics apply` makes what is missing" in f"{measured.why}"
+
+
+async def test_a_producer_whose_numbers_are_refused_is_replaced(bus: KafkaBus) -> None:
+    await publish(bus, b"1")
+    producer = bus._publisher._producer
+    assert producer is not None
+    for partition in producer._txn_manager._sequence_numbers:
+        producer._txn_manager._sequence_numbers[partition] += 5
+
+    await publish(bus, b"2")
+
+    assert bus._publisher._producer is not producer
+    async with bus.subscribe(TOPIC, group="a") as records:
+        assert values(await take(records, 2)) == [b"1", b"2"]
+
+
+async def test_a_producer_that_no_longer_sends_is_replaced(settings: KafkaSettings) -> None:
+    async with KafkaBus(replace(settings, publish_timeout_s=2.0)) as bus:
+        await publish(bus, b"1")
+        producer = bus._publisher._producer
+        assert producer is not None
+        producer._sender.sender_task.cancel()
+
+        with pytest.raises(BusUnavailable):
+            await publish(bus, b"lost")
+        await publish(bus, b"2")
+
+        async with bus.subscribe(TOPIC, group="a") as records:
+            assert values(await take(records, 2)) == [b"1", b"2"]

@@ -1,0 +1,223 @@
+"""TLS and users on a real broker, with the settings as the operator's page shows them."""
+
+import asyncio
+import logging
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
+
+from bus.kafka.kafka_cases import make_topics, settings_for
+from contracts.bus import TOPIC, publish, take, values
+from cs.assembly.roles import bus_settings
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.lag import lag
+from cs.bus.kafka.reach import BusRefused, reach
+from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.kafka.topics import shown
+from cs.bus.port import BusUnavailable
+from cs.bus.topics import TopicPlan
+from cs.settings import load
+from harness.servers.certificates import CertificateAuthority
+from harness.servers.kafka import Kafka, running_kafka
+from harness.servers.kafka_listeners import Listener, sasl, tls
+from harness.servers.own_folder import own_folder
+
+pytestmark = pytest.mark.slow
+
+PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+EXAMPLES = re.findall(
+    r"^```sh\n# (.+)\n((?:CS_.*\n)+)```$",
+    PAGE.partition("\n### TLS and users of Kafka\n")[2].partition("\n### ")[0],
+    re.MULTILINE,
+)
+#: The listener that each example is for.
+WAYS = {told.partition(":")[0]: lines for told, lines in EXAMPLES}
+LISTENERS = {
+    "SSL": "TLS",
+    "SSL, and clients have to show a certificate too": "MUTUAL",
+    "SASL_SSL with SCRAM": "BOTH",
+    "SASL_SSL with PLAIN": "BOTH",
+    "SASL_PLAINTEXT with SCRAM": "USERS",
+}
+USERS = {"cs": "correct-horse-battery"}
+#: Nobody's, and distinct enough to be looked for.
+WRONG = "pass-that-nobody-has"
+
+
+@dataclass(frozen=True)
+class Secured:
+    """A broker with a port of every kind, and the files of a client of its."""
+
+    kafka: Kafka
+    files: dict[str, Path]
+    stranger: Path  # an authority that signed nothing here
+
+    def settings(self, way: str, prefix: str = "", **other: object) -> KafkaSettings:
+        """Return the settings of the page for *way*, with this broker's port and files."""
+        environment = dict(word.split("=", 1) for word in shlex.split(WAYS[way]))
+        environment |= {name: str(f) for name, f in self.files.items() if name in environment}
+        environment["CS_KAFKA"] = self.kafka.bootstrap_of(LISTENERS[way])
+        environment["CS_KAFKA_PREFIX"] = prefix
+        environment["CS_KAFKA_SESSION_TIMEOUT_S"] = "6"
+        return replace(bus_settings(load(environment=environment)), **other)
+
+
+@pytest.fixture(scope="module")
+def secured() -> Iterator[Secured]:
+    with own_folder() as folder:
+        authority = CertificateAuthority(folder)
+        broker, client = authority.certify("broker"), authority.certify("client")
+        listeners = (
+            Listener("TLS", "SSL", tls(broker.both)),
+            Listener("MUTUAL", "SSL", tls(broker.both, authority.file)),
+            Listener(
+                "BOTH", "SASL_SSL", tls(broker.both) | sasl(["SCRAM-SHA-512", "PLAIN"], USERS)
+            ),
+            Listener("USERS", "SASL_PLAINTEXT", sasl(["SCRAM-SHA-512"], USERS)),
+        )
+        files = {
+            "CS_KAFKA_CA_FILE": authority.file,
+            "CS_KAFKA_CERTIFICATE_FILE": client.certificate,
+            "CS_KAFKA_KEY_FILE": client.key,
+        }
+        stranger = CertificateAuthority(folder, "stranger").file
+        running = running_kafka(folder / "kafka", listeners=listeners, users=USERS)
+        with running as kafka:
+            yield Secured(kafka, files, stranger)
+
+
+@contextmanager
+def everything_said() -> Iterator[list[str]]:
+    """Yield what goes to the log, the client's words included, however little they matter."""
+    client = logging.getLogger("aiokafka")
+    level = client.level
+    client.setLevel(logging.DEBUG)
+    said: list[str] = []
+    try:
+        with capture_logs() as lines:
+            yield said
+    finally:
+        client.setLevel(level)
+        said.extend(repr(line) for line in lines)
+
+
+async def subscribe(settings: KafkaSettings) -> None:
+    """Be a member for a moment; who has to wait for Kafka gives up."""
+    async with (
+        asyncio.timeout(30),
+        KafkaBus(settings) as bus,
+        bus.subscribe(TOPIC, group="a"),
+    ):
+        pass
+
+
+def test_the_page_has_an_example_for_every_kind_of_listener() -> None:
+    assert WAYS.keys() == LISTENERS.keys()
+
+
+@pytest.mark.parametrize("way", LISTENERS)
+async def test_records_go_through_and_are_committed(
+    secured: Secured, topic_prefix: str, way: str
+) -> None:
+    await make_topics(settings_for(secured.kafka.bootstrap, topic_prefix), partitions=1)
+    settings = secured.settings(way, topic_prefix)
+
+    with everything_said() as said:
+        async with KafkaBus(settings) as bus:
+            await publish(bus, b"1", b"2")
+            async with bus.subscribe(TOPIC, group="a") as records:
+                taken = await take(records, 2)
+                measured = await bus.measured()
+                await records.commit(taken[0])
+        left = await lag(settings, TOPIC, "a")
+
+    assert (values(taken), left) == ([b"1", b"2"], {0: 1})
+    assert (measured.reachable, measured.why) == (True, None)
+    assert [line for line in said if USERS["cs"] in line] == []
+
+
+@pytest.mark.parametrize("way", [way for way in LISTENERS if way.startswith("SASL")])
+async def test_a_wrong_password_is_told_with_the_setting_and_without_the_password(
+    secured: Secured, way: str
+) -> None:
+    settings = secured.settings(way, password=WRONG)
+
+    with everything_said() as said:
+        with pytest.raises(BusRefused, match="kafka_password") as refused:
+            await subscribe(settings)
+        async with KafkaBus(settings) as bus:
+            with pytest.raises(BusUnavailable):
+                await publish(bus, b"1")
+            measured = await bus.measured()
+        with pytest.raises(BusRefused, match="kafka_password"):
+            await shown(settings, [TopicPlan(TOPIC)])
+
+    assert "refuses the user 'cs'" in str(refused.value)
+    assert measured.why == str(refused.value)
+    told = [*said, str(refused.value), repr(refused.value.__cause__), repr(settings)]
+    assert [line for line in told if WRONG in line] == []
+
+
+@pytest.mark.parametrize("way", [way for way in LISTENERS if "SSL" in way])
+async def test_a_certificate_that_is_not_trusted_is_told_with_the_setting(
+    secured: Secured, way: str
+) -> None:
+    settings = secured.settings(way, ca_file=secured.stranger)
+
+    with pytest.raises(BusRefused, match=r"not trusted.*: set kafka_ca_file"):
+        await subscribe(settings)
+
+
+async def test_a_host_that_is_not_on_the_certificate_is_told(secured: Secured) -> None:
+    port = secured.kafka.bootstrap_of("TLS").rpartition(":")[2]
+    settings = secured.settings("SSL", bootstrap_servers=(f"localhost:{port}",))
+
+    with pytest.raises(BusRefused, match=r"ostname mismatch.*kafka to names on it"):
+        await reach(settings)
+
+
+async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
+    secured: Secured,
+) -> None:
+    settings = secured.settings(
+        "SSL, and clients have to show a certificate too", certificate_file=None, key_file=None
+    )
+
+    with pytest.raises(BusRefused, match="look at kafka_certificate_file and"):
+        await reach(settings)
+
+
+@pytest.mark.parametrize(
+    ("way", "port", "told"),
+    [
+        (
+            "SASL_SSL with SCRAM",
+            "TLS",
+            "takes no SCRAM-SHA-512 on this port: look at kafka_sasl",
+        ),
+        ("SASL_PLAINTEXT with SCRAM", "BOTH", "something else than kafka_tls false, "),
+        ("SSL", "USERS", "something else than kafka_tls true, kafka_sasl none"),
+        ("SSL", "BOTH", "something else than kafka_tls true, kafka_sasl none"),
+    ],
+)
+async def test_a_port_of_another_kind_is_told(
+    secured: Secured, way: str, port: str, told: str
+) -> None:
+    servers = (secured.kafka.bootstrap_of(port),)
+
+    with pytest.raises(BusUnavailable, match=told):
+        await reach(secured.settings(way, bootstrap_servers=servers))
+
+
+async def test_a_mechanism_that_is_not_offered_is_told(secured: Secured) -> None:
+    settings = secured.settings("SASL_PLAINTEXT with SCRAM", sasl_mechanism="SCRAM-SHA-256")
+
+    with pytest.raises(BusRefused, match="takes no SCRAM-SHA-256 on this port"):
+        await reach(settings)

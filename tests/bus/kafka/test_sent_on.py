@@ -1,0 +1,57 @@
+"""A broker of this machine that names brokers elsewhere."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cs.bus.kafka.reach import BusRefused, reach
+from cs.bus.kafka.settings import KafkaSettings
+
+API_VERSIONS, METADATA = 18, 3
+
+
+@asynccontextmanager
+async def broker_naming(host: str) -> AsyncIterator[str]:
+    """Run a server that knows version 0 of two calls; yield its host and port.
+
+    Kafka's protocol guide: "ApiVersions Response (Version: 0)", "Metadata Response
+    (Version: 0)".
+    """
+    name = host.encode()
+    answers = {
+        API_VERSIONS: struct.pack("!hi", 0, 2)
+        + struct.pack("!hhh", API_VERSIONS, 0, 0)
+        + struct.pack("!hhh", METADATA, 0, 0),
+        METADATA: struct.pack("!iih", 1, 1, len(name)) + name + struct.pack("!ii", 9092, 0),
+    }
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                (size,) = struct.unpack("!i", await reader.readexactly(4))
+                asked = await reader.readexactly(size)
+                call, _, number = struct.unpack("!hhi", asked[:8])
+                answer = struct.pack("!i", number) + answers[call]
+                writer.write(struct.pack("!i", len(answer)) + answer)
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_broker_that_names_this_machine_is_reached(host: str) -> None:
+    async with broker_naming(host) as server:
+        await reach(KafkaSettings(bootstrap_servers=(server,)))
+
+
+async def test_a_broker_that_sends_us_elsewhere_in_clear_is_refused() -> None:
+    async with broker_naming("kafka-1.internal") as server:
+        with pytest.raises(BusRefused, match=r"on to kafka-1\.internal.*kafka_tls"):
+            await reach(KafkaSettings(bootstrap_servers=(server,)))
+
+        await reach(KafkaSettings(bootstrap_servers=(server,), insecure=True))

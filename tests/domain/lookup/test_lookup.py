@@ -1,0 +1,609 @@
+"""The rules of one live run, each with an example."""
+
+from datetime import timedelta
+
+import pytest
+
+from cs.domain.brand.events import (
+    AttemptFailed,
+    ContactsDiscovered,
+    MailboxNotVerified,
+    MailboxVerified,
+    PassDeadline,
+    PeopleFound,
+    ReissueSilent,
+    Restart,
+    RetryDue,
+    StageIssued,
+)
+from cs.domain.contact import BrandFacts
+from cs.domain.key import Outcome
+from cs.domain.lookup.issuing import BUDGET
+from cs.domain.lookup.people import PEOPLE
+from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.domain.stages.work import (
+    Alive,
+    AnyFinding,
+    Discovered,
+    DomainVerified,
+    Failed,
+    MailboxChecked,
+    PeopleSeen,
+    RankingDone,
+    Resolved,
+    StageName,
+    VerificationInput,
+)
+from domain.acme_run import (
+    ACME,
+    ADA,
+    AT,
+    AT_TWO_DOMAINS,
+    BEN,
+    HOME,
+    PARENT,
+    RESOLVED,
+    AcmeRun,
+    checked,
+    ranked,
+    sighting,
+)
+
+YES, NO, CATCH_ALL, FULL, UNKNOWN = (
+    Verdict.DELIVERABLE,
+    Verdict.UNDELIVERABLE,
+    Verdict.CATCH_ALL,
+    Verdict.MAILBOX_FULL,
+    Verdict.UNKNOWN,
+)
+AWAY = Failed(why="sources-away", retryable=True)
+
+
+# The way through.
+
+
+def test_each_result_issues_the_next_stage_and_the_last_ends_the_run() -> None:
+    run = AcmeRun().resolved().discovered().ranked()
+    run.verified(checked("p1", YES), checked("p2", NO))
+
+    assert run.issued() == [
+        ("brand-resolution", "", 1),
+        ("contact-discovery", "", 1),
+        ("ranking", "", 1),
+        ("verification", HOME, 1),
+    ]
+    assert run.ended == ("done", True, False)
+    assert run.finish.verified == 1
+    assert run.finish.brand == ACME
+
+
+def test_work_carries_all_it_needs_and_its_own_deadline() -> None:
+    run = AcmeRun().resolved()
+    first, second = [event for event in run.events if isinstance(event, StageIssued)]
+
+    assert first.deadline_at == first.at + BUDGET["brand-resolution"]
+    assert second.deadline_at == second.at + BUDGET["contact-discovery"]
+    run.discovered().ranked()
+    last = run.events[-1]
+    assert isinstance(last, StageIssued)
+    assert last.deadline_at == run.live.deadline_at  # never past the lookup's own
+    assert isinstance(last.input, VerificationInput)
+    assert [c.full_name for c in last.input.candidates] == ["Ada Kern", "Ben Ode"]
+
+
+def test_contacts_stand_verified_first_then_by_rank() -> None:
+    run = AcmeRun().resolved().discovered(ADA, BEN, sighting("Cid Fell"))
+    run.ranked(ranked("p3"), ranked("p1"), ranked("p2", "social"))
+    run.verified(checked("p3", NO), checked("p1", NO), checked("p2", YES))
+
+    assert [(c.full_name, c.email) for c in run.finish.contacts] == [
+        ("Ben Ode", f"p2@{HOME}"),
+        ("Cid Fell", None),
+        ("Ada Kern", None),
+    ]
+    first = run.finish.contacts[0]
+    assert (first.email_status, first.email_source) == ("verified", "smtp")
+    assert {(c.email_status, c.email_source) for c in run.finish.contacts[1:]} == {
+        ("not_found", None)
+    }
+
+
+# How a run ends.
+
+
+def test_a_brand_that_is_not_pinned_down_ends_it_for_good() -> None:
+    for status in ("no_match", "ambiguous"):
+        run = AcmeRun()
+        run.hear("brand-resolution", Resolved(status=status))
+
+        assert run.ended == ("no_linkedin", True, False)
+        assert run.finish.contacts == ()
+
+
+@pytest.mark.parametrize(
+    ("conclusive", "outcome", "reused"),
+    [(True, "no_contacts", True), (False, "scrape_error", False)],
+)
+def test_nobody_found_is_an_answer_only_if_every_source_answered(
+    conclusive: bool, outcome: Outcome, reused: bool
+) -> None:
+    run = AcmeRun().resolved()
+    run.hear("contact-discovery", Discovered(people=(), conclusive=conclusive))
+
+    assert run.ended == (outcome, reused, False)
+    assert run.finish.brand == ACME  # the matched page shows a wrong match
+
+
+@pytest.mark.parametrize(
+    ("conclusive", "outcome", "reused"),
+    [(True, "no_contacts", True), (False, "scrape_error", False)],
+)
+def test_nobody_in_a_role_is_an_answer_only_if_every_source_answered(
+    conclusive: bool, outcome: Outcome, reused: bool
+) -> None:
+    run = AcmeRun().resolved().discovered(ADA, conclusive=conclusive)
+    run.hear("ranking", RankingDone(()))
+
+    assert run.ended == (outcome, reused, False)
+    assert run.finish.contacts == ()
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outcome", "reused"),
+    [
+        ((YES, NO), "done", True),
+        ((YES, UNKNOWN), "done", True),
+        ((NO, NO), "no_emails", True),
+        ((NO, CATCH_ALL), "no_emails", True),
+        ((NO, UNKNOWN), "no_emails", False),
+        ((NO, FULL), "no_emails", False),
+        ((FULL, FULL), "no_emails", False),
+    ],
+)
+def test_what_verification_comes_to(
+    verdicts: tuple[Verdict, Verdict], outcome: Outcome, reused: bool
+) -> None:
+    run = AcmeRun().verifying()
+    run.verified(*(checked(f"p{n}", verdict) for n, verdict in enumerate(verdicts, 1)))
+
+    assert run.ended == (outcome, reused, False)
+    assert len(run.finish.contacts) == 2
+
+
+def test_verification_that_nobody_answered_could_not_run() -> None:
+    run = AcmeRun().verifying()
+    run.verified(*(checked(p, UNKNOWN, answered=False) for p in ("p1", "p2")))
+
+    assert run.ended == ("error", False, False)
+
+
+def test_one_reply_makes_it_no_emails() -> None:
+    run = AcmeRun().verifying()
+    run.verified(checked("p1", UNKNOWN, answered=False), checked("p2", UNKNOWN))
+
+    assert run.ended == ("no_emails", False, False)
+
+
+def test_a_brand_without_a_mail_domain_has_people_without_mailboxes() -> None:
+    brand = BrandFacts(
+        name="Acme", linkedin_company_url="https://www.linkedin.com/company/acme"
+    )
+    run = AcmeRun().resolved(brand).discovered().ranked()
+
+    assert run.ended == ("no_emails", False, False)
+    assert len(run.finish.contacts) == 2
+
+
+def test_somebody_the_stage_forgot_is_unknown() -> None:
+    run = AcmeRun().verifying().verified(checked("p1", NO))
+
+    events = [e for e in run.events if isinstance(e, MailboxNotVerified)]
+    assert [(e.checked.person, e.checked.verdict) for e in events] == [
+        ("p1", NO),
+        ("p2", UNKNOWN),
+    ]
+    assert run.ended == ("no_emails", False, False)
+
+
+# The deadline.
+
+
+def test_the_deadline_delivers_what_is_verified() -> None:
+    run = AcmeRun().verifying()
+    run.hear("verification", MailboxChecked(checked("p2", YES)), item=HOME)
+    run.times_out()
+
+    assert run.ended == ("done", True, True)
+    assert [c.email for c in run.finish.contacts] == [f"p2@{HOME}", None]
+
+
+def test_the_deadline_with_nobody_verified_is_a_timeout_with_those_found_so_far() -> None:
+    run = AcmeRun().resolved()
+    run.hear("contact-discovery", PeopleSeen((ADA, sighting("Cid Fell", "Designer"))))
+    run.times_out()
+
+    assert run.ended == ("timeout", False, True)
+    assert [(c.full_name, c.title) for c in run.finish.contacts] == [
+        ("Ada Kern", "Influencer Marketing Manager")
+    ]
+
+
+def test_the_deadline_of_a_run_that_knows_nothing_is_an_empty_timeout() -> None:
+    run = AcmeRun().times_out()
+
+    assert run.ended == ("timeout", False, True)
+    assert (run.finish.brand, run.finish.contacts) == (None, ())
+
+
+def test_the_deadline_is_quiet_before_its_time_and_after_the_end() -> None:
+    run = AcmeRun()
+    early = PassDeadline(
+        lookup=run.live.id, at=run.live.deadline_at - timedelta(microseconds=1)
+    )
+    assert run.send(early) == ()
+
+    lookup, deadline_at = run.live.id, run.live.deadline_at
+    run.times_out()
+
+    assert run.send(PassDeadline(lookup=lookup, at=deadline_at)) == ()
+
+
+# Retries.
+
+
+@pytest.mark.parametrize(
+    ("finding", "waits"),
+    [
+        (Failed(why="x", retryable=True), 2),
+        (Failed(why="x", retryable=True, retry_in_s=30), 30),
+        (Failed(why="x", retryable=True, retry_in_s=0.5), 0.5),
+        (Failed(why="x", retryable=True, retry_in_s=-7), 2),
+    ],
+)
+def test_a_failed_attempt_is_tried_again_after_what_the_outside_asked(
+    finding: Failed, waits: float
+) -> None:
+    run = AcmeRun().failed("brand-resolution", finding)
+
+    failed = run.events[-1]
+    assert isinstance(failed, AttemptFailed)
+    assert failed.retry_at == failed.at + timedelta(seconds=waits)
+    assert run.live.next_due == failed.retry_at
+    assert (
+        run.send(RetryDue(lookup=run.live.id, at=failed.retry_at - timedelta(seconds=1e-6)))
+        == ()
+    )
+    run.send(RetryDue(lookup=run.live.id, at=failed.retry_at))
+    assert run.issued()[-1] == ("brand-resolution", "", 2)
+    assert run.send(RetryDue(lookup=run.live.id, at=failed.retry_at)) == ()
+
+
+def test_unasked_waits_grow_fourfold_and_the_third_failure_is_the_last() -> None:
+    run = AcmeRun()
+    for attempt, waits in ((1, 2), (2, 8)):
+        run.failed("brand-resolution", AWAY, attempt=attempt)
+        failed = run.events[-1]
+        assert isinstance(failed, AttemptFailed)
+        assert failed.retry_at == failed.at + timedelta(seconds=waits)
+        run.send(RetryDue(lookup=run.live.id, at=failed.retry_at))
+    run.failed("brand-resolution", AWAY, attempt=3)
+
+    assert run.ended == ("scrape_error", False, False)
+
+
+def test_a_retry_that_would_come_at_the_deadline_is_not_waited_for() -> None:
+    left = 119  # when the failure is heard, one second after the start
+    for asked, ends in ((left, True), (left - 0.001, False)):
+        run = AcmeRun()
+        run.failed("brand-resolution", Failed(why="x", retryable=True, retry_in_s=asked))
+
+        assert (run.state.live is None) is ends
+
+
+@pytest.mark.parametrize("asked", [1e9, 1e18, 1e300, float("inf")])
+def test_a_retry_in_a_million_years_is_only_too_late(asked: float) -> None:
+    run = AcmeRun()
+    run.failed("brand-resolution", Failed(why="x", retryable=True, retry_in_s=asked))
+
+    assert run.ended == ("scrape_error", False, False)
+
+
+@pytest.mark.parametrize(
+    ("why", "outcome"),
+    [
+        ("no-brand-source-configured", "error"),
+        ("no-people-source-configured", "error"),
+        ("sources-refuse", "error"),
+        ("bug", "error"),
+        ("something-outside", "scrape_error"),
+    ],
+)
+def test_what_cannot_be_tried_again_ends_the_run(why: str, outcome: Outcome) -> None:
+    run = AcmeRun().resolved()
+    run.failed("contact-discovery", Failed(why=why, retryable=False))
+
+    assert run.ended == (outcome, False, False)
+
+
+def test_a_greylisted_domain_is_asked_again_for_those_who_are_open() -> None:
+    run = AcmeRun().verifying()
+    run.hear("verification", MailboxChecked(checked("p1", NO)), item=HOME)
+    later = Failed(
+        why="greylisted", retryable=True, retry_in_s=30, checked=(checked("p2", UNKNOWN),)
+    )
+    run.failed("verification", later, item=HOME)
+    known = {HOME: DomainFacts(greylists=True)}
+    (again,) = run.send(
+        RetryDue(lookup=run.live.id, known=known, at=run.at + timedelta(seconds=30))
+    )
+
+    assert isinstance(again, StageIssued)
+    assert isinstance(again.input, VerificationInput)
+    assert [c.person for c in again.input.candidates] == ["p2"]
+    assert again.input.known == known[HOME]
+    run.hear("verification", DomainVerified((checked("p2", YES),)), item=HOME, attempt=2)
+    assert run.ended == ("done", True, False)
+
+
+def test_without_time_for_a_retry_what_the_failed_attempt_saw_is_what_stays() -> None:
+    run = AcmeRun().verifying()
+    later = Failed(
+        why="greylisted",
+        retryable=True,
+        retry_in_s=600,
+        checked=(checked("p1", UNKNOWN),),
+        learned=DomainFacts(greylists=True),
+    )
+    events = run.hear("verification", later, item=HOME)
+
+    assert [type(event).__name__ for event in events] == [
+        "AttemptFailed",
+        "MailboxNotVerified",
+        "MailboxNotVerified",
+        "MailDomainChecked",
+        "LookupFinished",
+    ]
+    assert run.ended == ("no_emails", False, False)  # at once, not at the deadline
+    first, second = events[1], events[2]
+    assert isinstance(first, MailboxNotVerified)
+    assert isinstance(second, MailboxNotVerified)
+    assert first.checked.evidence != ()
+    assert (second.checked.person, second.checked.evidence) == ("p2", ())
+
+
+def test_an_attempt_given_up_before_cannot_fail_the_one_in_hand() -> None:
+    run = AcmeRun()
+    run.send(ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at))
+
+    late = Failed(why="x", retryable=False)
+    assert run.hear("brand-resolution", late, attempt=1) == ()
+    assert run.live.find("brand-resolution", "") is not None
+
+
+# Silence and restarts.
+
+
+def test_silence_issues_the_work_again_twice_at_most() -> None:
+    run = AcmeRun()
+    for attempt in (1, 2, 3):
+        silent = ReissueSilent(
+            lookup=run.live.id, stage="brand-resolution", attempt=attempt, at=run.at
+        )
+        run.send(silent)
+        assert run.send(silent) == ()  # the same silence twice
+
+    assert run.issued() == [("brand-resolution", "", n) for n in (1, 2, 3)]
+
+
+def test_silence_costs_no_attempt() -> None:
+    run = AcmeRun()
+    for attempt in (1, 2):
+        run.send(
+            ReissueSilent(
+                lookup=run.live.id, stage="brand-resolution", attempt=attempt, at=run.at
+            )
+        )
+    run.failed("brand-resolution", AWAY, attempt=3)
+
+    failed = run.events[-1]
+    assert isinstance(failed, AttemptFailed)
+    assert failed.retry_at == failed.at + timedelta(seconds=2)  # the first failure
+
+
+def test_work_that_waits_for_its_retry_is_not_silent() -> None:
+    run = AcmeRun().failed("brand-resolution", AWAY)
+
+    assert (
+        run.send(
+            ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at)
+        )
+        == ()
+    )
+
+
+def test_a_restart_issues_what_was_in_hand_and_leaves_what_waits() -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS)
+    run.failed("verification", Failed(why="x", retryable=True, retry_in_s=30), item=PARENT)
+
+    events = run.send(Restart(lookup=run.live.id, at=run.at))
+
+    assert [(e.item, e.attempt) for e in events if isinstance(e, StageIssued)] == [(HOME, 2)]
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_the_first_result_stored_wins_whichever_attempt_it_came_from(attempt: int) -> None:
+    run = AcmeRun()
+    run.send(ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at))
+
+    run.hear("brand-resolution", RESOLVED, attempt=attempt)
+    other = Resolved(status="no_match")
+    assert run.hear("brand-resolution", other, attempt=3 - attempt) == ()
+
+    assert run.live.brand == ACME
+
+
+# Progress.
+
+
+def test_people_are_kept_as_they_come_and_counted_once() -> None:
+    run = AcmeRun().resolved()
+    run.hear("contact-discovery", PeopleSeen((ADA,)))
+    assert run.hear("contact-discovery", PeopleSeen((ADA,))) == ()
+    run.discovered(ADA, BEN, BEN)
+
+    found = [e for e in run.events if isinstance(e, PeopleFound | ContactsDiscovered)]
+    assert [[p.full_name for p in e.people] for e in found] == [["Ada Kern"], ["Ben Ode"]]
+    assert [p.person for p in run.live.people] == ["p1", "p2"]
+
+
+def test_who_is_one_person_is_told_by_profile_else_by_name_and_company() -> None:
+    run = AcmeRun().resolved()
+    run.discovered(
+        ADA,
+        sighting("Ada K.", linkedin_url="https://www.linkedin.com/in/ADA-KERN"),
+        sighting("Ada Kern", linkedin_url="https://www.linkedin.com/in/another-ada"),
+        sighting("Cid Fell", linkedin_url=None),
+        sighting("cid fell", linkedin_url=None, company="ACME"),
+        sighting("Cid Fell", linkedin_url=None, company="Zenith"),
+    )
+
+    assert [(p.person, p.full_name, p.company) for p in run.live.people] == [
+        ("p1", "Ada Kern", "Acme"),
+        ("p2", "Ada Kern", "Acme"),
+        ("p3", "Cid Fell", "Acme"),
+        ("p4", "Cid Fell", "Zenith"),
+    ]
+
+
+def test_a_run_keeps_a_hundred_people_and_no_more() -> None:
+    crowd = [sighting(f"Jo {n}") for n in range(PEOPLE + 50)]
+    run = AcmeRun().resolved()
+    run.hear("contact-discovery", PeopleSeen(tuple(crowd[:60])))
+    run.discovered(*crowd)
+
+    assert [p.full_name for p in run.live.people] == [f"Jo {n}" for n in range(PEOPLE)]
+    assert len({p.person for p in run.live.people}) == PEOPLE
+
+
+def test_a_verdict_that_came_as_progress_is_not_changed_by_the_result() -> None:
+    run = AcmeRun().verifying()
+    run.hear("verification", MailboxChecked(checked("p1", NO)), item=HOME)
+    run.verified(checked("p1", YES), checked("p2", NO))
+
+    assert not any(isinstance(event, MailboxVerified) for event in run.events)
+    assert run.ended == ("no_emails", True, False)
+
+
+def test_a_sign_of_life_is_never_stored() -> None:
+    assert AcmeRun().hear("brand-resolution", Alive()) == ()
+
+
+# Several mail domains.
+
+
+def test_the_run_ends_when_every_mail_domain_has_answered() -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS)
+    run.verified(checked("p1", NO, at=PARENT), checked("p2", NO, at=PARENT), at=PARENT)
+    assert run.live.find("verification", HOME) is not None
+
+    run.verified(checked("p1", YES), checked("p2", NO))
+
+    assert run.ended == ("done", True, False)
+
+
+@pytest.mark.parametrize("order", [(HOME, PARENT), (PARENT, HOME)])
+def test_who_verifies_at_two_domains_is_shown_at_the_earlier_one(
+    order: tuple[str, str],
+) -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS)
+    for domain in order:
+        run.verified(checked("p1", YES, at=domain), at=domain)
+
+    assert run.finish.contacts[0].email == f"p1@{HOME}"
+    assert run.finish.verified == 1
+
+
+def test_no_more_than_four_mail_domains_are_asked_each_once() -> None:
+    domains = (HOME, HOME, *(f"d{n}.example" for n in range(5)))
+    run = AcmeRun().verifying(BrandFacts(name="Acme", domain=HOME, mail_domains=domains))
+
+    assert [item for _, item, _ in run.issued()[3:]] == [
+        HOME,
+        *(f"d{n}.example" for n in range(3)),
+    ]
+
+
+def test_a_broken_domain_leaves_the_other_alone() -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS)
+    run.failed("verification", Failed(why="bug", retryable=False), item=HOME)
+    run.verified(checked("p2", YES, at=PARENT), at=PARENT)
+
+    assert run.ended == ("done", True, False)
+    assert run.finish.contacts[0].email == f"p2@{PARENT}"
+
+
+# What a stage may not say.
+
+
+@pytest.mark.parametrize(
+    ("stage", "finding"),
+    [
+        ("brand-resolution", Discovered(people=(ADA,))),
+        ("brand-resolution", PeopleSeen((ADA,))),
+        ("brand-resolution", RankingDone((ranked("p1"),))),
+        ("brand-resolution", DomainVerified((checked("p1", YES),))),
+        ("brand-resolution", MailboxChecked(checked("p1", YES))),
+        ("contact-discovery", RESOLVED),  # not its turn, nor its word
+    ],
+)
+def test_a_finding_of_another_stage_is_quiet(stage: StageName, finding: AnyFinding) -> None:
+    assert AcmeRun().hear(stage, finding) == ()
+
+
+def test_people_that_ranking_made_up_or_told_twice_are_left_out() -> None:
+    run = AcmeRun().resolved().discovered()
+    run.ranked(ranked("p9"), ranked("p2"), ranked("p1"), ranked("p2", "social"))
+
+    assert [r.person for r in run.live.ranked or ()] == ["p2", "p1"]
+
+
+def test_a_ranking_of_nobody_we_know_is_a_ranking_of_nobody() -> None:
+    run = AcmeRun().resolved().discovered().ranked(ranked("p9"))
+
+    assert run.ended == ("no_contacts", True, False)
+
+
+def test_a_verdict_on_another_mail_domain_or_on_nobody_asked_for_is_quiet() -> None:
+    run = AcmeRun().verifying()
+
+    for odd in (checked("p1", YES, at="elsewhere.example"), checked("p9", YES)):
+        assert run.hear("verification", MailboxChecked(odd), item=HOME) == ()
+    run.verified(checked("p1", YES, at="elsewhere.example"), checked("p9", YES))
+
+    assert run.ended == ("no_emails", False, False)
+
+
+def test_deliverable_without_an_address_verifies_nobody() -> None:
+    run = AcmeRun().verifying()
+    bare = checked("p1", YES)
+    run.verified(type(bare)(person="p1", mail_domain=HOME, verdict=YES, evidence=bare.evidence))
+
+    assert run.finish.verified == 0
+    assert run.finish.outcome == "no_emails"
+
+
+def test_evidence_is_stored_and_not_carried_along() -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS).verified(checked("p1", YES))
+
+    stored = [e.checked for e in run.events if isinstance(e, MailboxVerified)]
+    assert stored[0].evidence != ()
+    assert [c.evidence for c in run.live.checked] == [(), ()]
+
+
+def test_time_in_a_stream_never_steps_back() -> None:
+    run = AcmeRun().resolved()
+    run.at = AT - timedelta(hours=1)
+    run.discovered()
+
+    times = [event.at for event in run.events]
+    assert times == sorted(times)

@@ -1,0 +1,131 @@
+"""Followers of a log in PostgreSQL hear of growth at once, and in the end whatever fails."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from contracts.event_log import said, units
+from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.postgres import listening as postgres_listening
+from cs.eventlog.postgres.log import PostgresEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.postgres.pool import Pool
+from postgres.migrated import migrated
+
+#: A backend shows its last query: who listens asks nothing but for the last position.
+LISTENING = """
+SELECT pid FROM pg_stat_activity WHERE application_name = 'cs here' AND query = $1
+"""
+
+
+@pytest.fixture
+async def other(database: str) -> AsyncIterator[PostgresEventLog]:
+    async with (
+        migrated(database) as pool,
+        PostgresEventLog(pool, MemoryKeyStore()) as log,
+    ):
+        yield log
+
+
+@pytest.fixture
+async def pool(other: PostgresEventLog, database: str) -> AsyncIterator[Pool]:
+    del other  # has the schema
+    async with migrated(database, role="here") as pool:
+        yield pool
+
+
+@pytest.fixture
+async def log(pool: Pool) -> AsyncIterator[PostgresEventLog]:
+    async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+        yield log
+
+
+async def _heard(log: PostgresEventLog, other: PostgresEventLog, version: int) -> float:
+    """Return how many seconds another's append takes to reach who waits for it."""
+    head = await log.head()
+    waiting = asyncio.create_task(log.grown(head))
+    await other.append([Append("key-a", version - 1, units(version))])
+    at = time.monotonic()
+    async with asyncio.timeout(10):
+        await waiting
+    return time.monotonic() - at
+
+
+async def test_another_s_append_is_heard_at_once_without_looking(
+    log: PostgresEventLog, other: PostgresEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_listening, "POLL_S", 3600)
+    await _listens(log)
+
+    assert await _heard(log, other, 0) < 0.5
+    assert said(await log.tail(0)) == [0]
+
+
+async def test_an_append_whose_notification_was_lost_is_found_by_looking(
+    other: PostgresEventLog, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_listening, "CHANNEL", "nothing_is_told_here")
+    monkeypatch.setattr(postgres_listening, "POLL_S", 0.05)
+    async with PostgresEventLog(pool, MemoryKeyStore()) as deaf:
+        await _listens(deaf)
+        assert await _heard(deaf, other, 0) < 5
+
+
+async def test_a_killed_listening_connection_is_replaced(
+    log: PostgresEventLog,
+    other: PostgresEventLog,
+    pool: Pool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres_listening, "POLL_S", 3600)
+    await _listens(log)
+    killed = await _pids(pool)
+    await pool.execute("SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid", killed)
+    await _heard(log, other, 0)  # sooner or later: it looks when it listens again
+    async with asyncio.timeout(10):
+        while not set(await _pids(pool)) - set(killed):
+            pass
+
+    assert await _heard(log, other, 1) < 0.5
+    assert said(await log.tail(0)) == [0, 1]
+
+
+async def test_fifty_followers_share_one_connection(
+    log: PostgresEventLog, other: PostgresEventLog, pool: Pool
+) -> None:
+    await _listens(log)
+    waiting = [asyncio.create_task(log.grown(0)) for _ in range(50)]
+    await other.append([Append("key-a", NO_STREAM, units(1))])
+
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waiting)
+    assert len(await _pids(pool)) == 1
+
+
+async def test_the_end_of_a_log_frees_the_connections_it_kept(
+    pool: Pool, other: PostgresEventLog
+) -> None:
+    async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+        await _listens(log)
+        await log.append([Append("key-a", NO_STREAM, units(1))])
+        assert len(await _pids(pool)) == 1
+
+    async with asyncio.timeout(5):
+        while await _pids(pool):
+            pass
+    await other.head()
+
+
+async def _listens(log: PostgresEventLog) -> None:
+    """Return when *log* has begun to listen and has looked once."""
+    async with asyncio.timeout(10):
+        while not log._heard:
+            await log._pool.fetchval("SELECT 1")
+
+
+async def _pids(pool: Pool) -> list[int]:
+    """Return the backends of this pool that wait for notifications."""
+    rows = await pool.fetch(LISTENING, postgres_listening.LAST_POSITION)
+    return [row["pid"] for row in rows]

@@ -1,0 +1,132 @@
+"""Many writers, and a server that goes away under them: nothing lost, nothing twice."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from contracts.event_log import said, units
+from cs.eventlog.follow import follow
+from cs.eventlog.port import Append, LogUnavailable, Recorded
+from cs.eventlog.postgres.log import PostgresEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.postgres.pool import open_pool
+from harness.servers.postgres import Postgres
+from postgres.migrated import migrated
+
+pytestmark = pytest.mark.slow
+
+WRITERS = 64
+ROUNDS = 40
+LOGS = 2
+
+
+async def two_logs(dsn: str, stack: AsyncExitStack) -> list[PostgresEventLog]:
+    """Return two logs that know nothing of each other, as two processes have them."""
+    await stack.enter_async_context(migrated(dsn))
+    logs = []
+    for n in range(LOGS):
+        pool = await stack.enter_async_context(open_pool(dsn, role=f"test {n}"))
+        log = PostgresEventLog(pool, MemoryKeyStore())
+        logs.append(await stack.enter_async_context(log))
+    return logs
+
+
+async def watched(log: PostgresEventLog, seen: list[Recorded], total: int) -> None:
+    async for page in follow(log, 0, page=50):
+        seen.extend(page)
+        if len(seen) >= total:
+            return
+
+
+async def test_a_tailer_sees_every_event_in_order_while_two_logs_write(
+    every_database: str,
+) -> None:
+    total = WRITERS * ROUNDS
+    seen: list[list[Recorded]] = [[], []]
+
+    async def write(log: PostgresEventLog, stream: str) -> list[int]:
+        return [
+            await log.append([Append(stream, version - 1, units(version))])
+            for version in range(ROUNDS)
+        ]
+
+    async with AsyncExitStack() as stack:
+        logs = await two_logs(every_database, stack)
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            for log, of_log in zip(logs, seen, strict=True):
+                tasks.create_task(watched(log, of_log, total))
+            writing = [
+                tasks.create_task(write(logs[n % LOGS], f"key-{n}")) for n in range(WRITERS)
+            ]
+
+    answered = sorted(position for task in writing for position in task.result())
+    assert answered == list(range(1, total + 1))
+    for of_log in seen:
+        assert [r.position for r in of_log] == list(range(1, total + 1))
+        for n in range(WRITERS):
+            versions = [r.version for r in of_log if r.stream == f"key-{n}"]
+            assert versions == list(range(ROUNDS))
+
+
+def _restart(server: Postgres) -> None:
+    server.restart()
+
+
+def _kill(server: Postgres) -> None:
+    server.kill()
+    server.start()
+
+
+@pytest.mark.parametrize("end", [_restart, _kill])
+async def test_a_server_that_goes_down_under_load_loses_nothing_and_doubles_nothing(
+    own_postgres: Postgres, end: Callable[[Postgres], None]
+) -> None:
+    """What a caller was answered stands there once; what it was not, at most once."""
+    writers, rounds = 16, 150
+    total = writers * rounds
+    answers: dict[int, tuple[str, int]] = {}
+    lost = 0
+    seen: list[Recorded] = []
+    half = asyncio.Event()
+
+    async def write(log: PostgresEventLog, stream: str) -> None:
+        """Append 0, 1, 2, ... each once; after an answer that is unknown, read."""
+        nonlocal lost
+        version = 0
+        while version < rounds:
+            try:
+                position = await log.append([Append(stream, version - 1, units(version))])
+            except LogUnavailable:
+                lost += 1
+                version = len(await _read_in_the_end(log, stream))
+            else:
+                answers[position] = (stream, version)
+                version += 1
+                if len(answers) >= total // 3:
+                    half.set()
+
+    async with AsyncExitStack() as stack:
+        logs = await two_logs(own_postgres.dsn, stack)
+        async with asyncio.timeout(90), asyncio.TaskGroup() as tasks:
+            tasks.create_task(watched(logs[1], seen, total))
+            for n in range(writers):
+                tasks.create_task(write(logs[n % LOGS], f"key-{n}"))
+            await half.wait()
+            await asyncio.to_thread(end, own_postgres)
+
+    assert [r.position for r in seen] == list(range(1, total + 1))
+    stands = {r.position: (r.stream, r.version) for r in seen}
+    assert {position: stands[position] for position in answers} == answers
+    for n in range(writers):
+        assert said([r for r in seen if r.stream == f"key-{n}"]) == list(range(rounds))
+    assert len(answers) >= total - lost
+
+
+async def _read_in_the_end(log: PostgresEventLog, stream: str) -> list[Recorded]:
+    while True:
+        try:
+            return list(await log.read(stream))
+        except LogUnavailable:
+            pass

@@ -1,0 +1,134 @@
+"""Fixtures that hand real servers to tests; `tests/conftest.py` makes them known everywhere.
+
+`CS_TEST_POSTGRES` (a DSN) and `CS_TEST_KAFKA` (bootstrap servers) name servers that run
+already.  What becomes of a test whose server cannot be had: `servers.what_is_here`.
+"""
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from harness.servers.kafka import Kafka, running_kafka
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import Postgres, running_postgres
+from harness.servers.postgres_binaries import first_found
+from harness.servers.shared import shared
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of this test run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def postgres(run_folder: Path) -> Iterator[str]:
+    """DSN of a PostgreSQL that the whole run shares: leave it standing and as it was."""
+    given = os.environ.get("CS_TEST_POSTGRES")
+    if given:
+        yield given
+        return
+    with shared(run_folder / "postgres", "postgres") as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="session", params=["oldest", "newest"])
+def every_postgres(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
+    """DSN of a shared PostgreSQL of the oldest major version at hand from 15 on, and of 18.
+
+    15 is there where the machine has it; the wheel brings 16 and 18 everywhere.
+    """
+    wanted = [18] if request.param == "newest" else [15, 16]
+    version = str(first_found(wanted))
+    with shared(run_folder / f"postgres-{version}", "postgres", version) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+async def database(postgres: str) -> AsyncIterator[str]:
+    """DSN of an empty database that this test has for itself."""
+    async with new_database(postgres) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+async def every_database(every_postgres: str) -> AsyncIterator[str]:
+    """DSN of an empty database of this test's own, once for each version of PostgreSQL."""
+    async with new_database(every_postgres) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A durable PostgreSQL of this test's own: to be killed, suspended and restarted."""
+    with (
+        own_folder() as folder,
+        running_postgres(folder / "postgres", durable=True) as server,
+    ):
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka(run_folder: Path) -> Iterator[str]:
+    """Bootstrap servers of a Kafka that the whole run shares: leave it standing.
+
+    Topics of a test begin with its `topic_prefix`; so do its groups.
+    """
+    given = os.environ.get("CS_TEST_KAFKA")
+    if given:
+        yield given
+        return
+    with shared(run_folder / "kafka", "kafka") as bootstrap:
+        yield bootstrap
+
+
+@pytest.fixture
+def topic_prefix() -> str:
+    """The beginning of topic and group names that no other test has."""
+    return f"t{secrets.token_hex(6)}."
+
+
+@pytest.fixture
+def own_kafka() -> Iterator[Kafka]:
+    """A broker of this test's own: to be killed, suspended, restarted and wiped."""
+    with own_folder() as folder, running_kafka(folder / "kafka") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def three_brokers() -> Iterator[Kafka]:
+    """A cluster of this test's own that keeps three copies: one broker may be lost."""
+    with (
+        own_folder() as folder,
+        running_kafka(folder / "kafka", brokers=3) as cluster,
+    ):
+        yield cluster
+
+
+@asynccontextmanager
+async def new_database(dsn: str) -> AsyncIterator[str]:
+    """Make an empty database on the server of *dsn*; dropped on leaving, whoever uses it."""
+    name = f"test_{secrets.token_hex(8)}"
+    async with _connected(dsn) as connection:
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    try:
+        yield urlsplit(dsn)._replace(path=f"/{name}").geturl()
+    finally:
+        async with _connected(dsn) as connection:
+            await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@asynccontextmanager
+async def _connected(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()

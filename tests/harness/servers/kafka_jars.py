@@ -1,0 +1,90 @@
+"""The jars of Apache Kafka: downloaded once, kept outside the repository, checked every time.
+
+`kafka-4.3.1.sha256` lists them by their place in a Maven repository, so that nothing is
+resolved here: what is not in the list is not downloaded, and what differs is not run.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from harness.servers.maven import Jar, download_by_jgo, download_by_maven
+from harness.servers.missing import Missing
+
+_LIST = Path(__file__).with_name("kafka-4.3.1.sha256")
+
+
+def kafka_jars(cache: Path | None = None, listed: Path = _LIST) -> Path:
+    """Return a folder with the *listed* jars and nothing else, downloaded if it is not there.
+
+    Args:
+        cache: The folder; `CS_KAFKA_CACHE`, or one in the user's cache folder, unless given.
+            Of processes that want it at the same moment one downloads, the others wait.
+        listed: Lines of a SHA-256 in hex and a path in a Maven repository.
+
+    Raises:
+        Missing: It cannot be downloaded, or a jar is not the one that was listed.
+    """
+    cache = cache or _cache(listed.stem)
+    jars = [Jar.from_line(line) for line in listed.read_text().splitlines()]
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    with cache.with_name(f"{cache.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not cache.exists():
+            _download(jars, cache)
+        _check(jars, cache)
+    return cache
+
+
+def _cache(name: str) -> Path:
+    given = os.environ.get("CS_KAFKA_CACHE")
+    if given:
+        return Path(given)
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "contact-search" / name
+
+
+def _download(jars: list[Jar], cache: Path) -> None:
+    """Fill a folder beside *cache*, then give it its name: half a cache is never seen."""
+    drafts = f"{cache.name}.part-"
+    for left in cache.parent.glob(f"{drafts}*"):
+        shutil.rmtree(left)
+    failures = []
+    for source in (download_by_maven, download_by_jgo):
+        with tempfile.TemporaryDirectory(prefix=drafts, dir=cache.parent) as draft:
+            lib = Path(draft) / "lib"
+            lib.mkdir()
+            try:
+                source(jars, lib)
+                _check(jars, lib)
+            except Missing as missing:
+                failures.append(str(missing))
+            else:
+                lib.replace(cache)
+                return
+    raise Missing(
+        f"The jars of Kafka could not be downloaded to {cache}. Is the network there? With"
+        f" CS_TEST_KAFKA=host:port tests use a Kafka that runs already.\n" + "\n".join(failures)
+    )
+
+
+def _check(jars: list[Jar], folder: Path) -> None:
+    """Refuse a folder that is not exactly the listed jars."""
+    listed = {jar.file: jar.sha256 for jar in jars}
+    there = {file.name: _sha256(file) for file in folder.iterdir()}
+    wrong = sorted(
+        name for name in listed.keys() | there.keys() if listed.get(name) != there.get(name)
+    )
+    if wrong:
+        raise Missing(
+            f"{folder} is not what {_LIST.name} lists: {', '.join(wrong)} is missing, changed"
+            f" or too much. Remove the folder, and it is downloaded anew."
+        )
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

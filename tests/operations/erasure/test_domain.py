@@ -1,0 +1,151 @@
+"""What a brand and a person remember of an erasure.  Pure."""
+
+from datetime import timedelta
+
+import pytest
+
+from cs.domain import person
+from cs.domain.brand.brand import fold
+from cs.domain.brand.events import BrandEvent, ContactsErased, EraseContacts, LookupFinished
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.person import PersonSuppressed, SuppressPerson
+from cs.domain.stages.work import MailboxChecked, PeopleSeen, RankingDone
+from domain.acme_run import ADA, AT, HOME, RESOLVED, AcmeRun, checked, ranked, sighting
+
+LOOKUP = "brand-0a1b.1"
+NEITHER = (checked("p1", Verdict.UNDELIVERABLE), checked("p2", Verdict.UNDELIVERABLE))
+BOTH = (checked("p1", Verdict.DELIVERABLE), checked("p2", Verdict.DELIVERABLE))
+
+
+def erase(run: AcmeRun, *people: str) -> list[BrandEvent]:
+    finished = [e for e in run.events if isinstance(e, LookupFinished)]
+    contacts = finished[-1].contacts if finished else ()
+    return list(
+        run.send(EraseContacts(lookup=LOOKUP, people=people, contacts=contacts, at=run.at))
+    )
+
+
+def test_a_result_goes_on_answering_with_those_who_are_left() -> None:
+    run = AcmeRun().verifying().verified(*BOTH)
+
+    (event,) = erase(run, "p1")
+
+    assert isinstance(event, ContactsErased)
+    assert (event.people, event.verified) == (("p1",), 1)
+    assert [contact.person for contact in event.contacts] == ["p2"]
+    answer = run.state.answer(run.at)
+    assert answer is not None
+    assert (answer.outcome, answer.verified) == ("done", 1)
+
+
+def test_a_result_without_a_verified_mailbox_answers_nobody() -> None:
+    run = AcmeRun().verifying().verified(*BOTH)
+
+    erase(run, "p1")
+    assert run.state.answer(run.at) is not None
+    erase(run, "p2")
+
+    assert run.state.answer(run.at) is None
+    finish = run.state.finish_of(LOOKUP)
+    assert finish is not None
+    assert finish.outcome == "done", "who joined it before is charged as everybody"
+
+
+def test_a_result_that_had_nobody_verified_is_reused_as_before() -> None:
+    run = AcmeRun().verifying().verified(*NEITHER)
+    before = run.state.answer(run.at)
+    assert before is not None
+
+    erase(run, "p1")
+
+    assert run.state.answer(run.at) == before
+
+
+def test_an_older_result_leaves_the_run_of_today_alone() -> None:
+    run = AcmeRun().verifying().verified(*BOTH)
+    run.at += timedelta(days=31)
+    run.start()
+    run.hear("brand-resolution", RESOLVED, lookup="brand-0a1b.2")
+    live = run.live
+
+    assert len(erase(run, "p1", "p2")) == 1
+
+    assert run.state.live == live
+
+
+def test_a_second_time_says_nothing() -> None:
+    run = AcmeRun().verifying().verified(*BOTH)
+    erase(run, "p1")
+
+    assert erase(run, "p1") == []
+    (more,) = erase(run, "p1", "p2")
+    assert isinstance(more, ContactsErased)
+    assert (more.people, more.contacts) == (("p2",), ())
+
+
+# A run that is alive.
+
+
+def test_who_is_erased_while_being_checked_is_not_in_the_result() -> None:
+    run = AcmeRun().verifying()
+
+    erase(run, "p1")
+    run.verified(*BOTH)
+
+    assert [contact.person for contact in run.finish.contacts] == ["p2"]
+    assert run.finish.verified == 1
+
+
+def test_who_is_erased_after_being_verified_is_not_in_the_result() -> None:
+    run = AcmeRun().verifying()
+    run.hear("verification", MailboxChecked(checked=BOTH[0]), item=HOME)
+
+    erase(run, "p1")
+    run.verified(BOTH[1])
+
+    assert [contact.person for contact in run.finish.contacts] == ["p2"]
+
+
+def test_who_is_erased_while_being_ranked_is_not_ranked() -> None:
+    run = AcmeRun().resolved().discovered()
+
+    erase(run, "p1")
+    run.hear("ranking", RankingDone((ranked("p1"), ranked("p2"))))
+
+    assert run.live.ranked is not None
+    assert [each.person for each in run.live.ranked] == ["p2"]
+
+
+def test_the_number_of_an_erased_person_is_not_given_again() -> None:
+    run = AcmeRun().resolved()
+    seen = (ADA, sighting("Cid Fell"))
+    run.hear("contact-discovery", PeopleSeen(people=seen[:1]))
+    erase(run, "p1")
+    run.hear("contact-discovery", PeopleSeen(people=seen))
+
+    assert (run.live.people[0].person, run.live.people[0].full_name) == ("p1", "")
+    assert "p1" not in [p.person for p in run.live.people if p.full_name]
+
+
+@pytest.mark.parametrize("lookup", [LOOKUP, "brand-0a1b.9"])
+def test_nothing_is_left_of_them_in_what_is_remembered(lookup: str) -> None:
+    run = AcmeRun().verifying()
+    run.send(EraseContacts(lookup=lookup, people=("p1",), at=run.at))
+
+    assert ("Ada" in repr(run.state)) == (lookup != LOOKUP)
+    assert fold(run.events) == run.state
+
+
+# A person.
+
+
+def test_what_a_person_is_known_by_is_said_once() -> None:
+    first = person.decide(SuppressPerson(prints=("b", "a"), at=AT), person.INITIAL)
+    state = person.fold(first)
+
+    assert first == (PersonSuppressed(prints=("a", "b"), at=AT),)
+    assert person.decide(SuppressPerson(prints=("a",), at=AT), state) == ()
+    assert person.decide(SuppressPerson(prints=("a", "c"), at=AT), state) == (
+        PersonSuppressed(prints=("c",), at=AT),
+    )
+    assert state.prints == {"a", "b"}

@@ -1,0 +1,107 @@
+"""What a provider was paid to say of somebody is forgotten with them."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from cs.assembly.folder_stores import opened, paid_calls
+from cs.assembly.one_process import embedded
+from cs.domain.brand.events import LookupStarted
+from cs.domain.contact import BrandFacts
+from cs.eventlog.streams import Streams
+from cs.operations.erasure.person import Erasure
+from cs.operations.operator import Operator
+from cs.paid_calls.memory import MemoryCalls
+from cs.paid_calls.paid import Paid
+from cs.paid_calls.port import Answered, Begun, Call
+from cs.projections.runner import ViewRunner
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
+from cs.sources.port import PeopleAnswer
+from operations.erasure.service import ADA_MAILBOX, ADA_PROFILE, at_zenith, erasable, outside
+from system.loop.outside import ADA, BEN, Staff
+from system.loop.service import Service
+
+
+async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_stay() -> None:
+    async with erasable(outside()) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        (lookup,) = [
+            recorded.event.lookup
+            for recorded in await service.log.tail(0)
+            if isinstance(recorded.event, LookupStarted)
+        ]
+        calls = MemoryCalls()
+        theirs, others = (Call(each, "paid", b"who?") for each in (lookup, "brand-other.1"))
+        for call in (theirs, others):
+            begun = await calls.begin(call, lease_s=15, again=False)
+            assert isinstance(begun, Begun)
+            await calls.answer(begun, b"Ada")
+        views = ViewRunner(service.log, service.views, service.keys)
+        erasure = Erasure(
+            Streams(service.log),
+            service.keys,
+            SystemClock(),
+            views.catch_up,
+            forget_calls=calls.erase,
+        )
+
+        await erasure.erase_profile(ADA_PROFILE)
+
+        assert isinstance(await calls.begin(theirs, lease_s=15, again=False), Begun)
+        assert await calls.begin(others, lease_s=15, again=False) == Answered(b"Ada")
+
+
+@dataclass
+class PaidStaff:
+    """Tells of the same two people for every brand, and is paid for it."""
+
+    paid: Paid
+    name: str = "staff"
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        async def make(_: str) -> bytes:
+            return b"Ada Kern, Ben Ode"
+
+        await self.paid.once(self.name, {"brand": brand.name}, make)
+        people = (ADA, BEN) if brand.name == "Acme" else (at_zenith(BEN),)
+        return await Staff(people).find(brand, limit=limit)
+
+
+def remembered(folder: Path) -> set[str]:
+    """Return the lookups whose calls are remembered."""
+    with closing(sqlite3.connect(folder / "calls.db")) as database:
+        return {lookup for (lookup,) in database.execute("SELECT lookup FROM calls")}
+
+
+async def erase_ada(folder: Path) -> None:
+    """Erase Ada as the command does: beside the service."""
+    async with opened(DataFolder(folder)) as data:
+        views = ViewRunner(data.log, data.views, data.keys)
+        erasure = Erasure(Streams(data.log), data.keys, SystemClock(), views.catch_up)
+        await erasure.erase_mailbox(ADA_MAILBOX)
+
+
+async def test_a_service_that_meets_somebody_erased_forgets_what_it_paid_for(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data"
+    settings = Settings(data_dir=folder)
+    async with paid_calls(settings) as paid:
+        tools = replace(outside(), people_sources=[PaidStaff(paid)])
+        async with embedded(settings, tools, "live") as running:
+            service = Service(running, Operator(running.streams, SystemClock()))
+            key = await service.new_key()
+            await service.search(key, brand="Zenith")
+            (other,) = remembered(folder)
+            await erase_ada(folder)
+
+            answer = (await service.search(key, brand="Acme")).json()
+
+            assert [each["full_name"] for each in answer["contacts"]] == ["Ben Ode"]
+            assert remembered(folder) == {other}

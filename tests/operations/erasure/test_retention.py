@@ -1,0 +1,254 @@
+"""People whom no search returned for as long as the operator keeps them are forgotten."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+import structlog.testing
+
+from cs.assembly.folder_stores import projections
+from cs.assembly.watched_keys import KeysAway
+from cs.domain.brand import brand
+from cs.domain.brand.events import DEADLINE, LookupFinished, PassDeadline, StartLookup
+from cs.domain.contact import Query
+from cs.domain.key import KeyIssued
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import Append, LogUnavailable
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.operations.erasure.ageing import Ageing
+from cs.operations.retention import EVERY, MONTH, PAGE, Retention
+from cs.projections.returned import RETURNED
+from cs.projections.runner import ViewRunner
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import HandClock
+from cs.settings import BadSettings, Settings, load
+from operations.erasure.service import Erasable, at_zenith, erasable, outside
+from system.loop.outside import ADA
+
+AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+MONTHS = 6
+KEPT_FOR = MONTHS * MONTH
+DAY = timedelta(days=1)
+OF_ANYBODY = ("Ada Kern", "ada.kern", "ada-kern", "Ben Ode", "ben.ode", "ben-ode")
+
+
+def retention(service: Erasable, clock: HandClock) -> Retention:
+    return Retention(service.log, service.views, service.ageing, clock, months=MONTHS)
+
+
+async def told(service: Erasable) -> list[str]:
+    stored = await service.stored()
+    return [word for word in OF_ANYBODY if word in stored]
+
+
+async def test_a_search_read_again_shows_nobody_and_is_as_charged_as_before() -> None:
+    clock = HandClock(AT)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        before = (await service.search(key, brand="Acme")).json()
+        aging = retention(service, clock)
+
+        clock.set(AT + KEPT_FOR)
+        assert await aging.round() == 0, "not before its time"
+        clock.set(AT + KEPT_FOR + DAY)
+        with structlog.testing.capture_logs() as lines:
+            assert await aging.round() == 1
+
+        assert await service.read(key, before["id"]) == {**before, "contacts": []}  # C9
+        assert await told(service) == []
+        assert (aging.lookups, aging.people) == (1, 2)
+        assert {"event": "people_aged_out", "log_level": "info", "lookups": 1, "people": 2} in (
+            lines
+        )
+        rebuilt = await service.rebuilt(key.id, before["id"])
+        assert rebuilt is not None
+        assert b"Ada" not in rebuilt
+        assert await aging.round() == 0
+        assert await retention(service, clock).round() == 0, "nor by another process"
+
+
+async def test_a_later_search_that_returned_them_counts() -> None:
+    clock = HandClock(AT)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        clock.set(AT + 29 * DAY)
+        again = (await service.search(key, brand="Acme")).json()
+        assert again["cached"]
+        aging = retention(service, clock)
+
+        clock.set(AT + KEPT_FOR + 2 * DAY)
+        assert await aging.round() == 0
+        clock.set(AT + KEPT_FOR + 30 * DAY)
+        assert await aging.round() == 1
+        assert await told(service) == []
+
+
+class CountedIds(SqliteViews):
+    """Counts the ids that it gave."""
+
+    given = 0
+
+    async def ids_tagged(self, *args: Any, **more: Any) -> list[tuple[str, str]]:
+        found = await super().ids_tagged(*args, **more)
+        self.given += len(found)
+        return found
+
+
+async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cs.operations.retention.PAGE", 5)
+    clock, keys = HandClock(AT), MemoryKeyStore()
+    log, views = MemoryEventLog(keys), CountedIds(None, projections())
+    streams = Streams(log)
+    for n in range(23):
+        stream = f"brand-{n}"
+        begin = StartLookup(
+            stream=stream, nonce="", query=Query(f"B{n}"), deadline=DEADLINE, at=AT
+        )
+        await streams.change(stream, partial(brand.decide, begin))
+        late = PassDeadline(lookup=f"{stream}.1", at=AT + DEADLINE)
+        await streams.change(stream, partial(brand.decide, late))
+    reflected = ViewRunner(log, views, keys).catch_up
+    await reflected()
+    clock.set(AT + KEPT_FOR + DAY)
+    ageing = Ageing(streams, keys, clock, reflected)
+    aging = Retention(log, views, ageing, clock, months=MONTHS)
+
+    rounds = []
+    while done := await aging.round():
+        rounds.append((done, views.given))
+        views.given = 0
+
+    assert rounds == [(5, 5), (5, 5), (5, 5), (5, 5), (3, 3)]
+    await views.close()
+
+
+async def test_people_found_anew_are_kept_and_nobody_is_suppressed() -> None:
+    clock = HandClock(AT)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        old = (await service.search(key, brand="Acme")).json()
+        clock.set(AT + KEPT_FOR + DAY)
+        new = (await service.search(key, brand="Acme")).json()
+        assert not new["cached"]
+
+        assert await retention(service, clock).round() == 1
+
+        assert (await service.read(key, old["id"]))["contacts"] == []
+        assert service.names(await service.read(key, new["id"])) == ["Ada Kern", "Ben Ode"]
+        reused = (await service.search(key, brand="Acme")).json()
+        assert (reused["cached"], service.names(reused)) == (True, ["Ada Kern", "Ben Ode"])
+
+
+async def test_a_lookup_whose_people_were_all_erased_is_not_looked_at_for_ever() -> None:
+    clock = HandClock(AT)
+    async with erasable(outside(acme=(ADA,)), clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        await service.erasure.erase_mailbox("ada.kern@acme.test")
+        aging = retention(service, clock)
+        clock.set(AT + KEPT_FOR + DAY)
+
+        assert await aging.round() == 1
+        assert await aging.round() == 0
+
+
+async def test_keys_that_came_back_from_a_backup_are_forgotten_again() -> None:
+    clock, keys = HandClock(AT), MemoryKeyStore()
+    async with erasable(outside(), keys, clock=clock) as service:
+        await service.search(await service.new_key(), brand="Acme")
+        older = dict(keys._keys)
+        clock.set(AT + KEPT_FOR + DAY)
+        await retention(service, clock).round()
+        keys._keys = older
+        assert await told(service) != []
+
+        assert await service.reapply() == 0
+
+        assert await told(service) == []
+
+
+async def test_an_event_that_nobody_can_have_written_keeps_nobody_else() -> None:
+    clock = HandClock(AT)
+    async with erasable(outside(zenith=(at_zenith(ADA),)), clock=clock) as service:
+        key = await service.new_key()
+        hurt = (await service.search(key, brand="Acme")).json()
+        other = (await service.search(key, brand="Zenith")).json()
+        finished = next(
+            each for each in await service.log.tail(0) if isinstance(each.event, LookupFinished)
+        )
+        strange = KeyIssued(label="", quota=1, secret_hash="", last4="", at=AT)
+        await service.log.append([Append(finished.stream, finished.version, (strange,))])
+        aging = retention(service, clock)
+        clock.set(AT + KEPT_FOR + DAY)
+
+        while await aging.round():
+            pass
+
+        assert (await service.read(key, other["id"]))["contacts"] == []
+        assert (await service.read(key, hurt["id"]))["contacts"] == []
+        assert aging.lookups == 1, "of the other nothing is said until it is mended"
+
+
+class Away(MemoryKeyStore):
+    """Fails after it has destroyed, as when the answer is lost."""
+
+    away = False
+
+    async def destroy(self, names: object) -> None:
+        await super().destroy(names)  # type: ignore[arg-type]
+        if self.away:
+            raise KeysAway("the key store is away")
+
+
+async def test_what_was_cut_off_is_done_again() -> None:
+    clock, keys = HandClock(AT), Away()
+    async with erasable(outside(), keys, clock=clock) as service:
+        key = await service.new_key()
+        before = (await service.search(key, brand="Acme")).json()
+        aging = retention(service, clock)
+        clock.set(AT + KEPT_FOR + DAY)
+        keys.away = True
+        with pytest.raises(LogUnavailable):
+            await aging.round()
+        assert (await service.read(key, before["id"]))["contacts"] == []
+
+        keys.away = False
+        assert await aging.round() == 1
+        assert await service.views.tagged(RETURNED, AT.date().isoformat()) == []
+
+
+async def test_it_runs_by_itself_and_goes_on_after_a_failure() -> None:
+    clock, keys = HandClock(AT), Away()
+    async with erasable(outside(), keys, clock=clock, months=MONTHS) as service:
+        key = await service.new_key()
+        before = (await service.search(key, brand="Acme")).json()
+        assert before["contacts"]
+        keys.away = True
+        clock.set(AT + KEPT_FOR + DAY)
+        async with asyncio.timeout(10):
+            while (await service.read(key, before["id"]))["contacts"]:
+                pass
+        keys.away = False
+        clock.set(clock.now() + EVERY)
+        async with asyncio.timeout(10):
+            while await service.views.tagged(RETURNED, AT.date().isoformat()):
+                pass
+        assert await told(service) == []
+
+
+@pytest.mark.parametrize("months", ["1", "0", "121", "never"])
+def test_results_that_are_reused_are_never_aged_out(months: str) -> None:
+    with pytest.raises(BadSettings, match="people_kept_for: a whole number from 2 to 120"):
+        load(environment={"CS_PEOPLE_KEPT_FOR": months})
+
+
+def test_the_least_that_people_are_kept_is_longer_than_results_are_reused() -> None:
+    assert timedelta(days=30) < 2 * MONTH
+    assert Settings().people_kept_for == 24
+    assert PAGE > 0

@@ -1,0 +1,139 @@
+"""A running service hears of an erasure through the log, and drops what it holds in memory."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from cs.assembly.folder_stores import Data, opened
+from cs.assembly.plugins import Tools
+from cs.domain.person import PersonErased
+from cs.domain.personal import Personal
+from cs.eventlog.follow import follow
+from cs.eventlog.streams import Streams
+from cs.operations.erasure.person import Erased, Erasure
+from cs.projections.runner import ViewRunner
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
+from operations.erasure.service import ADA_MAILBOX, ADA_PROFILE, BEN_MAILBOX, Waits, outside
+from system.loop.service import Service, one_process
+
+pytestmark = pytest.mark.slow
+
+#: Ways out of the service into the rest of the process.
+ELSEWHERE = (ModuleType, FunctionType, FrameType, type)
+
+
+def held(*roots: object) -> Iterator[Personal]:
+    """Yield every value about a person that *roots* lead to."""
+    gc.collect()
+    seen: set[int] = set()
+    left: list[Any] = list(roots)
+    while left:
+        value = left.pop()
+        if id(value) in seen or isinstance(value, ELSEWHERE):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Personal):
+            yield value
+        left += gc.get_referents(value)
+
+
+def of_ada(*roots: object) -> list[Personal]:
+    return [value for value in held(*roots) if "Ada" in repr(value) or "ada" in repr(value)]
+
+
+@asynccontextmanager
+async def service_on(folder: Path, tools: Tools) -> AsyncIterator[tuple[Service, Data]]:
+    async with (
+        opened(DataFolder(folder)) as data,
+        one_process(data.log, data.keys, data.views, tools) as service,
+    ):
+        yield service, data
+
+
+async def erase_beside(folder: Path) -> Erased:
+    """Erase Ada as another process does: with a log, keys and views of its own."""
+    async with opened(DataFolder(folder, make=False)) as data:
+        views = ViewRunner(data.log, data.views, data.keys)
+        erasure = Erasure(Streams(data.log), data.keys, SystemClock(), views.catch_up)
+        return await erasure.erase_profile(ADA_PROFILE)
+
+
+async def heard(data: Data) -> None:
+    """Return once the service can have read that somebody was erased."""
+    async for page in follow(data.log, 0):
+        if any(isinstance(recorded.event, PersonErased) for recorded in page):
+            return
+
+
+async def gone(service: Service, data: Data) -> None:
+    """Wait for at most a second until the service holds nothing of Ada."""
+    async with asyncio.timeout(1):
+        await heard(data)
+        while of_ada(service, data):
+            await data.log.head()
+
+
+async def test_what_a_service_remembers_of_an_ended_search_is_dropped(tmp_path: Path) -> None:
+    async with service_on(tmp_path / "data", outside()) as (service, data):
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        assert of_ada(service, data), "the newest events are kept in memory"
+        name = await data.keys.matching([data.keys.fingerprint("profile", ADA_PROFILE)])
+        assert set(await data.keys.find(name)) == name, "and so are data keys"
+
+        await erase_beside(tmp_path / "data")
+
+        await gone(service, data)
+        assert await data.keys.find(name) == {}
+        assert any("Ben" in repr(value) for value in held(await data.log.tail(0)))
+
+
+async def test_what_a_service_remembers_of_a_search_that_runs_is_dropped(
+    tmp_path: Path,
+) -> None:
+    mailboxes = Waits(frozenset({ADA_MAILBOX, BEN_MAILBOX}))
+    tools = outside(mailboxes=mailboxes)
+    async with service_on(tmp_path / "data", tools) as (service, data):
+        key = await service.new_key()
+        searching = asyncio.create_task(service.search(key, brand="Acme"))
+        await mailboxes.asked.wait()
+        states = service.running.streams._kept
+        assert of_ada(states), "a run that is alive knows its people"
+
+        await erase_beside(tmp_path / "data")
+        async with asyncio.timeout(10):
+            await heard(data)
+            while of_ada(states):  # the stage has its work in hand until it answers
+                await data.log.head()
+        mailboxes.told.set()
+        answer = (await searching).json()
+
+        assert [contact["full_name"] for contact in answer["contacts"]] == ["Ben Ode"]
+        await gone(service, data)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_an_answer_read_during_an_erasure_has_everybody_else(
+    tmp_path: Path, times: int
+) -> None:
+    """Whoever reads finds the old answer or the new one, never an empty one."""
+    async with service_on(tmp_path / "data", outside()) as (service, _):
+        key = await service.new_key()
+        search = (await service.search(key, brand="Acme")).json()["id"]
+        erasing = asyncio.create_task(erase_beside(tmp_path / "data"))
+        async with service.client(key) as client:
+            while not erasing.done():
+                found = await service.running.reading.search(search, key.id)
+                assert found is not None
+                assert found.body is not None
+                assert b"Ben Ode" in found.body
+            for _ in range(times):
+                record = (await client.get(f"/searches/{search}")).json()
+                assert [c["full_name"] for c in record["contacts"]] == ["Ben Ode"]

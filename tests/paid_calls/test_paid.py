@@ -1,0 +1,308 @@
+"""Questions asked through the register, as plug-ins ask them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from cs.outside.port import Forbidden, Unreachable
+from cs.paid_calls.current_lookup import LOOKUP_IN_HAND, working_for
+from cs.paid_calls.memory import MemoryCalls
+from cs.paid_calls.paid import EVERY_TIME, NotCharged, Registered
+from cs.paid_calls.port import (
+    Beginning,
+    Begun,
+    Call,
+    CallsUnavailable,
+    InFlight,
+    NotAsked,
+    Unanswered,
+)
+
+
+@dataclass
+class Provider:
+    """Answers as the test says, and notes the keys it was asked with."""
+
+    say: Callable[[], Awaitable[bytes]]
+    keys: list[str] = field(default_factory=list)
+
+    async def __call__(self, key: str) -> bytes:
+        self.keys.append(key)
+        return await self.say()
+
+
+def saying(answer: bytes) -> Provider:
+    async def say() -> bytes:
+        return answer
+
+    return Provider(say)
+
+
+def raising(error: Exception) -> Provider:
+    async def say() -> bytes:
+        raise error
+
+    return Provider(say)
+
+
+@dataclass
+class Held:
+    """A provider that answers when it is told to."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    told: asyncio.Event = field(default_factory=asyncio.Event)
+    times: int = 0
+
+    async def __call__(self, key: str) -> bytes:
+        del key
+        self.times += 1
+        self.asked.set()
+        await self.told.wait()
+        return b"said"
+
+
+class Away:
+    """A register that cannot be reached, at all or for what comes after the beginning."""
+
+    def __init__(self, behind: MemoryCalls | None = None) -> None:
+        self._behind = behind
+
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+        if self._behind is None:
+            raise CallsUnavailable("away")
+        return await self._behind.begin(call, lease_s=lease_s, again=again)
+
+    async def answer(self, *_: object) -> None:
+        raise CallsUnavailable("away")
+
+    async def leave(self, *_: object) -> None:
+        raise CallsUnavailable("away")
+
+    async def undo(self, *_: object) -> None:
+        raise CallsUnavailable("away")
+
+    async def forget_old(self) -> int:
+        raise CallsUnavailable("away")
+
+    async def erase(self, *_: object) -> int:
+        raise CallsUnavailable("away")
+
+
+@pytest.fixture
+def register() -> MemoryCalls:
+    return MemoryCalls()
+
+
+@pytest.fixture
+def paid(register: MemoryCalls) -> Registered:
+    return Registered(register)
+
+
+async def test_the_second_attempt_hears_the_first_one_s_answer(paid: Registered) -> None:
+    provider = saying(b"said")
+
+    with working_for("brand-a.1"):
+        first = await paid.once("acme", {"q": "Ada", "n": 1}, provider)
+        second = await paid.once("acme", {"n": 1, "q": "Ada"}, provider)
+
+    assert first == second == b"said"
+    assert len(provider.keys) == 1
+
+
+async def test_another_lookup_provider_or_question_is_asked(paid: Registered) -> None:
+    provider = saying(b"said")
+
+    for lookup, name, request in (
+        ("brand-a.1", "acme", ["Ada"]),
+        ("brand-a.2", "acme", ["Ada"]),
+        ("brand-a.1", "other", ["Ada"]),
+        ("brand-a.1", "acme", ["Bo"]),
+    ):
+        with working_for(lookup):
+            await paid.once(name, request, provider)
+
+    assert len(set(provider.keys)) == 4
+
+
+async def test_outside_a_lookup_nothing_is_remembered(paid: Registered) -> None:
+    provider = saying(b"said")
+
+    await paid.once("acme", "Ada", provider)
+    await paid.once("acme", "Ada", provider)
+    await EVERY_TIME.once("acme", "Ada", provider)
+
+    assert len(set(provider.keys)) == 3
+
+
+async def test_tasks_started_within_work_for_the_same_lookup_and_others_do_not() -> None:
+    async def seen() -> str | None:
+        return LOOKUP_IN_HAND.get()
+
+    with working_for("brand-a.1"):
+        within = asyncio.create_task(seen())
+        with working_for("brand-b.1"):
+            assert await seen() == "brand-b.1"
+    after = asyncio.create_task(seen())
+
+    assert (await within, await after) == ("brand-a.1", None)
+
+
+async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
+    paid: Registered,
+) -> None:
+    provider = Held()
+
+    with working_for("brand-a.1"):
+        asking = [asyncio.create_task(paid.once("acme", "Ada", provider)) for _ in range(5)]
+    await provider.asked.wait()
+    provider.told.set()
+
+    assert await asyncio.gather(*asking) == [b"said"] * 5
+    assert provider.times == 1
+
+
+async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_and_lost(
+    register: MemoryCalls,
+) -> None:
+    call = Call("brand-a.1", "acme", b'"Ada"')
+    assert isinstance(await register.begin(call, lease_s=0.2, again=False), Begun)
+    provider = saying(b"said")
+
+    with working_for("brand-a.1"):
+        with pytest.raises(Unanswered, match="acme was asked before"):
+            await Registered(register).once("acme", "Ada", provider)
+        with pytest.raises(Unanswered):
+            await Registered(register).once("acme", "Ada", provider)
+    assert provider.keys == []
+
+
+async def test_waiting_for_another_ends_whatever_its_lease_says(
+    register: MemoryCalls,
+) -> None:
+    call = Call("brand-a.1", "acme", b'"Ada"')
+    await register.begin(call, lease_s=3600, again=False)
+
+    with working_for("brand-a.1"), pytest.raises(Unanswered):
+        await Registered(register, lease_s=0.1).once("acme", "Ada", saying(b"said"))
+
+
+async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
+    register: MemoryCalls,
+) -> None:
+    paid = Registered(register)
+    lost, provider = raising(ConnectionResetError()), saying(b"said")
+
+    with working_for("brand-a.1"):
+        with pytest.raises(ConnectionResetError):
+            await paid.once("acme", "Ada", lost, takes_key=True)
+        assert await paid.once("acme", "Ada", provider, takes_key=True) == b"said"
+        assert await paid.once("acme", "Ada", provider, takes_key=True) == b"said"
+
+    assert lost.keys == provider.keys
+    assert len(provider.keys) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unreachable("timeout"),
+        Unreachable("protocol"),
+        Unreachable("too-large"),
+        Unreachable("tls"),
+        ConnectionResetError(),
+        ValueError("a bug after the answer"),
+    ],
+    ids=str,
+)
+async def test_a_call_that_may_have_been_charged_is_not_repeated(
+    paid: Registered, error: Exception
+) -> None:
+    provider = raising(error)
+
+    with working_for("brand-a.1"):
+        with pytest.raises(type(error)):
+            await paid.once("acme", "Ada", provider)
+        with pytest.raises(Unanswered):
+            await paid.once("acme", "Ada", provider)
+
+    assert len(provider.keys) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotCharged("429"),
+        Unreachable("connect"),
+        Unreachable("dns"),
+        Unreachable("no-host"),
+        Forbidden("a private address"),
+    ],
+    ids=str,
+)
+async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
+    paid: Registered, error: Exception
+) -> None:
+    provider = saying(b"said")
+
+    with working_for("brand-a.1"):
+        with pytest.raises(type(error)):
+            await paid.once("acme", "Ada", raising(error))
+        assert await paid.once("acme", "Ada", provider) == b"said"
+
+    assert len(provider.keys) == 1
+
+
+async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
+    register: MemoryCalls,
+) -> None:
+    paid = Registered(register, call_s=0.02)
+    provider = Held()
+
+    with working_for("brand-a.1"):
+        with pytest.raises(Unanswered, match="in time"):
+            await paid.once("acme", "Ada", provider)
+        with pytest.raises(Unanswered, match="before"):
+            await paid.once("acme", "Ada", provider)
+
+    assert provider.times == 1
+
+
+async def test_a_call_that_is_cancelled_is_not_repeated(register: MemoryCalls) -> None:
+    paid = Registered(register, lease_s=0.05)
+    provider = Held()
+
+    with working_for("brand-a.1"):
+        asking = asyncio.create_task(paid.once("acme", "Ada", provider))
+        await provider.asked.wait()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        with pytest.raises(Unanswered):
+            await paid.once("acme", "Ada", provider)
+
+    assert provider.times == 1
+
+
+async def test_without_the_register_nobody_is_asked() -> None:
+    provider = saying(b"said")
+
+    with working_for("brand-a.1"), pytest.raises(NotAsked):
+        await Registered(Away()).once("acme", "Ada", provider)
+
+    assert provider.keys == []
+
+
+async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_for_again(
+    register: MemoryCalls,
+) -> None:
+    provider = saying(b"said")
+
+    with working_for("brand-a.1"):
+        assert await Registered(Away(register)).once("acme", "Ada", provider) == b"said"
+        with pytest.raises(Unanswered):
+            await Registered(register, lease_s=0.05).once("acme", "Ada", provider)
+
+    call = Call("brand-a.1", "acme", b'"Ada"')
+    assert isinstance(await register.begin(call, lease_s=1, again=True), InFlight)
+    assert len(provider.keys) == 1

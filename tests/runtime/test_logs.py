@@ -1,0 +1,257 @@
+"""A log that cannot be written holds nobody up, and tells what it could not say."""
+
+import os
+import resource
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import msgspec
+import pytest
+import structlog
+
+from cs.runtime import logs
+
+log = structlog.get_logger()
+
+Logging = Callable[[TextIO], None]
+
+
+@pytest.fixture
+def log_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[Logging]:
+    """Make a file standard error, and log to it until the test ends."""
+
+    def to(file: TextIO) -> None:
+        monkeypatch.setattr(sys, "stderr", file)
+        logs.configure()
+
+    yield to
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[BinaryIO, TextIO]]:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb", 0) as read, os.fdopen(writer, "w") as write:
+        yield read, write
+
+
+def events(lines: bytes) -> list[dict[str, object]]:
+    return [msgspec.json.decode(line) for line in lines.splitlines()]
+
+
+def test_a_line_is_one_object_with_its_fields(log_to: Logging, tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as file:
+        log_to(file)
+
+        log.info("search_admitted", search="srch_1")
+        log.debug("too_low")
+
+    (line,) = events((tmp_path / "log").read_bytes())
+    assert (line["event"], line["level"], line["search"]) == (
+        "search_admitted",
+        "info",
+        "srch_1",
+    )
+    assert "lines_lost" not in line
+
+
+def test_a_full_disk_fails_nobody(log_to: Logging) -> None:
+    with Path("/dev/full").open("w") as file:
+        log_to(file)
+
+        log.info("lost")
+        log.error("lost", exc_info=ValueError("with a traceback"))
+
+
+def test_a_pipe_whose_reader_has_gone_fails_nobody(
+    log_to: Logging, pipe: tuple[BinaryIO, TextIO]
+) -> None:
+    log_to(pipe[1])
+    pipe[0].close()
+
+    log.info("lost")
+    log.critical("lost")
+
+
+def test_a_closed_standard_error_fails_nobody(
+    log_to: Logging, pipe: tuple[BinaryIO, TextIO]
+) -> None:
+    log_to(pipe[1])
+    pipe[1].close()
+
+    log.info("lost")
+
+
+def test_a_pipe_that_nobody_reads_holds_nobody_up_and_the_loss_is_told(
+    log_to: Logging, pipe: tuple[BinaryIO, TextIO]
+) -> None:
+    log_to(pipe[1])
+    for n in range(2000):  # more than any pipe here holds
+        log.info("call", n=n, padding="x" * 200)
+    log.error("waited_for")
+    before = events(pipe[0].read(1 << 20))
+
+    log.info("call", n=2000)
+    log.info("call", n=2001)
+
+    after = events(pipe[0].read(1 << 20))
+    assert [line["n"] for line in before] == list(range(len(before)))
+    assert 0 < len(before) < 2000
+    assert after[0]["lines_lost"] == 2000 - len(before) + 1
+    assert [line["n"] for line in after] == [2000, 2001]
+    assert "lines_lost" not in after[1]
+
+
+def fill(file: TextIO) -> None:
+    """Fill the pipe that *file* writes to."""
+    descriptor = file.fileno()
+    os.set_blocking(descriptor, False)
+    try:
+        while True:
+            os.write(descriptor, b"." * select.PIPE_BUF)
+    except BlockingIOError:
+        os.set_blocking(descriptor, True)
+
+
+def test_a_line_longer_than_a_pipe_takes_is_cut_off_and_the_next_begins_anew(
+    log_to: Logging, pipe: tuple[BinaryIO, TextIO]
+) -> None:
+    """With room for its beginning alone a write in one would wait for ever."""
+    log_to(pipe[1])
+    fill(pipe[1])
+    pipe[0].read(select.PIPE_BUF)
+    room_for_one = threading.Thread(
+        target=log.error, args=("cut",), kwargs={"why": "x" * 9000}, daemon=True
+    )
+    room_for_one.start()
+    room_for_one.join(timeout=20)
+    assert not room_for_one.is_alive()
+
+    began = pipe[0].read(1 << 20).lstrip(b".")
+    log.info("next")
+
+    assert len(began) == select.PIPE_BUF
+    assert began.startswith(b'{"')
+    end, line = pipe[0].read(1 << 20).split(b"\n", 1)
+    assert not end
+    (told,) = events(line)
+    assert (told["event"], told["lines_lost"]) == ("next", 1)
+
+
+def test_a_long_line_is_written_whole_if_there_is_room(
+    log_to: Logging, pipe: tuple[BinaryIO, TextIO]
+) -> None:
+    log_to(pipe[1])
+
+    log.error("long", why="x" * 9000)
+    log.info("next")
+
+    long, after = events(pipe[0].read(1 << 20))
+    assert long["why"] == "x" * 9000
+    assert (after["event"], "lines_lost" in after) == ("next", False)
+
+
+def test_a_disk_that_fills_up_within_a_line_has_lost_it(
+    log_to: Logging, tmp_path: Path
+) -> None:
+    path = tmp_path / "log"
+    with path.open("w") as file:
+        log_to(file)
+        log.info("first")
+        with no_file_larger(path.stat().st_size + 10):
+            log.info("cut")
+            log.info("lost")
+        log.info("after")
+        log.info("last")
+
+    first, cut, *rest = path.read_bytes().splitlines(keepends=True)
+    assert len(cut) == 11
+    after, last = events(b"".join(rest))
+    assert events(first)[0]["event"] == "first"
+    assert (after["event"], after["lines_lost"]) == ("after", 2)
+    assert (last["event"], "lines_lost" in last) == ("last", False)
+
+
+@contextmanager
+def no_file_larger(size: int) -> Iterator[None]:
+    """Have files of this process end at *size* bytes, until left."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_an_urgent_line_waits_for_a_slow_reader(
+    monkeypatch: pytest.MonkeyPatch, pipe: tuple[BinaryIO, TextIO]
+) -> None:
+    monkeypatch.setattr(logs, "PATIENCE_MS", 20_000)
+    reader = threading.Thread(target=pipe[0].read, args=(1 << 20,))
+
+    def read_from_now_on() -> float:
+        reader.start()
+        return 0.0
+
+    fill(pipe[1])
+    logs.Lines(pipe[1], read_from_now_on).warning("urgent")
+    reader.join()
+    os.set_blocking(pipe[0].fileno(), False)
+
+    assert pipe[0].read(1 << 20) == b"urgent\n"
+
+
+def test_a_slow_reader_is_waited_for_now_and_then_only(
+    monkeypatch: pytest.MonkeyPatch, pipe: tuple[BinaryIO, TextIO]
+) -> None:
+    monkeypatch.setattr(logs, "PATIENCE_MS", 200)
+    now = 0.0
+    lines = logs.Lines(pipe[1], lambda: now)
+
+    def held_up() -> bool:
+        """Log to a full pipe, empty it, and log again; tell whether the first one waited."""
+        fill(pipe[1])
+        began = time.monotonic()
+        lines.warning("lost")
+        took_s = time.monotonic() - began
+        pipe[0].read(1 << 20)
+        lines.warning("written")
+        assert pipe[0].read(1 << 20) == b"written\n"
+        return took_s > 0.15
+
+    assert held_up()
+    assert not all(held_up() for _ in range(5))
+    now = logs.PATIENT_EVERY_S
+    assert held_up()
+
+
+def test_threads_log_at_once_and_their_lines_come_out_whole(
+    log_to: Logging, tmp_path: Path
+) -> None:
+    def log_some(thread: int) -> None:
+        for n in range(100):
+            log.warning("long", n=n, thread=thread, why=str(thread) * 9000)
+
+    with (tmp_path / "log").open("w") as file, ThreadPoolExecutor(4) as threads:
+        log_to(file)
+        list(threads.map(log_some, range(4)))
+
+    told = events((tmp_path / "log").read_bytes())
+    assert sorted((line["thread"], line["n"]) for line in told) == [
+        (thread, n) for thread in range(4) for n in range(100)
+    ]
+
+
+def test_a_file_without_a_descriptor_is_written_to(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("warning", "console")
+    log.warning("told", why="it matters \N{SNOWMAN}" * 1000)
+    structlog.reset_defaults()
+
+    assert "it matters \N{SNOWMAN}" * 1000 in capsys.readouterr().err

@@ -1,0 +1,39 @@
+"""The operator of a cluster, in this process: a hundred keys cost a moment, not a minute."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from cs.admin.sandbox_clock import SandboxClock
+from cs.assembly.postgres_stores import keeping_time, shared_data, stages_pool, times
+from cs.eventlog.streams import Streams
+from cs.operations.operator import Operator
+from cs.settings import load
+from system.cluster.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class Operating:
+    operator: Operator
+    streams: Streams
+    clock: SandboxClock
+
+    async def keys(self, number: int, quota: int = 100) -> list[str]:
+        """Return the secrets of *number* new keys."""
+        return [(await self.operator.create_key("test", quota)).key for _ in range(number)]
+
+    async def pass_time(self, by: timedelta) -> None:
+        """Move the clock of every role, and wait for nothing that is due in that time."""
+        await self.clock.move_to(self.clock.now() + by)
+
+
+@asynccontextmanager
+async def operating(cluster: Cluster) -> AsyncIterator[Operating]:
+    settings = load(cluster.settings_file, environment=cluster.environment)
+    async with shared_data(settings, "test") as data, stages_pool(settings, "test") as pool:
+        told = await times(data.time, "sandbox", pool)
+        assert isinstance(told.clock, SandboxClock)
+        async with keeping_time(told):
+            streams = Streams(data.log, data.snapshots)
+            yield Operating(Operator(streams, told.clock), streams, told.clock)

@@ -1,0 +1,237 @@
+"""Kills roles of a cluster, its brokers and its database while clients go on calling.
+
+``python -m system.cluster.storm --kills 200`` in ``tests``, or ``make faults-cluster``.
+What is done, and in which order, follows from the seed; what happens between does not.
+"""
+
+import argparse
+import asyncio
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from cs.bus import faulty
+from cs.cli.output import console, errors, print_table
+from system.cluster.cluster import KINDS, Cluster, running_cluster
+from system.cluster.operating import operating
+from system.cluster.storm_callers import Crowd, Nodes, asked_for
+from system.cluster.storm_checks import bugs, stored
+from system.cluster.storm_deaths import Deaths, kept_running
+from system.cluster.storm_paid import Provider, provider
+from system.cluster.storm_report import Deeds, Report, heard, shown
+from system.cluster.storm_roles import POINTS, Keeper
+from system.cluster.storm_servers import LEADERS, Servers
+from system.faults.caller import Caller, Notebook, final, http_client
+from system.faults.world import Wish, make_world, wishes
+
+Tell = Callable[[str], None]
+
+#: Of the quotas, the last is soon used up.
+_QUOTAS = (60, 20, 10, 2)
+#: What clients may take to end once nothing is killed any more: more than a lookup may.
+_END_S = 180.0
+#: How often progress is told.
+_TELL_S = 10.0
+#: Between two things that happen to servers so many roles die.
+_DEATHS_APART = 12
+#: What happens to servers and to roles that lead.
+ONE_BROKER = ("kill-broker", "restart-postgres", "suspend-leader relay", "wipe-kafka")
+THREE_BROKERS = (
+    *("kill-broker", "restart-postgres", "stop-broker", "suspend-broker", "kill-postgres"),
+    *(f"suspend-leader {of}" for of in LEADERS),
+    *("wipe-kafka", "kill-broker", "restart-postgres", "suspend-broker", "stop-broker"),
+    *(f"suspend-leader {of}" for of in LEADERS),
+)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    seed: int = 1
+    kills: int = 200
+    brokers: int = 3
+    each: int = 2
+    points: Sequence[str] = POINTS
+    servers: Sequence[str] = THREE_BROKERS
+    every_s: float = 4.0  # between two deaths of roles
+    suspended_s: float = 15.0
+    keys: int = 150
+    at_once: int = 8  # wishes
+    searches: int = 2000  # no more wishes than this
+    pause_s: float = 8.0  # mean, between two wishes of one client
+    brands: int = 96
+    faults: str = "drop=0.01,duplicate=0.01,late=0.01"
+    most_s: float = 1200.0  # no kill after this
+    logs: Path | None = None  # a folder that the logs of all roles are copied to
+
+
+def storm(plan: Plan, folder: Path, tell: Tell) -> Report:
+    """Run *plan*; its world file is written into *folder*."""
+    world = make_world(folder / "world.json", plan.brands)
+    with running_cluster(
+        brokers=plan.brokers, kinds=(), world=world, durable=True, tell=tell
+    ) as cluster:
+        try:
+            return asyncio.run(_storm(plan, cluster, wishes(world), tell))
+        finally:
+            if plan.logs is not None:
+                plan.logs.mkdir(parents=True, exist_ok=True)
+                for role in (cluster.world, *cluster.roles.values()):
+                    shutil.copy(role.log, plan.logs)
+
+
+async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tell) -> Report:
+    chance = random.Random(plan.seed)
+    async with (
+        provider(_another(chance)) as paid,
+        operating(cluster) as operated,
+        http_client() as http,
+    ):
+        await asyncio.to_thread(_start, cluster, plan, paid)
+        tell(f"{len(cluster.roles)} roles run")
+        began = time.monotonic()
+        keys = [
+            await operated.operator.create_key("storm", _QUOTAS[number % len(_QUOTAS)])
+            for number in range(plan.keys)
+        ]
+        nodes, notes = Nodes(cluster), Notebook()
+        callers = [Caller(nodes, key, notes, http, _another(chance)) for key in keys]
+        crowd = Crowd(callers, wanted, operated, plan.searches, plan.pause_s)
+        keeper, until = Keeper(cluster, tell), began + plan.most_s
+        deaths = Deaths(keeper, plan.kills, plan.points, plan.every_s, until, _another(chance))
+        servers = Servers(
+            cluster,
+            plan.servers,
+            plan.kills * plan.every_s / (len(plan.servers) + 1),
+            plan.suspended_s,
+            until,
+            _another(chance),
+            tell,
+        )
+        beside = [
+            asyncio.create_task(kept_running(keeper)),
+            asyncio.create_task(_progress(keeper, notes, tell)),
+        ]
+        try:
+            await _ask_in_the_storm(plan, crowd, deaths, servers, chance)
+            tell("everything that was told is read again")
+            end = await final(callers)
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.wait(beside)
+        tell("the log is checked, and replayed")
+        found = await stored(cluster)
+        return Report(
+            deeds=Deeds(
+                kills=dict(keeper.kills),
+                at_start=keeper.at_start,
+                points=dict(keeper.hit),
+                missing=deaths.missing,
+                servers=servers.done,
+                fell=keeper.fell,
+                bugs=bugs(cluster),
+                seconds=time.monotonic() - began,
+            ),
+            heard=heard(notes, end),
+            stored=found,
+            paid=paid.charges.total(),
+            paid_twice=paid.too_often(found.questions),
+        )
+
+
+async def _ask_in_the_storm(
+    plan: Plan,
+    crowd: Crowd,
+    deaths: Deaths,
+    servers: Servers,
+    chance: random.Random,
+) -> None:
+    """Return when the last who asked was answered, or will not be."""
+    over = asyncio.Event()
+    with suppress(TimeoutError):  # who was not answered then is counted
+        async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as asking:
+            for _ in range(plan.at_once):
+                asking.create_task(crowd.ask(over, _another(chance)))
+            async with asyncio.TaskGroup() as storming:
+                storming.create_task(deaths.come())
+                storming.create_task(servers.come())
+            over.set()
+            deaths.keeper.disarm()
+            deaths.keeper.tell("nothing is killed any more")
+            limit.reschedule(asyncio.get_running_loop().time() + _END_S)
+
+
+def _start(cluster: Cluster, plan: Plan, paid: Provider) -> None:
+    for kind in KINDS:
+        for _ in range(plan.each):
+            more = {faulty.VARIABLE: plan.faults}
+            if kind == "stage-contact-discovery":
+                more |= paid.environment(cluster.stage_environment.get("PYTHONPATH"))
+            cluster.add(kind, **more)
+    cluster.start_missing()
+
+
+async def _progress(keeper: Keeper, notes: Notebook, tell: Tell) -> None:
+    """Tell how far it is, for ever."""
+    began = time.monotonic()
+    while True:
+        await asyncio.sleep(_TELL_S)
+        tell(
+            f"{time.monotonic() - began:.0f} s: {keeper.kills.total()} kills, "
+            f"{len(keeper.hit)} fail points, {asked_for(notes)}"
+        )
+
+
+def _another(chance: random.Random) -> random.Random:
+    return random.Random(chance.getrandbits(64))
+
+
+def some_points(seed: int, most: int) -> Sequence[str]:
+    """Return at most *most* of the fail points that roles reach."""
+    return random.Random(seed).sample(POINTS, min(most, len(POINTS)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Kill the parts of a cluster at random.")
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--brokers", type=int, default=3, choices=(1, 3))
+    parser.add_argument("--each", type=int, default=2, help="roles of every kind")
+    parser.add_argument("--every-s", type=float, default=4.0, help="between two deaths")
+    parser.add_argument("--most-s", type=float, default=1200.0, help="no kill after this")
+    parser.add_argument("--logs", type=Path, help="a folder for the logs of all roles")
+    chosen = parser.parse_args()
+    servers = THREE_BROKERS if chosen.brokers > 1 else ONE_BROKER
+    plan = Plan(
+        seed=chosen.seed,
+        kills=chosen.kills,
+        points=some_points(chosen.seed, chosen.kills // 3),
+        brokers=chosen.brokers,
+        each=chosen.each,
+        servers=servers[: max(1, chosen.kills // _DEATHS_APART)],
+        every_s=chosen.every_s,
+        most_s=chosen.most_s,
+        logs=chosen.logs,
+    )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind then too
+    with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
+        report = storm(plan, Path(folder), errors.print)
+    print_table(("What", "How many"), shown(report), folds=["How many"])
+    for search, how in report.heard.otherwise.items():
+        console.print(f"{search} {how}", markup=False)
+        for line in report.stored.histories.get(search, ()):
+            console.print(f"  {line}", markup=False)
+    for line in (*report.deeds.fell, *report.faults):
+        console.print(line, markup=False)
+    sys.exit(1 if report.faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""`make cluster` and `make cluster-demo` as a person runs them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from harness.servers.java import find_java
+from harness.servers.kafka_jars import kafka_jars
+from harness.servers.postgres_binaries import find_binaries
+from harness.servers.processes import naming
+from system.cluster.addresses import BRAND
+from system.cluster.supervising import how_it_ended
+
+ROOT = Path(__file__).parents[3]
+#: With which one machine's two cores and three other tests do.
+PATIENCE_S = 170.0
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(autouse=True)
+def _what_it_runs_on() -> None:
+    find_binaries()
+    find_java()
+    kafka_jars()
+
+
+@contextmanager
+def made(folder: Path, target: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run *target* as in a terminal of its own; what is left of it is killed."""
+    process = subprocess.Popen(
+        ["make", "--no-print-directory", target, *words],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        env={k: v for k, v in os.environ.items() if not k.startswith("CS_TEST_")}
+        | {"TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A temporary folder of this test's own, short enough for a unix socket in it."""
+    with tempfile.TemporaryDirectory(prefix="cs-try-") as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
+
+
+def running(folder: Path) -> list[str]:
+    """Return the command lines of processes that have to do with *folder*."""
+    return naming(str(folder))
+
+
+def until(process: "subprocess.Popen[str]", wanted: str) -> list[str]:
+    """Return the lines up to the first that *wanted* is found in."""
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if re.search(wanted, line):
+            return lines
+    raise AssertionError(f"it ended with {process.wait()}:\n{''.join(lines)}")
+
+
+def test_a_cluster_answers_starts_a_dead_role_again_and_leaves_nothing(
+    short_folder: Path,
+) -> None:
+    with made(short_folder, "cluster", "BROKERS=1", "EACH=1", "JSON=1") as command:
+        said: dict[str, Any] = json.loads(until(command, r"^\{")[-1])
+        relay = said["pids"]["relay-1"]
+        until(command, rf"^relay-1 ready, leads, process {relay}$")
+
+        found = httpx.post(
+            f"{said['urls'][0]}/contacts",
+            headers={"Authorization": f"Bearer {said['key']}"},
+            json={"brand": BRAND, "wait": True},
+            timeout=100,
+        ).json()
+        os.kill(relay, signal.SIGKILL)
+        ended = until(command, "is started again")
+        until(command, "^relay-1 ready")
+        there = running(short_folder)
+        os.killpg(command.pid, signal.SIGINT)
+        left = command.communicate(timeout=60)[0]
+
+    assert (found["status"], len(found["contacts"])) == ("done", 4)
+    assert any(line.startswith("relay-1 has ended (SIGKILL)") for line in ended)
+    assert len(there) > 10, "the roles, the world and the servers name the folder"
+    assert "nothing is left behind" in left
+    assert running(short_folder) == []
+    assert list(short_folder.iterdir()) == []
+
+
+def test_a_search_outlives_its_worker_and_all_of_it_ends_by_itself(short_folder: Path) -> None:
+    with made(short_folder, "cluster-demo", "BROKERS=1") as command:
+        out = command.communicate(timeout=PATIENCE_S)[0]
+
+    assert command.returncode == 0, out
+    killed = re.search(r"SIGKILL to (\S+), with (\d) of 4 mailboxes verified", out)
+    assert killed is not None, out
+    assert int(killed[2]) < 4, "it was killed in the middle of its work"
+    assert re.search(r"has it in hand after \d", out)
+    assert f"{killed[1]} has ended ({how_it_ended(-signal.SIGKILL)})" in out
+    assert len(re.findall(r"│ \S+@lentavere\.test +│$", out, re.MULTILINE)) == 4, out
+    assert running(short_folder) == []
+    assert list(short_folder.iterdir()) == []
+
+
+def test_what_is_missing_is_told_in_a_sentence(short_folder: Path) -> None:
+    cache = short_folder / "jars"
+    cache.mkdir()
+    with made(short_folder, "cluster", f"CS_KAFKA_CACHE={cache}") as command:
+        out = command.communicate(timeout=PATIENCE_S)[0]
+
+    assert command.returncode == 2, "make's, for a command that ended with 1"
+    assert "is missing, changed or too much. Remove the folder" in out
+    assert "Traceback" not in out
+    assert running(short_folder) == []

@@ -1,0 +1,164 @@
+"""Roles that are started while Kafka is away, or that it turns away."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from harness.servers.ports import free_ports
+from system.cluster.cluster import Cluster
+from system.cluster.clustered import Clustered
+from system.cluster.roles import RoleProcess
+
+pytestmark = pytest.mark.slow
+
+#: One of each way in which a role uses Kafka.
+USES = ("relay", "process-manager", "stage-verification")
+#: How long a role that waits may take to leave; on a machine at rest it takes half a second.
+LEAVES_S = 4.0
+BRAND = "Miruvane"
+
+
+@contextmanager
+def started(cluster: Cluster, *kinds: str, **more: str) -> Iterator[list[RoleProcess]]:
+    """Run one more role of each of *kinds*, with *more* in its environment."""
+    roles = [cluster.add(kind, **more) for kind in kinds]
+    try:
+        for role in roles:
+            role.start()
+        yield roles
+    finally:
+        for role in roles:
+            role.kill()
+            role.log.unlink()
+            del cluster.roles[role.name], cluster.admin_ports[role.name]
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """Listen, let anybody connect, and say nothing: the address."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        host, port = listening.getsockname()
+        yield f"{host}:{port}"
+
+
+@pytest.fixture(params=["nobody", "silence"])
+def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where Kafka is not: nobody listens there, or somebody who never answers."""
+    if request.param == "nobody":
+        yield f"127.0.0.1:{free_ports(1)[0]}"
+        return
+    with silent() as address:
+        yield address
+
+
+def readyz(cluster: Cluster, role: RoleProcess) -> httpx.Response:
+    url = f"http://127.0.0.1:{cluster.admin_ports[role.name]}/readyz"
+    return httpx.get(url, timeout=30, trust_env=False)
+
+
+def lines_of(role: RoleProcess, event: str) -> list[dict[str, Any]]:
+    """Return the lines of that event in the log of *role*."""
+    said = role.log.read_text().splitlines()
+    lines = [json.loads(line) for line in said if line.startswith("{")]
+    return [line for line in lines if line["event"] == event]
+
+
+def leaving_takes(role: RoleProcess) -> float:
+    """Return how many seconds pass from SIGTERM to a good end."""
+    told_at = time.monotonic()
+    assert role.terminate() == 0
+    return time.monotonic() - told_at
+
+
+def test_roles_wait_for_kafka_say_so_and_leave_when_told_to(
+    two_nodes: Cluster, nowhere: str
+) -> None:
+    with started(two_nodes, *USES, CS_KAFKA=nowhere) as roles:
+        for role in roles:
+            role.wait_ready()
+        answers = [readyz(two_nodes, role) for role in roles]
+        took_s = [leaving_takes(role) for role in roles]
+        away = [len(lines_of(role, "kafka_away")) for role in roles]
+
+    assert {answer.status_code for answer in answers} == {httpx.codes.SERVICE_UNAVAILABLE}
+    told = [answer.json()["bus"] for answer in answers]
+    assert [bus["reachable"] for bus in told] == [False] * len(USES)
+    assert {f"Kafka at {nowhere} does not answer" in bus["why"] for bus in told} == {True}
+    assert max(took_s) < LEAVES_S
+    assert max(away) <= 3  # one in ten seconds
+
+
+def test_roles_that_kafka_turns_away_end_and_say_what_to_look_at(two_nodes: Cluster) -> None:
+    user = {"CS_KAFKA_SASL": "SCRAM-SHA-512", "CS_KAFKA_USERNAME": "cs"}
+    with started(two_nodes, *USES, **user, CS_KAFKA_PASSWORD="of-nobody") as roles:
+        codes = [role.wait_end() for role in roles]
+        said = [role.log.read_text() for role in roles]
+
+    assert codes == [1] * len(USES)
+    told = (
+        f"cs: Kafka at {two_nodes.kafka.bootstrap} takes no SCRAM-SHA-512 on this port: "
+        "look at kafka_sasl and at the port in kafka"
+    )
+    assert {role.last_line for role in roles} == {told}
+    assert [text for text in said if "Traceback" in text or "of-nobody" in text] == []
+
+
+def test_a_role_whose_topics_are_missing_says_what_makes_them_and_begins_then(
+    two_nodes: Cluster, topic_prefix: str
+) -> None:
+    with started(two_nodes, "process-manager", CS_KAFKA_PREFIX=topic_prefix) as (role,):
+        role.wait_ready()
+        while "no topic" not in (before := readyz(two_nodes, role)).text:
+            assert role.runs
+        bootstrap = f"--bootstrap={two_nodes.kafka.bootstrap}"
+        two_nodes.command("topics", "apply", bootstrap, f"--prefix={topic_prefix}")
+        while (after := readyz(two_nodes, role)).status_code != httpx.codes.OK:
+            assert role.runs
+
+    assert before.status_code == httpx.codes.SERVICE_UNAVAILABLE
+    assert "`cs topics apply` makes what is missing" in before.json()["bus"]["why"]
+    assert after.json()["bus"]["why"] is None
+
+
+def test_roles_started_while_kafka_is_away_do_their_work_when_it_comes(
+    clustered: Clustered,
+) -> None:
+    cluster = clustered.cluster
+    roles = [role for kind in USES for role in cluster.of(kind)]
+    for role in roles:
+        role.end()
+    cluster.kafka.stop()
+    try:
+        cluster.start_missing()
+        waiting = [readyz(cluster, role).json()["bus"]["why"] for role in roles]
+        told = [lines_of(role, "kafka_away")[-1]["why"] for role in roles]
+        with clustered.client(clustered.new_key()) as client:
+            taken = client.post("/contacts", json={"brand": BRAND, "wait": False})
+            cluster.kafka.start()
+            done = client.post("/contacts", json={"brand": BRAND, "wait": True})
+    finally:
+        if not cluster.kafka.brokers[0].listens:
+            cluster.kafka.start()
+        cluster.start_missing()
+
+    assert all("does not answer" in why for why in waiting)
+    assert told == waiting
+    assert taken.status_code == httpx.codes.ACCEPTED
+    assert (done.status_code, done.json()["status"]) == (httpx.codes.OK, "done")
+    assert [role.name for role in roles if not role.runs] == []
+
+
+def test_an_api_does_not_need_kafka(two_nodes: Cluster, nowhere: str) -> None:
+    with started(two_nodes, "api", CS_KAFKA=nowhere) as (role,):
+        role.wait_ready()
+        answer = readyz(two_nodes, role)
+        del two_nodes.ports[role.name]
+
+    assert answer.status_code == httpx.codes.OK
+    assert "bus" not in answer.json()

@@ -1,0 +1,123 @@
+"""Every command of the operator, beside a service that runs as several processes."""
+
+import json
+import subprocess
+from typing import Any
+
+import httpx
+import pytest
+
+from system.cluster.clustered import ERASED_FROM, Clustered
+
+pytestmark = pytest.mark.slow
+
+
+def rows(clustered: Clustered, *words: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in clustered.command(*words, "--json").splitlines()]
+
+
+def search(http: httpx.Client, brand: str) -> dict[str, Any]:
+    answer = http.post("/contacts", json={"brand": brand, "wait": True})
+    found: dict[str, Any] = answer.raise_for_status().json()
+    return found
+
+
+def test_a_key_is_granted_rotated_and_revoked_and_every_node_goes_by_it(
+    clustered: Clustered,
+) -> None:
+    key = clustered.new_key(quota=3)
+    renewed = rows(clustered, "keys", "rotate", key["id"])[0]
+    granted = rows(clustered, "keys", "grant", key["id"], "4")[0]
+
+    with clustered.client(renewed) as http:
+        usage = [http.get("/usage").json() for _ in range(2)]  # one of each node
+        revoked = rows(clustered, "keys", "revoke", key["id"])[0]
+        refused = any(
+            {http.get("/usage").status_code, http.get("/usage").status_code} == {401}
+            for _ in range(20)
+        )
+
+    assert granted["quota"] == 7
+    assert [each["quota"] for each in usage] == [7, 7]
+    assert (revoked["changed"], refused) == (True, True)
+    assert rows(clustered, "keys", "show", key["id"])[0]["revoked"]
+    assert key["id"] in {row["id"] for row in rows(clustered, "keys", "list")}
+
+
+def test_the_pause_switch_is_heard_by_every_node(clustered: Clustered) -> None:
+    with clustered.client(clustered.new_key()) as http:
+        paused = rows(clustered, "pause")[0]
+        refused = [http.post("/contacts", json={"brand": "Veltrana"}) for _ in range(2)]
+        resumed = rows(clustered, "resume")[0]
+        found = search(http, "Veltrana")
+
+    assert paused == {"api": "paused", "changed": True}
+    assert [r.status_code for r in refused] == [503, 503]
+    assert {r.json()["error"]["code"] for r in refused} == {"api_disabled"}
+    assert resumed == {"api": "resumed", "changed": True}
+    assert found["status"] == "done"
+
+
+def test_a_brand_is_listed_and_forgotten(clustered: Clustered) -> None:
+    with clustered.client(clustered.new_key()) as http:
+        first = search(http, "Veltrana")
+        listed = {row["brand"]: row for row in rows(clustered, "brands", "list")}
+        forgotten = rows(clustered, "brands", "forget", "Veltrana")[0]
+        again = search(http, "Veltrana")
+
+    assert (first["cached"], again["cached"]) == (False, False)
+    assert listed["Veltrana"]["outcome"] == "done"
+    assert forgotten["forgotten"]
+
+
+def test_a_person_is_erased_from_what_was_answered_and_from_what_will_be(
+    clustered: Clustered,
+) -> None:
+    with clustered.client(clustered.new_key()) as http:
+        found = search(http, ERASED_FROM)
+        person = found["contacts"][0]
+        erased = rows(clustered, "people", "erase", f"--email={person['email']}")[0]
+        read = http.get(f"/searches/{found['id']}").json()
+        clustered.command("brands", "forget", ERASED_FROM)
+        later = search(http, ERASED_FROM)
+        reapplied = rows(clustered, "people", "reapply")[0]
+
+    assert (erased["known"], erased["changed"]) == (True, True)
+    for answer in (read, later):
+        assert len(answer["contacts"]) == len(found["contacts"]) - 1
+        assert person["email"] not in json.dumps(answer)
+    assert read["charged"] == found["charged"]
+    assert reapplied["people"] >= 1
+
+
+def test_the_log_holds_every_promise_and_views_are_not_ahead(clustered: Clustered) -> None:
+    with clustered.client(clustered.new_key()) as http:
+        search(http, "Ivorene")
+
+    verified = rows(clustered, "log", "verify")[-1]
+
+    assert verified["violations"] == 0
+    assert verified["events"] > clustered.after > 0
+
+
+def test_databases_and_topics_of_the_settings_are_as_they_should_be(
+    clustered: Clustered,
+) -> None:
+    migrated = rows(clustered, "db", "migrate")
+    checked = rows(clustered, "db", "migrate", "--check")
+
+    assert [(row["store"], row["applied"]) for row in migrated] == [
+        ("service", []),
+        ("keys", []),
+        ("stages", []),
+    ]
+    assert [row["missing"] for row in checked] == [[], [], []]
+    assert all(not each["done"] for each in rows(clustered, "topics", "apply"))
+    assert {row["partitions"] for row in rows(clustered, "topics", "show")} == {12}
+
+
+def test_a_backup_of_a_folder_is_refused(clustered: Clustered) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        clustered.command("backup", "/nowhere")
+
+    assert "pg_dump" in refused.value.stderr

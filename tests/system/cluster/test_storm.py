@@ -1,0 +1,42 @@
+"""A short storm over a cluster: `make faults-cluster` runs a long one, over three brokers."""
+
+from pathlib import Path
+
+import pytest
+
+from cs.runtime import failpoints
+from system.cluster.storm import Plan, storm
+from system.cluster.storm_roles import EMBEDDED_ONLY, POINTS, reached_by
+
+SHORT = Plan(
+    seed=5,
+    kills=10,
+    brokers=1,
+    each=1,
+    points=("relay.after-publish", "stage.after-result", "outcome.after-append"),
+    servers=("kill-broker", "restart-postgres", "suspend-leader relay", "wipe-kafka"),
+    every_s=5.0,
+    suspended_s=6.0,
+    keys=24,
+    at_once=4,
+    pause_s=2.0,
+    brands=48,
+    most_s=120.0,
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_storm_over_a_cluster_loses_nothing_and_charges_nobody_twice(tmp_path: Path) -> None:
+    report = storm(SHORT, tmp_path, lambda _: None)
+
+    assert report.faults == [], (report.heard.otherwise, report.deeds.fell)
+    # A storm in which nothing happened would prove nothing.
+    assert sum(report.deeds.kills.values()) >= SHORT.kills
+    assert list(report.deeds.servers) == list(SHORT.servers)
+    assert report.heard.charged >= 5
+
+
+def test_some_role_is_known_to_reach_every_point() -> None:
+    assert set(POINTS) | EMBEDDED_ONLY == set(failpoints.POINTS)
+    assert all(reached_by(point) for point in POINTS)

@@ -1,0 +1,128 @@
+"""What is checked after a storm finds what is wrong, and only that."""
+
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from contracts.views import History
+from cs.assembly.folder_stores import projections
+from cs.projections.searches import SEARCHES
+from cs.projections.sqlite.views import SqliteViews
+from outside.loopback_web import Asked
+from projections.history import write
+from system.cluster.storm_checks import Stored, compared
+from system.cluster.storm_paid import Provider
+from system.cluster.storm_report import Deeds, Heard, Report
+from system.faults.told import Wrong
+
+GOOD = Report(
+    deeds=Deeds(
+        kills={"relay": 1},
+        at_start=0,
+        points={"relay.after-publish": 1},
+        missing=(),
+        servers=(),
+        fell=(),
+        bugs=(),
+        seconds=1.0,
+    ),
+    heard=Heard(
+        calls=1,
+        cut=0,
+        refused=0,
+        asked=20,
+        no_quota=0,
+        keys=1,
+        searches=20,
+        reused=0,
+        charged=1,
+        intended=19,
+        otherwise={},
+        slowest_s=1.0,
+        wrong=(),
+    ),
+    stored=Stored(events=1, log=(), unfinished=0, views=(), rows=1, histories={}, questions={}),
+    paid=1,
+    paid_twice=(),
+)
+
+
+async def history(path: Path | None = None) -> tuple[History, SqliteViews]:
+    made, views = History(), SqliteViews(path, projections())
+    await write(made.log)
+    await made.runner(views).catch_up()
+    return made, views
+
+
+async def test_views_that_were_made_as_a_replay_makes_them_are_right() -> None:
+    made, views = await history()
+
+    rows, wrong = await compared(made.log, views, made.keys)
+
+    assert rows > 5
+    assert wrong == []
+    await views.close()
+
+
+async def test_a_row_that_is_not_as_replayed_is_found(tmp_path: Path) -> None:
+    made, views = await history(tmp_path / "views.db")
+    (name, _), *_ = await views.all(SEARCHES)
+    with closing(sqlite3.connect(tmp_path / "views.db")) as file, file:
+        file.execute("DELETE FROM searches WHERE id = ?", [name])
+
+    _, wrong = await compared(made.log, views, made.keys)
+
+    assert [line.split(":")[0] for line in wrong] == [f"searches {name}"]
+    await views.close()
+
+
+async def test_views_that_are_behind_are_found() -> None:
+    made, views = await history()
+    behind = SqliteViews(None, projections())
+    await made.apply(behind, list(await made.log.tail(0, 3)))
+
+    _, wrong = await compared(made.log, behind, made.keys)
+
+    assert wrong[0].startswith("the views are at 3, the log at ")
+    await views.close()
+    await behind.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "lookups", "too_often"),
+    [(1, 1, 0), (2, 2, 0), (1, 2, 0), (2, 1, 1), (1, 0, 1)],
+)
+def test_a_question_that_was_charged_twice_is_found(
+    asked: int, lookups: int, too_often: int
+) -> None:
+    provider = Provider(random.Random(1))
+    provider.web.asked = [Asked("/people?brand=Acme&domain=acme.test", {})] * asked
+
+    assert len(provider.too_often({("Acme", "acme.test"): lookups})) == too_often
+
+
+def test_a_report_of_a_good_storm_names_no_fault() -> None:
+    assert GOOD.faults == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        replace(GOOD, heard=replace(GOOD.heard, wrong=(Wrong("lost", "s1"),))),
+        replace(GOOD, heard=replace(GOOD.heard, intended=18)),
+        replace(GOOD, heard=replace(GOOD.heard, searches=0, intended=0)),
+        replace(GOOD, stored=replace(GOOD.stored, log=("a violation",))),
+        replace(GOOD, stored=replace(GOOD.stored, views=("a row",))),
+        replace(GOOD, stored=replace(GOOD.stored, unfinished=1)),
+        replace(GOOD, deeds=replace(GOOD.deeds, missing=("relay.after-publish",))),
+        replace(GOOD, deeds=replace(GOOD.deeds, bugs=("role_failed",))),
+        replace(GOOD, paid_twice=("a",)),
+        replace(GOOD, paid=0),
+    ],
+)
+def test_a_report_names_what_was_broken(bad: Report) -> None:
+    assert len(bad.faults) == 1

@@ -1,0 +1,122 @@
+"""A service's stores on disk, whose stored bytes can be spoiled and mended, in both forms."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import asyncpg
+
+from cs.assembly.folder_stores import projections
+from cs.domain.codec import AnyEvent
+from cs.eventlog.port import NO_STREAM, Append, EventLog
+from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.postgres.pool import open_pool
+from cs.projections.port import Views
+from cs.projections.postgres.views import PostgresViews
+from cs.projections.sqlite.views import SqliteViews
+from postgres.migrated import migrated
+
+
+class Stores(Protocol):
+    """What outlives a process; whoever opens the log finds what is stored by then."""
+
+    keys: MemoryKeyStore
+
+    def log(self) -> Any:
+        """Return the log, for ``async with``."""
+
+    def views(self) -> Any:
+        """Return the views, for ``async with``."""
+
+    async def state(self, position: int) -> bytes: ...
+    async def write(self, position: int, state: bytes) -> None: ...
+
+
+class SqliteStores:
+    def __init__(self, folder: Path) -> None:
+        self.keys = MemoryKeyStore()
+        self._folder = folder
+
+    def log(self) -> SqliteEventLog:
+        return SqliteEventLog(self._folder / "log.db", self.keys)
+
+    @asynccontextmanager
+    async def views(self) -> AsyncIterator[SqliteViews]:
+        views = SqliteViews(self._folder / "views.db", projections())
+        yield views
+        await views.close()
+
+    async def state(self, position: int) -> bytes:
+        found = self._run("SELECT state FROM stored_events WHERE rowid = ?", position)
+        return bytes(found[0][0])
+
+    async def write(self, position: int, state: bytes) -> None:
+        self._run("UPDATE stored_events SET state = ? WHERE rowid = ?", state, position)
+
+    def _run(self, statement: str, *values: object) -> list[Any]:
+        with closing(sqlite3.connect(self._folder / "log.db")) as database, database:
+            return database.execute(statement, values).fetchall()
+
+
+class PostgresStores:
+    def __init__(self, dsn: str) -> None:
+        self.keys = MemoryKeyStore()
+        self._dsn = dsn
+
+    @asynccontextmanager
+    async def log(self) -> AsyncIterator[PostgresEventLog]:
+        async with migrated(self._dsn) as pool, PostgresEventLog(pool, self.keys) as log:
+            yield log
+
+    @asynccontextmanager
+    async def views(self) -> AsyncIterator[PostgresViews]:
+        async with open_pool(self._dsn, role="views") as pool:
+            views = PostgresViews(pool, projections())
+            yield views
+            await views.close()
+
+    async def state(self, position: int) -> bytes:
+        found = await self._run(
+            "SELECT state FROM stored_events WHERE notification_id = $1", position
+        )
+        return bytes(found[0][0])
+
+    async def write(self, position: int, state: bytes) -> None:
+        await self._run(
+            "UPDATE stored_events SET state = $2 WHERE notification_id = $1", position, state
+        )
+
+    async def _run(self, statement: str, *values: object) -> Sequence[Any]:
+        connection = await asyncpg.connect(self._dsn)
+        try:
+            found: Sequence[Any] = await connection.fetch(statement, *values)
+            return found
+        finally:
+            await connection.close()
+
+
+async def append(log: EventLog, stream: str, *events: AnyEvent) -> int:
+    """Append *events* to *stream*; return the position of the last."""
+    version = len(await log.read(stream)) - 1
+    return await log.append([Append(stream, version if version >= 0 else NO_STREAM, events)])
+
+
+@asynccontextmanager
+async def opened(stores: Stores) -> AsyncIterator[tuple[EventLog, Views]]:
+    """Open log and views as a process that starts now."""
+    async with AsyncExitStack() as stack:
+        log = await stack.enter_async_context(stores.log())
+        yield log, await stack.enter_async_context(stores.views())
+
+
+#: Ways in which the bytes of an event can be wrong.
+SPOILED: Mapping[str, Callable[[bytes], bytes]] = {
+    "noise": lambda state: b"\xff\x00" * (len(state) // 2),
+    "cut": lambda state: state[: len(state) // 2],
+    "empty": lambda _: b"",
+    "another-shape": lambda _: b'{"units": 7}',
+}

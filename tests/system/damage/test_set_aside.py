@@ -1,0 +1,460 @@
+"""One stream that cannot be read stops nobody else's, and is taken up again when mended."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cs.bus.memory import MemoryBus
+from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS, encode
+from cs.domain.brand.brand import decide
+from cs.domain.brand.events import LookupFinished, StartLookup
+from cs.domain.key import SearchSettled, settled
+from cs.domain.stages.work import Outcome, Resolved
+from cs.eventlog.damage import SetAside, Unreadable, read_past
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent, Recorded
+from cs.eventlog.streams import Streams
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.outcomes import GROUP
+from cs.pipeline.process_manager import ProcessManager
+from cs.pipeline.relay import relay
+from cs.projections.following import ViewFollower
+from cs.projections.port import Views
+from cs.projections.reading import Reading
+from cs.projections.returned import RETURNED, ReturnedRow
+from cs.projections.runner import ViewRunner
+from cs.projections.searches import SEARCHES
+from cs.projections.set_aside import ASIDE, SET_ASIDE
+from cs.projections.usage import USAGE
+from cs.runtime.clock import HandClock
+from domain.acme_run import AT, QUERY
+from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
+from projections.history import admitted, issued
+from system.damage.stores import SPOILED, PostgresStores, SqliteStores, Stores, append, opened
+
+HURT, OTHER = "brand-hurt", "brand-other"
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for what is mended without waiting long."""
+    monkeypatch.setattr("cs.eventlog.damage.RETRY_S", 0.01)
+
+
+@pytest.fixture
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
+    if request.param == "sqlite":
+        return SqliteStores(tmp_path)
+    return PostgresStores(request.getfixturevalue("database"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "stores" in metafunc.fixturenames:
+        slow = pytest.param("postgres", marks=pytest.mark.slow)
+        metafunc.parametrize("stores", ["sqlite", slow], indirect=True)
+
+
+async def start(log: EventLog, stream: str) -> None:
+    begin = StartLookup(stream=stream, query=QUERY, deadline=timedelta(seconds=120), at=AT)
+    await Streams(log).change(stream, lambda state: decide(begin, state))
+
+
+async def position_of(log: EventLog, stream: str, version: int) -> int:
+    return (await log.read(stream))[version].position
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(20):
+        while not await holds():
+            await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+
+
+@dataclass
+class Process:
+    """What one process of the service works with, all its roles but the stages."""
+
+    log: EventLog
+    views: Views
+    reading: Reading
+    streams: Streams
+    bus: MemoryBus
+    clock: HandClock
+
+    async def say_no_match(self, stream: str) -> None:
+        outcome = Outcome(
+            lookup=f"{stream}.1",
+            stage="brand-resolution",
+            item="",
+            attempt=1,
+            finding=Resolved(status="no_match"),
+        )
+        await self.bus.publish(OUTCOMES, key=stream.encode(), value=encode(receipted(outcome)))
+
+    async def ends(self, stream: str) -> list[str]:
+        """Return how the lookups and searches of *stream* ended."""
+        events = (each.event for each in await self.log.read(stream))
+        return [e.outcome for e in events if isinstance(e, LookupFinished | SearchSettled)]
+
+    async def ended(self, stream: str, outcome: str) -> None:
+        async def holds() -> bool:
+            return await self.ends(stream) == [outcome]
+
+        await until(holds)
+
+
+@asynccontextmanager
+async def process(stores: Stores, *, restart_work: bool = False) -> AsyncIterator[Process]:
+    """Run what the service does beside the stages, begun now, until left."""
+    async with opened(stores) as (log, views):
+        streams = Streams(log)
+        runner = ViewRunner(log, views, stores.keys, watch_s=0.01, set_aside=streams.set_aside)
+        reading = Reading(log, views, runner, stores.keys)
+        topics = [(topic, name) for name, topic in STAGE_TOPICS.items()]
+        bus = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test"), *topics])
+        clock = HandClock(AT)
+        manager = ProcessManager(
+            streams,
+            bus,
+            reading,
+            clock,
+            restart_work=restart_work,
+            receipts=RECEIPTS,
+            verifiers=VERIFIERS,
+        )
+        await runner.catch_up()
+        roles = [
+            asyncio.create_task(role)
+            for role in (
+                runner.run(),
+                relay(log, bus, after=0, receipts=RECEIPTS, set_aside=streams.set_aside),
+                manager.run(),
+                streams.set_aside.watch(),
+            )
+        ]
+        try:
+            yield Process(log, views, reading, streams, bus, clock)
+            for role in roles:
+                assert not role.done(), role.exception()
+        finally:
+            for role in roles:
+                role.cancel()
+            await asyncio.gather(*roles, return_exceptions=True)
+
+
+@pytest.mark.parametrize("spoil", SPOILED.values(), ids=SPOILED)
+async def test_a_page_is_read_past_what_is_damaged_in_it(
+    stores: Stores, spoil: Callable[[bytes], bytes]
+) -> None:
+    async with stores.log() as log:
+        for n in range(3):
+            await append(log, f"key-{n}", issued(), admitted(f"s{n}", "brand-x.1"))
+    await stores.write(4, spoil(await stores.state(4)))
+
+    async with stores.log() as log:
+        found: list[Recorded] = []
+        position = 0
+        set_aside = SetAside(log)
+        while page := await read_past(log, position, set_aside=set_aside):
+            found += page
+            position = page[-1].position
+
+        assert [each.position for each in found] == [1, 2, 3, 4, 5, 6]
+        gap = found[3]
+        assert isinstance(gap, Unreadable)
+        assert (gap.stream, gap.version) == ("key-1", 1)
+        assert "key-1" in set_aside
+        assert set_aside.why == ["the event at position 4 cannot be read"]
+
+
+async def test_a_search_whose_key_is_damaged_is_settled_when_that_is_mended(
+    stores: Stores,
+) -> None:
+    async with stores.log() as log:
+        for key in ("a", "b"):
+            await append(log, f"key-{key}", issued(), admitted(f"s-{key}", f"{OTHER}.1"))
+        await start(log, OTHER)
+        hurt = await position_of(log, "key-a", 1)
+    whole = await stores.state(hurt)
+    await stores.write(hurt, b"\xff")
+
+    async with process(stores, restart_work=True) as service:
+        await service.say_no_match(OTHER)
+        await service.ended("key-b", "no_linkedin")
+        assert service.streams.set_aside.why is not None
+        with pytest.raises(DamagedEvent):
+            await service.streams.key("a")
+        assert [place for place, _ in await service.views.tagged(ASIDE, SET_ASIDE)] == ["key-a"]
+        with pytest.raises(DamagedEvent):
+            await service.reading.search("s-a", "a")
+        found = await service.reading.search("s-b", "b")
+        assert found is not None
+        assert found.row.status == "failed"
+
+        await stores.write(hurt, whole)
+
+        await service.ended("key-a", "no_linkedin")
+
+        async def shown() -> bool:
+            row = await service.views.get(SEARCHES, "s-a")
+            return row is not None and row.status == "failed"
+
+        await until(shown)
+        usage = await service.views.get(USAGE, "a")
+        assert usage is not None
+        assert (usage.reserved, usage.searches) == (0, 1)
+        assert await service.views.tagged(ASIDE, SET_ASIDE) == []
+        assert service.streams.set_aside.why is None
+
+
+async def test_a_lookup_that_is_damaged_ends_when_it_is_mended(stores: Stores) -> None:
+    async with stores.log() as log:
+        for key, brand in (("a", HURT), ("b", OTHER)):
+            await start(log, brand)
+            await append(log, f"key-{key}", issued(), admitted(f"s-{key}", f"{brand}.1"))
+        hurt = await position_of(log, HURT, 1)
+    whole = await stores.state(hurt)
+    await stores.write(hurt, b"\xff")
+
+    async with process(stores) as service:
+        await service.say_no_match(HURT)  # nobody can take it in
+        await service.say_no_match(OTHER)
+        await service.ended("key-b", "no_linkedin")
+        service.clock.set(AT + timedelta(seconds=121))  # its timer rings, in vain
+        assert await service.ends("key-a") == []
+
+        await stores.write(hurt, whole)
+
+        await service.ended("key-a", "timeout")
+        async with service.bus.subscribe(DEAD_LETTERS, group="test") as letters:
+            async for letter in letters:
+                assert letter.key == HURT.encode()
+                break
+
+
+async def test_open_work_of_a_mended_lookup_is_issued_again(stores: Stores) -> None:
+    async with stores.log() as log:
+        await start(log, HURT)
+        hurt = await position_of(log, HURT, 1)
+    whole = await stores.state(hurt)
+    await stores.write(hurt, b"\xff")
+
+    async with process(stores) as service:
+        await append(service.log, "key-b", issued())  # read past it
+        await until(lambda: is_at_head(service))
+        await stores.write(hurt, whole)
+
+        async with service.bus.subscribe(
+            STAGE_TOPICS["brand-resolution"], group="brand-resolution"
+        ) as records:
+            async with asyncio.timeout(10):
+                async for record in records:
+                    assert b'"attempt":2' in record.value
+                    break
+
+
+async def is_at_head(service: Process) -> bool:
+    return await service.views.position() == await service.log.head()
+
+
+async def test_the_end_of_a_lookup_that_is_damaged_settles_nobody_wrongly(
+    stores: Stores,
+) -> None:
+    async with stores.log() as log:
+        await append(log, "key-a", issued(), admitted("s-a", f"{HURT}.1"))
+        await start(log, HURT)
+    async with process(stores) as service:
+        await service.say_no_match(HURT)
+        await service.ended("key-a", "no_linkedin")
+        hurt = await position_of(service.log, HURT, 2)
+    whole = await stores.state(hurt)
+    await stores.write(hurt, b"{}")
+
+    async with opened(stores) as (_, views):
+        await views.reset()
+    async with process(stores) as service:
+        await until(lambda: is_at_head(service))
+        with pytest.raises(DamagedEvent):
+            await service.reading.search("s-a", "a")
+
+        await stores.write(hurt, whole)
+
+        async def told() -> bool:
+            try:
+                found = await service.reading.search("s-a", "a")
+            except DamagedEvent:
+                return False
+            return found is not None and found.body is not None
+
+        await until(told)
+
+
+async def test_what_is_set_aside_stays_so_over_a_restart_and_is_then_taken_up(
+    stores: Stores,
+) -> None:
+    async with stores.log() as log:
+        await append(log, "key-a", issued(), admitted("s-a", f"{OTHER}.1"))
+        await start(log, OTHER)
+    whole = await stores.state(2)
+    await stores.write(2, b"\xff")
+    async with process(stores) as service:
+        await service.say_no_match(OTHER)
+        await service.ended(OTHER, "no_linkedin")
+        await until(lambda: is_at_head(service))
+
+    async with process(stores) as service:
+        assert "key-a" in service.streams.set_aside
+        await stores.write(2, whole)
+        await service.ended("key-a", "no_linkedin")
+
+
+async def test_an_event_that_nobody_can_have_written_is_set_aside_too(stores: Stores) -> None:
+    async with stores.log() as log:
+        await append(log, "key-a", issued(), admitted("s-a", f"{OTHER}.1"))
+        await append(log, "brand-hurt", issued())  # a key's event on a brand's stream
+        await append(log, "key-b", issued(), admitted("s-b", f"{HURT}.1"))
+        await append(log, "key-c", issued(), admitted("s-c", f"{OTHER}.1"))
+        await start(log, OTHER)
+
+    async with process(stores) as service:
+        await service.say_no_match(OTHER)
+        await service.ended("key-c", "no_linkedin")
+        await service.ended("key-a", "no_linkedin")
+        assert await service.ends("key-b") == []
+
+
+async def test_a_settlement_that_makes_no_sense_stops_nobody_else(stores: Stores) -> None:
+    async with stores.log() as log:
+        for key in ("a", "b"):
+            brand = {"a": HURT, "b": OTHER}[key]
+            await append(log, f"key-{key}", issued(), admitted(f"s-{key}", f"{brand}.1"))
+            await start(log, brand)
+    async with process(stores) as service:
+        await service.say_no_match(HURT)
+        await service.ended("key-a", "no_linkedin")
+        position = await position_of(service.log, HURT, 2)
+        settled_at = await position_of(service.log, "key-a", 2)
+    state = await stores.state(position)
+    await stores.write(position, state.replace(b'"no_linkedin"', b'"done"'))
+    await stores.write(settled_at, b"\xff")  # so that it is to be settled anew
+
+    async with opened(stores) as (_, views):
+        await views.reset()
+    async with process(stores) as service:
+        await service.say_no_match(OTHER)
+        await service.ended("key-b", "no_linkedin")
+
+
+async def test_settling_twice_what_is_settled_is_quiet_after_a_mend(stores: Stores) -> None:
+    async with stores.log() as log:
+        await append(
+            log,
+            "key-a",
+            issued(),
+            admitted("s-a", f"{OTHER}.1"),
+            settled("s-a", f"{OTHER}.1", "no_linkedin", 0, cached=True, at=AT),
+        )
+    whole = await stores.state(2)
+    await stores.write(2, b"\xff")
+
+    async with process(stores) as service:
+        await until(lambda: is_at_head(service))
+        await stores.write(2, whole)
+
+        async def taken_up() -> bool:
+            return not await service.views.tagged(ASIDE, SET_ASIDE)
+
+        await until(taken_up)
+        assert await service.ends("key-a") == ["no_linkedin"]
+        row = await service.views.get(SEARCHES, "s-a")
+        assert row is not None
+        assert row.status == "failed"
+
+
+async def test_who_takes_up_and_meets_a_newer_event_is_told_again_and_ends_nobody() -> None:
+    """Searches are settled side by side, so that what goes wrong comes as a group."""
+    set_aside = SetAside(MemoryEventLog(MemoryKeyStore()))
+    told: list[DamagedEvent] = []
+    done = asyncio.Event()
+
+    async def take_up(damaged: DamagedEvent) -> None:
+        told.append(damaged)
+        if len(told) == 1:
+            raise ExceptionGroup("", [ExceptionGroup("", [DamagedEvent(9, "key-b", 3, "")])])
+        if len(told) == 2:
+            raise ExceptionGroup("", [NewerEvent(3, "key-c", "key.renamed.v1")])
+        if len(told) == 3:
+            done.set()
+
+    first = DamagedEvent(1, "key-a", 0, "")
+    set_aside.note(first)
+    with set_aside.telling(take_up):
+        watching = asyncio.create_task(set_aside.watch())
+        async with asyncio.timeout(10):
+            await asyncio.wait(
+                [watching, asyncio.create_task(done.wait())],
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        assert not watching.done(), watching.exception()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    assert [each.stream for each in told] == ["key-a", "key-b", "key-b"]
+
+
+async def test_a_search_that_a_damaged_lookup_answered_counts_once_it_is_mended(
+    stores: Stores,
+) -> None:
+    later = AT + timedelta(days=29)
+    async with stores.log() as log:
+        await start(log, HURT)
+        await append(log, "key-a", issued(), admitted("s-a", f"{HURT}.1"))
+    async with process(stores) as service:
+        await service.say_no_match(HURT)
+        await service.ended("key-a", "no_linkedin")
+        again = settled("s-b", f"{HURT}.1", "no_linkedin", 0, cached=True, at=later)
+        await append(service.log, "key-b", issued(), admitted("s-b", f"{HURT}.1"), again)
+        await until(lambda: is_at_head(service))
+        before = await service.views.all(RETURNED)
+        assert before == [(f"{HURT}.1", ReturnedRow(day=later.date().isoformat()))]
+        hurt = await position_of(service.log, HURT, 0)
+    whole = await stores.state(hurt)
+    await stores.write(hurt, b"{")
+
+    async with opened(stores) as (_, views):
+        await views.reset()
+    async with process(stores) as service:
+        await until(lambda: is_at_head(service))
+        await stores.write(hurt, whole)
+
+        async def taken_up() -> bool:
+            return not await service.views.tagged(ASIDE, SET_ASIDE)
+
+        await until(taken_up)
+        assert await service.views.all(RETURNED) == before
+
+
+async def test_a_search_that_views_made_anew_elsewhere_pass_over_is_not_said_to_be_none(
+    stores: Stores,
+) -> None:
+    async with opened(stores) as (log, views):
+        await append(log, "key-a", issued(), admitted("s-a", f"{OTHER}.1"))
+        await ViewRunner(log, views, stores.keys).catch_up()
+        follower = ViewFollower(log, views)
+        await follower.catch_up()
+        reading = Reading(log, views, follower, stores.keys)
+        assert await reading.search("s-a", "a") is not None
+
+        await stores.write(2, b"\xff")
+        async with opened(stores) as (its_log, its_views):  # another process
+            await its_views.reset()
+            await ViewRunner(its_log, its_views, stores.keys).catch_up()
+
+        with pytest.raises(DamagedEvent):
+            await reading.search("s-a", "a")
+        assert "key-a" in follower.set_aside
+        assert await reading.search("s-x", "b") is None

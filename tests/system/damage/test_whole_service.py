@@ -1,0 +1,110 @@
+"""A damaged stream as callers and operators meet it: the whole service on a data folder."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from cs.assembly.call_answering import Terms
+from cs.assembly.folder_stores import opened
+from cs.assembly.one_process import memory_bus, running, stages
+from cs.domain.brand.events import DEADLINE
+from cs.domain.key import KeyIssued, SearchAdmitted
+from cs.operations.operator import NewSecret, Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
+from system.loop.outside import tools
+from system.loop.service import Service
+
+pytestmark = pytest.mark.slow
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[Service]:
+    async with opened(DataFolder(folder)) as data:
+        clock = SystemClock()
+        async with running(
+            data.log,
+            data.keys,
+            data.views,
+            stages(tools()),
+            bus=memory_bus(),
+            clock=clock,
+            allowed=Terms(deadline=DEADLINE),
+        ) as service:
+            operator = Operator(service.streams, clock)
+            await operator.choose_world("sandbox")
+            yield Service(service, operator)
+
+
+def state(folder: Path, position: int, new: bytes | None = None) -> bytes:
+    """Return the bytes of an event, and put *new* in their place."""
+    with closing(sqlite3.connect(folder / "log.db")) as database, database:
+        found = database.execute(
+            "SELECT state FROM stored_events WHERE rowid = ?", (position,)
+        ).fetchone()
+        if new is not None:
+            database.execute(
+                "UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position)
+            )
+    return bytes(found[0])
+
+
+async def two_keys(folder: Path) -> tuple[NewSecret, NewSecret, int, str]:
+    """Return two keys, where the first one's search was admitted, and its id."""
+    async with serving(folder) as service:
+        hurt, other = await service.new_key(), await service.new_key()
+        answer = await service.search(hurt, brand="Acme")
+        assert answer.json()["status"] == "done"
+        events = await service.running.streams.log.tail(0)
+        position = next(e.position for e in events if isinstance(e.event, SearchAdmitted))
+    return hurt, other, position, answer.json()["id"]
+
+
+async def test_one_damaged_key_gets_a_clear_error_and_all_others_their_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.eventlog.damage.RETRY_S", 0.01)
+    hurt, other, position, search = await two_keys(tmp_path)
+    whole = state(tmp_path, position, b"\xff\xfe")
+    (tmp_path / "views.db").unlink()
+
+    async with serving(tmp_path) as service:
+        answer = await service.search(hurt, brand="Acme")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (500, "server_error")
+        assert "is damaged; nothing was charged" in answer.json()["error"]["message"]
+        assert "Retry-After" not in answer.headers
+        async with service.client(hurt) as client:
+            assert (await client.get(f"/searches/{search}")).status_code == 500
+            assert (await client.get("/usage")).status_code == 500
+
+        done = await service.search(other, brand="Acme")
+        assert done.json()["status"] == "done"
+        ready, told = await service.running.health.check()
+        assert ready
+        assert told["set_aside"] == [f"the event at position {position} cannot be read"]
+
+        state(tmp_path, position, whole)
+        async with asyncio.timeout(20):
+            while "set_aside" in (await service.running.health.check())[1]:
+                await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+        answer = await service.search(hurt, brand="Acme")
+        assert answer.json()["status"] == "done"
+        assert answer.json()["usage"]["used"] == 2
+
+
+async def test_a_key_whose_first_event_is_damaged_stops_no_start(tmp_path: Path) -> None:
+    hurt, other, _, _ = await two_keys(tmp_path)
+    async with opened(DataFolder(tmp_path)) as data:
+        events = await data.log.tail(0)
+    issued = next(e.position for e in events if isinstance(e.event, KeyIssued))
+    state(tmp_path, issued, b"")
+    (tmp_path / "views.db").unlink()
+
+    async with serving(tmp_path) as service:
+        done = await service.search(other, brand="Acme")
+        assert done.json()["status"] == "done"
+        assert (await service.search(hurt, brand="Acme")).status_code in {401, 500}

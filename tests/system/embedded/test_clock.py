@@ -1,0 +1,248 @@
+"""Days of a sandbox service in moments: its clock, moved over HTTP, and what follows it.
+
+What a caller sees holds of both forms of a service; files of one process are `test_clock_file`.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from cs.admin.app import build
+from cs.assembly.plugins import Tools
+from system.cluster.fixtures import Service
+from system.embedded.served import Served
+from system.loop.service import in_memory
+
+pytestmark = pytest.mark.slow
+
+SECOND = timedelta(seconds=1)
+DAY = timedelta(days=1)
+
+
+class SandboxTime:
+    """`/sandbox/clock` of a service."""
+
+    def __init__(self, service: Service) -> None:
+        self.url = service.clock_url
+
+    def now(self) -> datetime:
+        return self._told(httpx.get(self.url))
+
+    def advance(self, by: timedelta) -> datetime:
+        body = {"advance": by.total_seconds()}
+        return self._told(httpx.post(self.url, json=body, timeout=100))
+
+    def advance_to(self, when: datetime) -> None:
+        self.advance(max(when - self.now(), timedelta()))
+
+    def _told(self, answer: httpx.Response) -> datetime:
+        text: str = answer.raise_for_status().json()["now"]
+        assert text.endswith("Z")
+        return datetime.fromisoformat(text)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < give_up, "it did not come about in time"
+
+
+def read_ended(service: Service, client: httpx.Client, search: str) -> dict[str, Any]:
+    """Return the search: done when the clock's call returns, in one process.
+
+    Where several processes work on it, it may need a moment more.
+    """
+    if not isinstance(service, Served):
+        until(lambda: "key.search-settled.v1" in service.stored_topics())
+    record: dict[str, Any] = client.get(f"/searches/{search}").raise_for_status().json()
+    return record
+
+
+def is_greylisted(service: Service) -> bool:
+    return "brand.attempt-failed.v1" in service.stored_topics()
+
+
+def test_a_result_is_reused_for_thirty_days_and_no_longer(service: Service) -> None:
+    clock = SandboxTime(service)
+    with service.client(service.new_key()) as client:
+
+        def search() -> dict[str, Any]:
+            answer = client.post("/contacts", json={"brand": "Veltrana", "wait": True})
+            record: dict[str, Any] = answer.raise_for_status().json()
+            return record
+
+        first = search()
+        # Shown in whole seconds: the run ended in the second that begins there.
+        ended_at = datetime.fromisoformat(first["searched_at"])
+        clock.advance_to(ended_at + 30 * DAY - service.margin)
+        at_the_last_moment = search()
+        clock.advance_to(ended_at + 30 * DAY + SECOND)
+        after = search()
+
+    assert (first["status"], first["cached"]) == ("done", False)
+    assert at_the_last_moment["cached"] is True
+    assert at_the_last_moment["searched_at"] == first["searched_at"]
+    assert (after["status"], after["cached"]) == ("done", False)
+    assert datetime.fromisoformat(after["searched_at"]) >= ended_at + 30 * DAY
+
+
+def test_the_sixty_first_search_of_a_day_waits_for_the_first_to_leave_it(
+    service: Service,
+) -> None:
+    clock = SandboxTime(service)
+    with service.client(service.new_key(quota=100)) as client:
+
+        def search() -> httpx.Response:
+            return client.post("/contacts", json={"brand": "Veltrana", "wait": True})
+
+        before_first = clock.now()
+        statuses = [search().status_code]
+        after_first = clock.now()
+        for number in range(1, 60):
+            if number % 6 == 0:
+                clock.advance(timedelta(minutes=1))
+            statuses.append(search().status_code)
+        clock.advance_to(before_first + DAY - service.margin)
+        too_early = search()
+        clock.advance_to(after_first + DAY)
+        in_time = search()
+
+    assert statuses == [200] * 60
+    assert too_early.status_code == 429
+    assert too_early.headers["RateLimit-Limit"] == "60"
+    # The first search was made two seconds at most after the clock was read.
+    assert 1 <= int(too_early.headers["Retry-After"]) <= service.margin.total_seconds() + 2
+    assert in_time.status_code == 200
+
+
+def test_a_call_is_held_85_seconds_and_its_search_times_out_after_120(
+    service: Service,
+) -> None:
+    clock = SandboxTime(service)
+    with (
+        service.client(service.new_key()) as client,
+        ThreadPoolExecutor() as threads,
+    ):
+        body = {"brand": "Zephrine", "wait": True}
+        call: Future[httpx.Response] = threads.submit(client.post, "/contacts", json=body)
+        until(lambda: is_greylisted(service))  # for longer than the hold, then silent
+        began = time.monotonic()
+        admitted_before = clock.now()
+        clock.advance(timedelta(seconds=80))
+        held_still = not call.done()
+        clock.advance(timedelta(seconds=5))
+        answer = call.result(timeout=30)
+        record = answer.json()
+        still = client.get(f"/searches/{record['id']}").json()
+        clock.advance(timedelta(seconds=35))
+        ended = client.get(f"/searches/{record['id']}").json()
+        took = time.monotonic() - began
+
+    assert held_still
+    assert (answer.status_code, record["status"], still["status"]) == (
+        202,
+        "running",
+        "running",
+    )
+    assert (ended["status"], ended["reason"]) == ("failed", "timeout")
+    assert datetime.fromisoformat(ended["searched_at"]) > admitted_before + 110 * SECOND
+    assert took < service.at_once_s
+
+
+def test_a_search_that_is_asked_to_come_back_does_in_no_time(service: Service) -> None:
+    clock = SandboxTime(service)
+    with service.client(service.new_key()) as client:
+        search = client.post("/contacts", json={"brand": "Quellmark"}).json()["id"]
+        until(lambda: is_greylisted(service))  # for 90 seconds
+        began = time.monotonic()
+        clock.advance(timedelta(seconds=100))
+        record = read_ended(service, client, search)
+        took = time.monotonic() - began
+
+    assert record["status"] == "done"
+    assert [c["email"] for c in record["contacts"] if c["email"]] == [
+        "friederike.vogt@quellmark.test"
+    ]
+    assert took < service.at_once_s
+
+
+def test_a_slow_mail_servers_delays_go_by_with_the_clock(service: Service) -> None:
+    clock = SandboxTime(service)
+    with service.client(service.new_key()) as client:
+        began = time.monotonic()
+        search = client.post("/contacts", json={"brand": "Junimar"}).json()["id"]
+        clock.advance(timedelta(seconds=60))
+        record = read_ended(service, client, search)
+        took = time.monotonic() - began
+
+    assert record["status"] == "done"
+    assert took < service.at_once_s  # six seconds and more by the real clock
+
+
+def test_a_restart_and_a_command_beside_it_go_by_the_same_time(service: Service) -> None:
+    moved = SandboxTime(service).advance(10 * DAY)
+    key = service.new_key()
+    told = json.loads(service.command("keys", "show", key["id"], "--json"))
+    with service.client(key) as client:
+        client.post("/contacts", json={"brand": "Veltrana", "wait": True})
+    service.kill()
+    service.start()
+    started = SandboxTime(service).now()
+    with service.client(key) as client:
+        again = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
+
+    assert datetime.fromisoformat(told["issued_at"]) > moved - SECOND
+    assert moved < started < moved + timedelta(minutes=5)
+    assert again["cached"] is True
+
+
+JSON = {"Content-Type": "application/json"}
+BAD = [
+    b"",
+    b"10",
+    b"{}",
+    b"[10]",
+    b'{"advance": -1}',
+    b'{"advance": "10"}',
+    b'{"advance": true}',
+    b'{"advance": null}',
+    b'{"advance": NaN}',
+    b'{"advance": 1e999}',
+    b'{"advance": 31622401}',
+    b'{"advance": 1, "by": 2}',
+    b'{"advance": 1' + b" " * 2000 + b"}",
+]
+
+
+def test_what_the_clock_cannot_do_is_refused_and_said(service: Service) -> None:
+    clock = SandboxTime(service)
+    before = clock.now()
+    answers = [httpx.post(clock.url, content=body, headers=JSON) for body in BAD]
+    others = {httpx.request(method, clock.url).status_code for method in ("PUT", "DELETE")}
+
+    assert [answer.status_code for answer in answers] == [400] * len(BAD)
+    assert all("a number from 0 to 31622400" in a.json()["message"] for a in answers)
+    assert clock.now() - before < timedelta(minutes=1)
+    assert others == {405}
+
+
+async def test_a_live_service_has_no_such_clock() -> None:
+    async with (
+        in_memory(Tools([], [], [])) as service,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(build(service.running.health)),
+            base_url="http://localhost",
+        ) as admin,
+    ):
+        ready = await admin.get("/readyz")
+        read = await admin.get("/sandbox/clock")
+        moved = await admin.post("/sandbox/clock", json={"advance": 1})
+
+    assert ready.status_code == 200
+    assert (read.status_code, moved.status_code) == (404, 404)

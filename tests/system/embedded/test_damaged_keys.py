@@ -1,0 +1,101 @@
+"""A key store that is damaged under the running service: it says so, and lives on."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from backup.embedded_service import SlowStaff, service_on, slow_tools
+from cs.admin.app import build
+from system.loop.outside import ADA
+from system.loop.service import Service
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def without_its_table(keys: Path) -> Iterator[None]:
+    with closing(sqlite3.connect(keys)) as other:
+        other.execute("ALTER TABLE data_key RENAME TO away")
+        yield
+        other.execute("ALTER TABLE away RENAME TO data_key")
+
+
+@contextmanager
+def moved_away(keys: Path) -> Iterator[None]:
+    keys.rename(keys.with_name("elsewhere"))
+    yield
+    keys.with_name("elsewhere").rename(keys)
+
+
+def scribble(keys: Path) -> None:
+    with closing(sqlite3.connect(keys)) as other:  # so that no page in memory is good
+        other.execute("CREATE TABLE another (one INTEGER)")
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    with keys.open("r+b") as file:
+        file.write(os.urandom(keys.stat().st_size))
+
+
+HARM = [
+    (without_its_table, "no such table: data_key"),
+    (moved_away, "keys.db was deleted or replaced"),
+]
+
+
+async def _ready(service: Service) -> tuple[int, dict[str, Any]]:
+    transport = httpx.ASGITransport(build(service.running.health))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        answer = await client.get("/readyz")
+    return answer.status_code, answer.json()
+
+
+@pytest.mark.parametrize(("harm", "why"), HARM)
+async def test_damaged_keys_are_told_and_the_service_lives_on(
+    tmp_path: Path, harm: Callable[[Path], AbstractContextManager[None]], why: str
+) -> None:
+    folder, staff = tmp_path / "data", SlowStaff((ADA,))
+    async with service_on(folder, slow_tools(staff)) as service:
+        key = await service.new_key()
+        found = (await service.search(key, brand="Acme", wait=False)).json()["id"]
+        await staff.asked.wait()
+        assert (await _ready(service))[0] == 200
+
+        with harm(folder / "keys.db"), capture_logs() as lines:
+            staff.let.set()  # who was found cannot be stored now
+            status, body = await _ready(service)
+            async with service.client(key) as client:
+                running = (await client.get(f"/searches/{found}")).json()
+
+        assert (status, body["ready"], body["log"]) == (503, False, "ok")
+        assert why in body["keys"]
+        told = [line for line in lines if line["event"] == "keys_unavailable"]
+        assert {line["log_level"] for line in told} == {"error"}
+        assert why in told[0]["why"]
+        assert running["status"] == "running"
+
+        await service.running.reading.until_settled(found)
+        async with service.client(key) as client:
+            ended = (await client.get(f"/searches/{found}")).json()
+        assert [contact["email"] for contact in ended["contacts"]] == ["ada.kern@acme.test"]
+        assert (await _ready(service))[1]["keys"] == "ok"
+
+
+async def test_scribbled_keys_are_told_and_what_needs_none_is_answered(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with service_on(folder) as service:
+        key = await service.new_key()
+
+        scribble(folder / "keys.db")
+        status, body = await _ready(service)
+        async with service.client(key) as client:
+            usage = await client.get("/usage")
+
+    assert status == 503
+    assert "it is damaged (file is not a database)" in body["keys"]
+    assert usage.status_code == 200

@@ -1,0 +1,114 @@
+"""A disk that is full under the whole service: callers hear it, nothing is lost, it ends.
+
+Run as a program this file is the service: no file of its process can be written.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from backup.embedded_service import SlowStaff, service_on, slow_tools
+from cs.assembly.folder_stores import opened
+from cs.domain.key import SearchAdmitted
+from cs.eventlog.audit import Audit
+from cs.runtime.data_folder import DataFolder
+from system.loop.outside import ADA
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_full_disk_under_the_service_is_told_loses_nothing_and_ends_by_itself(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data"
+    ran = subprocess.run(
+        [sys.executable, __file__, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout.splitlines()[-1])
+
+    assert told["before"]["status"] == "done"
+    for refused in told["refused"]:
+        assert refused["status"] == 500
+        assert refused["body"]["error"]["code"] == "server_error"
+        assert int(refused["retry_after"]) > 0
+    assert told["read_while_full"] == told["before"]
+    assert told["usage_while_full"]["used"] == 1
+    assert told["running_while_full"]["status"] == "running"
+    assert told["ended_after"]["status"] == "done"
+    assert [c["email"] for c in told["ended_after"]["contacts"]] == ["ada.kern@acme.test"]
+    assert told["after"]["status"] == "done"
+    assert told["usage_after"]["used"] == 3
+    assert "the disk is full or has failed" in ran.stdout
+    asyncio.run(_nothing_is_wrong(folder))
+
+
+async def _nothing_is_wrong(folder: Path) -> None:
+    audit, searches = Audit(), 0
+    async with opened(DataFolder(folder)) as data:
+        for recorded in await data.log.tail(0, 10_000):
+            assert list(audit.check(recorded)) == []
+            searches += isinstance(recorded.event, SearchAdmitted)
+    assert searches == 3  # those answered; of the refused ones there is nothing
+
+
+async def _serve(folder: Path) -> dict[str, Any]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    staff = SlowStaff((ADA,))
+    async with service_on(folder, slow_tools(staff)) as service:
+        key = await service.new_key()
+        staff.let.set()
+        before = (await service.search(key, brand="Acme")).json()
+        staff.let.clear()
+        staff.asked.clear()
+        slow = (await service.search(key, brand="Slow", wait=False)).json()["id"]
+        await staff.asked.wait()
+
+        async with service.client(key) as client:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
+            refused = [await service.search(key, brand=f"Brand {n}") for n in range(3)]
+            staff.let.set()
+            read = (await client.get(f"/searches/{before['id']}")).json()
+            usage = (await client.get("/usage")).json()
+            running = (await client.get(f"/searches/{slow}")).json()
+
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            await service.running.reading.until_settled(slow)
+            ended = (await client.get(f"/searches/{slow}")).json()
+            after = (await service.search(key, brand="Acme")).json()
+            usage_after = (await client.get("/usage")).json()
+    return {
+        "before": before,
+        "refused": [_told(answer) for answer in refused],
+        "read_while_full": read,
+        "usage_while_full": usage,
+        "running_while_full": running,
+        "ended_after": ended,
+        "after": after,
+        "usage_after": usage_after,
+    }
+
+
+def _told(answer: httpx.Response) -> dict[str, Any]:
+    return {
+        "status": answer.status_code,
+        "body": answer.json(),
+        "retry_after": answer.headers["Retry-After"],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(_serve(Path(sys.argv[1])))))  # noqa: T201

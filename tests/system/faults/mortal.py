@@ -1,0 +1,140 @@
+"""A sandbox service that dies and comes back, at another address each time."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cs.assembly.folder_stores import opened
+from cs.domain.contact import Query
+from cs.eventlog.streams import Streams
+from cs.operations.operator import NewSecret, Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
+
+_STARTED = re.compile(r"serving (\S+),")
+_STDERR_BYTES = 1 << 20
+
+
+@dataclass
+class Mortal:
+    """The service on *folder* with *world*, running or not.
+
+    The world dies with it, unless it runs elsewhere: at ``addresses``, a file of
+    `faults.lasting_world`.
+    ``base_url`` is ``None`` while it cannot be called; ``said`` is all of standard error.
+    """
+
+    folder: Path
+    world: Path
+    addresses: Path | None = None
+    base_url: str | None = None
+    said: list[str] = field(default_factory=list)
+    _up: asyncio.Event = field(default_factory=asyncio.Event)
+    _process: asyncio.subprocess.Process | None = None
+    _hearing: asyncio.Task[None] | None = None
+
+    async def start(self, fail_points: str = "") -> None:
+        """Start it; return at once."""
+        assert self._process is None, "one at a time"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("CS_")}
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", *self._module()),
+            *("--port=0", "--admin-port=0", f"--data-dir={self.folder}"),
+            stderr=asyncio.subprocess.PIPE,
+            limit=_STDERR_BYTES,
+            env=kept
+            | {"CS_LOG_LEVEL": "warning", "CS_FAILPOINTS": fail_points, "COLUMNS": "400"}
+            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._hearing = asyncio.create_task(self._hear(self._process))
+
+    def _module(self) -> list[str]:
+        """Return what serves, a module and its own arguments."""
+        if self.addresses is None:
+            return ["cs", "serve", "--sandbox", str(self.world)]
+        return ["faults.lasting_world", str(self.addresses), f"--world={self.world}"]
+
+    async def live(self, life_s: float, *, from_birth: bool) -> int:
+        """Start it and kill it *life_s* after it started, or could be called; exit code.
+
+        It is the code of its own if it ends before.
+        """
+        await self.start()
+        assert self._process is not None, "started"
+        if not from_birth:
+            called = asyncio.create_task(self.up())
+            gone = asyncio.create_task(self._process.wait())
+            await asyncio.wait({called, gone}, return_when=asyncio.FIRST_COMPLETED)
+            called.cancel()
+            gone.cancel()
+        try:
+            async with asyncio.timeout(life_s):
+                await self._process.wait()
+        except TimeoutError:
+            self.kill()
+        return await self.died()
+
+    async def up(self) -> str:
+        """Wait until it can be called; return the base URL."""
+        while self.base_url is None:
+            await self._up.wait()
+        return self.base_url
+
+    async def died(self) -> int:
+        """Wait until it has ended; return the exit code, -9 for SIGKILL."""
+        assert self._process is not None, "started"
+        assert self._hearing is not None, "started"
+        code = await self._process.wait()
+        await self._hearing
+        self._process = self._hearing = None
+        return code
+
+    def kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(signal.SIGKILL)
+
+    async def end(self) -> int:
+        """Make it leave as an operator would; return the exit code."""
+        assert self._process is not None, "started"
+        if self._process.returncode is None:
+            self._process.terminate()
+        return await self.died()
+
+    async def _hear(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stderr is not None, "a pipe"
+        async for line in process.stderr:
+            text = line.decode()
+            self.said.append(text)
+            if found := _STARTED.match(text):
+                self.base_url = found[1]
+                self._up.set()
+        self._up.clear()
+        self.base_url = None
+
+
+async def new_keys(folder: Path, quotas: list[int]) -> list[NewSecret]:
+    """Create a key for each of *quotas*, as an operator does beside the service."""
+    async with opened(DataFolder(folder)) as data:
+        operator = Operator(Streams(data.log), SystemClock())
+        return [await operator.create_key("faults", quota) for quota in quotas]
+
+
+async def forget(folder: Path, body: dict[str, str]) -> None:
+    """Make the next search for *body* a live one, beside the running service."""
+    async with opened(DataFolder(folder)) as data:
+        query = Query(body.get("brand"), body.get("domain"))
+        await Operator(Streams(data.log), SystemClock()).forget_brand(query)
+
+
+async def cs(*words: str) -> tuple[int, str]:
+    """Run the command *words*; return the exit code and what it printed."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "cs", *words), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode()

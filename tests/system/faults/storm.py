@@ -1,0 +1,273 @@
+"""Kills the service at random moments while clients go on calling, and counts the damage.
+
+``python -m system.faults.storm --kills 200`` in the folder ``tests``, or ``make faults``.
+The moments and what is asked for follow from the seed; what happens between them does not.
+"""
+
+import argparse
+import asyncio
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from cs.cli.output import console, errors, print_table
+from cs.eventlog.port import LogUnavailable
+from system.faults.caller import Caller, Notebook, final, http_client
+from system.faults.lasting_world import WorldClock, lasting_world
+from system.faults.mortal import Mortal, cs, forget, new_keys
+from system.faults.told import Asked, Body, End, Kind, Wrong, as_intended, check, is_untrue
+from system.faults.world import Wish, make_world, wishes
+
+#: A share of the deaths comes while the service starts, within this; seconds.
+_AT_START, _BIRTH_S = 0.25, 0.7
+#: Others come after a life of this mean, cut at the most.
+_LIFE_S, _LONGEST_S = 0.9, 4.0
+#: How often a client wants one of a few brands that all want, and holds the call.
+_FAVOURITE, _WAIT = 0.3, 0.5
+#: Kills after which a storm tells how far it is, and greylists know nobody any more.
+_TOLD_EVERY = 20
+#: What clients may take to end, once the service lives.
+_END_S = 180.0
+#: Of the quotas, the last is soon used up.
+_QUOTAS = (60, 60, 60, 4)
+#: Of searches that ended, how many must end as the world intends.  The others may have broken
+#: down: their time goes on while the service is dead.
+GOOD_SHARE = 0.95
+
+
+class Plan(msgspec.Struct, frozen=True):
+    seed: int
+    kills: int
+    keys: int = 12
+    callers_per_key: int = 2
+    brands: int = 64
+    most_s: float = 900.0  # no kill after this
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What came of a storm; ``untrue``, ``wrong`` and ``fell`` must be empty."""
+
+    kills: int
+    at_start: int
+    seconds: float
+    calls: int
+    cut: int
+    refused: int
+    asked: int
+    no_quota: int
+    searches: int
+    reused: int
+    charged: int
+    intended: int
+    otherwise: tuple[str, ...]  # broken down or cut off
+    untrue: tuple[str, ...]
+    fell: tuple[str, ...]  # the service ended by itself
+    wrong: tuple[Wrong, ...]
+    log: str
+
+    @property
+    def good(self) -> bool:
+        held = not (self.wrong or self.untrue or self.fell) and self.log.endswith(
+            "no violations"
+        )
+        return held and self.intended >= GOOD_SHARE * self.searches > 0
+
+
+@dataclass
+class Deaths:
+    """How the service ended, time after time."""
+
+    kills: int = 0
+    at_start: int = 0
+    fell: list[str] = field(default_factory=list)  # by itself
+
+
+async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report:
+    """Run *plan* in *folder*, which is empty."""
+    began = time.monotonic()
+    service = Mortal(folder / "data", make_world(folder / "world.json", plan.brands))
+    clock = WorldClock()
+    try:
+        async with lasting_world(service.world, folder, clock) as service.addresses:
+            notes, end, deaths = await _storm(plan, service, clock, tell)
+            left = await service.end()
+    finally:
+        service.kill()
+    code, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+    if left != 0:
+        deaths.fell.append(f"it left with {left}")
+    assert code == 0 or "violation" in said, said
+    return _report(notes, end, deaths, said.strip(), time.monotonic() - began)
+
+
+async def _storm(
+    plan: Plan, service: Mortal, clock: WorldClock, tell: Callable[[str], None]
+) -> tuple[Notebook, End, Deaths]:
+    """Kill *service* as *plan* says; return what clients were told, and what holds then."""
+    chance = random.Random(-plan.seed)
+    wanted = wishes(service.world)
+    quotas = [_QUOTAS[number % len(_QUOTAS)] for number in range(plan.keys)]
+    keys = await new_keys(service.folder, quotas)
+    notes, over = Notebook(), asyncio.Event()
+    async with http_client() as http:
+        callers = [
+            Caller(service, key, notes, http, random.Random(chance.getrandbits(64)))
+            for key in keys
+            for _ in range(plan.callers_per_key)
+        ]
+        with suppress(TimeoutError):  # who was not answered then is counted
+            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
+                for caller in callers:
+                    tasks.create_task(_call(caller, wanted, over))
+                tasks.create_task(_forget(service, wanted, chance, over))
+                deaths = await _die(service, plan, clock, tell)
+                over.set()
+                await service.start()
+                limit.reschedule(asyncio.get_running_loop().time() + _END_S)
+        tell("everything that was told is read again")
+        return notes, await final(callers[:: plan.callers_per_key]), deaths
+
+
+async def _die(
+    service: Mortal, plan: Plan, clock: WorldClock, tell: Callable[[str], None]
+) -> Deaths:
+    """Start and kill *service* as *plan* says; return once it is dead for the last time."""
+    deaths, chance = Deaths(), random.Random(plan.seed)
+    give_up = time.monotonic() + plan.most_s
+    while deaths.kills < plan.kills and time.monotonic() < give_up:
+        from_birth = chance.random() < _AT_START
+        life_s = (
+            chance.uniform(0, _BIRTH_S)
+            if from_birth
+            else min(chance.expovariate(1 / _LIFE_S), _LONGEST_S)
+        )
+        code = await service.live(life_s, from_birth=from_birth)
+        if code == -signal.SIGKILL:
+            deaths.kills += 1
+            deaths.at_start += from_birth
+        else:
+            deaths.fell.append(f"exit code {code}: {''.join(service.said[-3:])}")
+        if deaths.kills % _TOLD_EVERY == 0:
+            clock.forget()  # or greylists would be met by the first searches only
+            tell(f"{deaths.kills} of {plan.kills} kills")
+    return deaths
+
+
+async def _call(caller: Caller, wanted: Sequence[Wish], over: asyncio.Event) -> None:
+    """Ask for one wish after the other, some of them again and again, until all is over."""
+    chance = caller.chance
+    favourites = wanted[: len(wanted) // 8]
+    while not over.is_set():
+        wish = chance.choice(favourites if chance.random() < _FAVOURITE else wanted)
+        if await caller.want(wish, wait=chance.random() < _WAIT) is None:
+            return  # no quota is left
+
+
+async def _forget(
+    service: Mortal, wanted: Sequence[Wish], chance: random.Random, over: asyncio.Event
+) -> None:
+    """Forget a brand now and then, so that searches for it are live again."""
+    while not over.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), chance.uniform(1, 4))
+        with suppress(LogUnavailable):
+            await forget(service.folder, chance.choice(wanted).body)
+
+
+def _report(notes: Notebook, end: End, deaths: Deaths, log: str, seconds: float) -> Report:
+    ended: dict[str, Asked] = {
+        one.search: one
+        for one in notes.asked
+        if one.search is not None
+        and one.search in end.searches
+        and end.searches[one.search]["status"] != "running"
+    }
+    differing = [
+        (one, end.searches[search])
+        for search, one in ended.items()
+        if not as_intended(one.wish, end.searches[search])
+    ]
+    otherwise = [
+        _differs(one, body) for one, body in differing if not is_untrue(one.wish, body)
+    ]
+    untrue = [_differs(one, body) for one, body in differing if is_untrue(one.wish, body)]
+    bodies = [body for body in end.searches.values() if body["status"] != "running"]
+    return Report(
+        kills=deaths.kills,
+        at_start=deaths.at_start,
+        seconds=round(seconds, 1),
+        calls=notes.calls,
+        cut=notes.cut,
+        refused=notes.refused,
+        asked=len(notes.asked),
+        no_quota=sum(one.heard is not None and one.search is None for one in notes.asked),
+        searches=len(end.searches),
+        reused=sum(body["cached"] for body in bodies),
+        charged=sum(body["charged"] for body in bodies),
+        intended=len(ended) - len(differing),
+        otherwise=tuple(otherwise),
+        untrue=tuple(untrue),
+        fell=tuple(deaths.fell),
+        wrong=tuple(check(notes.told, notes.asked, end)),
+        log=log,
+    )
+
+
+def _differs(one: Asked, body: Body) -> str:
+    emails = [contact["email"] for contact in body["contacts"] if contact.get("email")]
+    ended = " ".join([str(body.get("reason", body["status"])), *emails])
+    return f"{one.wish.body}: {ended}, not {one.wish.outcome}"
+
+
+def shown(report: Report) -> list[tuple[str, str]]:
+    """Return *report* as rows for people."""
+    found = Counter(wrong.kind for wrong in report.wrong)
+    share = f"{report.intended} of {report.searches}"
+    return [
+        ("kills", f"{report.kills}, {report.at_start} of them while it started"),
+        ("seconds", str(report.seconds)),
+        ("calls", f"{report.calls}, {report.cut} cut off, {report.refused} refused"),
+        ("asked for", f"{report.asked}, {report.no_quota} refused for good: no quota"),
+        ("searches", f"{report.searches}, {report.reused} of them from reuse"),
+        ("charged", str(report.charged)),
+        ("ended as intended", share),
+        ("broke down, or cut off", str(len(report.otherwise))),
+        ("ended with what is not so", str(len(report.untrue))),
+        *((f"{kind}", str(found[kind])) for kind in get_args(Kind)),
+        ("service ended by itself", str(len(report.fell))),
+        ("log", report.log.splitlines()[-1]),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Kill the service at random moments.")
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most-s", type=float, default=900.0, help="no kill after this")
+    chosen = parser.parse_args()
+    plan = Plan(seed=chosen.seed, kills=chosen.kills, most_s=chosen.most_s)
+    with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
+        report = asyncio.run(storm(plan, Path(folder), errors.print))
+    print_table(("What", "How many"), shown(report), folds=["How many"])
+    for line in (
+        *report.otherwise,
+        *(f"not so: {line}" for line in report.untrue),
+        *report.fell,
+        *(f"{w.kind}: {w.what}" for w in report.wrong),
+    ):
+        console.print(line)
+    sys.exit(0 if report.good else 1)
+
+
+if __name__ == "__main__":
+    main()

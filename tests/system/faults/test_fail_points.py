@@ -1,0 +1,98 @@
+"""The service dies at each point between two steps; the next one ends every search right."""
+
+import ast
+import asyncio
+import random
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from cs.runtime import failpoints
+from system.faults.caller import Caller, Notebook, final, http_client
+from system.faults.mortal import Mortal, cs, new_keys
+from system.faults.told import as_intended, check
+from system.faults.world import make_world, wishes
+
+pytestmark = pytest.mark.slow
+
+#: At which visits to a point the service dies: the first, or those of each stage in turn,
+#: or one that comes after the start's own.
+VISITS = {
+    "change.before-append": (2, 5),
+    "change.after-append": (1, 5),
+    "log.before-write": (2, 6),
+    "log.before-commit": (2, 6),
+    "log.after-commit": (1, 2, 6),
+    "log.before-answer": (2, 6),
+    "relay.after-publish": (1, 4),
+    "stage.before-result": (1, 4, 7),
+    "stage.after-result": (1, 4, 7),
+    "outcome.before-append": (1, 5),
+    "outcome.after-append": (1, 5),
+    "projection.before-apply": (1, 4),
+    "projection.after-commit": (1, 4),
+    "settlement.before-append": (1, 2),
+    "settlement.after-append": (1, 2),
+}
+#: What has to happen before a start comes to the point.
+DIED_BEFORE = {
+    "sweep.before-restart": "stage.before-result=kill@3",
+    "sweep.after-restart": "stage.before-result=kill@3",
+    "sweep.before-settlement": "settlement.before-append=kill",
+}
+CASES = [(point, visit) for point in failpoints.POINTS for visit in VISITS.get(point, (1,))]
+HUNG_S = 60
+
+
+@pytest.mark.parametrize(("point", "visit"), CASES, ids=str)
+async def test_a_death_at_any_point_costs_nothing(
+    tmp_path: Path, point: str, visit: int
+) -> None:
+    service = Mortal(tmp_path / "data", make_world(tmp_path / "world.json", 4))
+    done, _, _, _, _, _, greylisted, _, _, nobody, _, _ = wishes(service.world)
+    keys = await new_keys(service.folder, [2, 2])
+    notes, chance = Notebook(), random.Random(visit)
+    async with http_client() as http, asyncio.timeout(HUNG_S), AsyncExitStack() as after:
+        after.callback(service.kill)
+        ann, bob = (Caller(service, key, notes, http, chance) for key in keys)
+        fatal = f"{point}=kill@{visit}"
+        await service.start(DIED_BEFORE.get(point, fatal))
+        async with asyncio.TaskGroup() as calls:
+            wanted = [
+                calls.create_task(ann.want(done, wait=False)),
+                calls.create_task(ann.want(greylisted, wait=True)),
+                calls.create_task(bob.want(done, wait=True)),
+                calls.create_task(bob.want(nobody, wait=False)),
+            ]
+            if point in DIED_BEFORE:
+                assert await service.died() == -9
+                await service.start(fatal)
+            assert await service.died() == -9
+            assert service.said[-1] == f"failpoint {point} hit\n"
+            await service.start()
+        end = await final([ann, bob])
+        left = await service.end()
+    verified, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+
+    assert list(check(notes.told, notes.asked, end)) == []
+    for call, one in zip(wanted, notes.asked, strict=True):
+        record = call.result()
+        assert record is not None, one
+        assert as_intended(one.wish, record), (one, record)
+    assert [end.usage[key.id]["used"] for key in keys] == [2, 1]
+    assert (left, verified) == (0, 0), said
+
+
+def test_every_point_is_in_the_code_and_every_call_names_a_point() -> None:
+    source = Path(failpoints.__file__).parent
+    named = [
+        str(call.args[0].value)
+        for file in source.rglob("*.py")
+        for call in ast.walk(ast.parse(file.read_text()))
+        if isinstance(call, ast.Call)
+        and ast.unparse(call.func) == "failpoints.reach"
+        and isinstance(call.args[0], ast.Constant)
+    ]
+
+    assert sorted(set(named)) == sorted(failpoints.POINTS)

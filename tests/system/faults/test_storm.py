@@ -1,0 +1,24 @@
+"""A short storm: `make faults` runs a longer one."""
+
+from pathlib import Path
+
+import pytest
+
+from system.faults.storm import GOOD_SHARE, Plan, storm
+
+
+@pytest.mark.slow
+async def test_a_storm_of_kills_loses_nothing_and_charges_nobody_twice(tmp_path: Path) -> None:
+    plan = Plan(seed=7, kills=25, keys=6, brands=32, most_s=50)
+
+    report = await storm(plan, tmp_path, lambda _: None)
+
+    assert report.wrong == ()
+    assert report.fell == ()
+    assert report.untrue == ()
+    assert report.log.endswith("no violations"), report.log
+    assert report.intended >= GOOD_SHARE * report.searches, report.otherwise
+    # A storm in which nothing happened would prove nothing.
+    assert report.kills >= 20
+    assert report.cut >= 20
+    assert report.charged >= 10

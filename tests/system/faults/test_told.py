@@ -1,0 +1,190 @@
+"""The checker of what clients were told finds every kind of wrong, and only that."""
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+from msgspec.structs import replace
+
+from system.faults.told import Asked, End, Kind, Told, as_intended, check, is_untrue
+from system.faults.world import Wish
+
+WISH = Wish({"brand": "Acme"}, "done", frozenset({"ida@acme.test"}))
+USAGE = {"quota": 3, "used": 1, "remaining": 2}
+UNUSED = {"quota": 3, "used": 0, "remaining": 3}
+DONE: dict[str, Any] = {
+    "id": "s1",
+    "status": "done",
+    "charged": True,
+    "contacts": [{"email": "ida@acme.test"}, {"email": None}],
+    "usage": USAGE,
+}
+FAILED: dict[str, Any] = {
+    "id": "s1",
+    "status": "failed",
+    "reason": "no_emails",
+    "charged": False,
+    "contacts": [{"email": None}],
+    "usage": UNUSED,
+}
+RUNNING: dict[str, Any] = {"id": "s1", "status": "running", "usage": UNUSED}
+
+Story = tuple[list[Told], list[Asked], End]
+
+
+def told(body: dict[str, Any], at: float, ask: str = "") -> Told:
+    return Told("k", ask, at, at + 0.5, body)
+
+
+def asked(ask: str, at: float, search: str | None = "s1") -> Asked:
+    return Asked("k", ask, WISH, at, at + 0.5, search)
+
+
+def sound() -> Story:
+    """Asked twice because the first answer was lost, followed to the end, used up once."""
+    answers = [told(RUNNING, 1, "a"), told(RUNNING, 2), told(DONE, 3), told(DONE, 4)]
+    return answers, [asked("a", 0)], End({"s1": DONE}, {"k": USAGE})
+
+
+def live(number: int, at: float, until: float) -> list[Told]:
+    """Return how search *number* is told to run from *at* to *until*."""
+    body = {**RUNNING, "id": f"s{number}"}
+    return [told(body, at), told(body, until)]
+
+
+def ended(number: int, usage: dict[str, int] | None = None) -> dict[str, Any]:
+    return {**FAILED, "id": f"s{number}", "usage": usage or UNUSED}
+
+
+def many(times: list[float]) -> Story:
+    """Return a story of failed searches asked for at *times*."""
+    answers = [told(ended(n), at, f"a{n}") for n, at in enumerate(times)]
+    wants = [asked(f"a{n}", at, f"s{n}") for n, at in enumerate(times)]
+    return answers, wants, End({f"s{n}": ended(n) for n in range(len(times))}, {"k": UNUSED})
+
+
+def at_once(count: int) -> Story:
+    """Return a story of *count* live searches that run at the same time."""
+    answers = [answer for n in range(count) for answer in live(n, 1 + n, 20)]
+    return answers, [], End({f"s{n}": ended(n) for n in range(count)}, {"k": UNUSED})
+
+
+def with_final(body: dict[str, Any], usage: dict[str, int] = USAGE) -> Story:
+    answers, wants, _ = sound()
+    return [*answers[:2]], wants, End({"s1": body}, {"k": usage})
+
+
+def plus(*more: Told) -> Story:
+    answers, wants, end = sound()
+    return [*answers, *more], wants, end
+
+
+def unanswered() -> Story:
+    answers, wants, end = sound()
+    return answers, [replace(wants[0], heard=None, search=None)], end
+
+
+PLANTED: list[tuple[Kind, Callable[[], Story]]] = [
+    ("lost", lambda: (*sound()[:2], End({}, {"k": {**USAGE, "used": 0, "remaining": 3}}))),
+    ("lost", lambda: with_final(RUNNING, UNUSED)),
+    ("unanswered", unanswered),
+    ("changed", lambda: plus(told({**DONE, "contacts": DONE["contacts"][:1]}, 5))),
+    ("changed", lambda: plus(told({**FAILED, "usage": USAGE}, 5))),
+    ("reopened", lambda: plus(told({**RUNNING, "usage": USAGE}, 5))),
+    ("two-searches", lambda: plus(told({**RUNNING, "id": "s2"}, 1.5, "a"))),
+    ("charge", lambda: with_final({**DONE, "charged": False}, UNUSED)),
+    ("charge", lambda: with_final({**FAILED, "charged": True}, USAGE)),
+    ("charge", lambda: with_final({**DONE, "contacts": [{"email": None}]})),
+    ("usage", lambda: with_final(DONE, {"quota": 3, "used": 2, "remaining": 1})),
+    ("usage", lambda: with_final(DONE, UNUSED)),
+    ("usage-back", lambda: plus(told({**DONE, "usage": UNUSED}, 5))),
+    ("usage-back", lambda: (*sound()[:2], End({"s1": DONE}, {"k": UNUSED}))),
+    (
+        "quota",
+        lambda: plus(told({**DONE, "usage": {"quota": 3, "used": 4, "remaining": -1}}, 5)),
+    ),
+    (
+        "quota",
+        lambda: plus(told({**DONE, "usage": {"quota": 3, "used": 1, "remaining": 1}}, 5)),
+    ),
+    ("minute", lambda: many([0, 1, 2, 3, 4, 5, 59])),
+    ("day", lambda: many([n * 30.0 for n in range(61)])),
+    ("in-flight", lambda: at_once(3)),
+]
+
+
+def kinds(story: Story) -> set[Kind]:
+    return {wrong.kind for wrong in check(*story)}
+
+
+@pytest.mark.parametrize(("kind", "story"), PLANTED, ids=[kind for kind, _ in PLANTED])
+def test_what_is_wrong_is_found(kind: Kind, story: Callable[[], Story]) -> None:
+    assert kind in kinds(story())
+
+
+def test_every_kind_is_planted() -> None:
+    assert {kind for kind, _ in PLANTED} == set(get_args(Kind))
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        sound(),
+        many([0, 1, 2, 3, 4, 5, 60.5]),
+        many([n * 30.0 for n in range(60)]),
+        at_once(2),
+        with_final(FAILED, UNUSED),
+        # Asked before the end was heard: the answer may be older.
+        plus(Told("k", "", 3.2, 6.0, RUNNING)),
+    ],
+)
+def test_what_is_right_is_left_alone(story: Story) -> None:
+    assert kinds(story) == set()
+
+
+@pytest.mark.parametrize(
+    ("body", "intended"),
+    [
+        (DONE, True),
+        (FAILED, False),
+        ({**DONE, "contacts": []}, False),
+        ({**DONE, "contacts": [*DONE["contacts"], {"email": "al@acme.test"}]}, False),
+    ],
+)
+def test_an_end_is_as_intended_if_outcome_and_people_are(
+    body: dict[str, Any], intended: bool
+) -> None:
+    assert as_intended(WISH, body) is intended
+
+
+@pytest.mark.parametrize(
+    ("body", "untrue"),
+    [
+        (DONE, False),
+        ({**FAILED, "reason": "timeout"}, False),
+        ({**FAILED, "reason": "scrape_error"}, False),
+        ({**FAILED, "reason": "error"}, False),
+        (FAILED, True),
+        ({**FAILED, "reason": "no_contacts"}, True),
+        ({**DONE, "contacts": []}, True),
+        ({**DONE, "contacts": [*DONE["contacts"], {"email": "al@acme.test"}]}, True),
+    ],
+)
+def test_a_breakdown_says_nothing_of_the_world_and_an_answer_does(
+    body: dict[str, Any], untrue: bool
+) -> None:
+    assert is_untrue(WISH, body) is untrue
+
+
+def test_one_of_two_people_is_true_as_far_as_it_goes() -> None:
+    both = Wish(WISH.body, "done", WISH.verified | {"al@acme.test"})
+
+    assert not as_intended(both, DONE)
+    assert not is_untrue(both, DONE)
+
+
+def test_a_failure_that_the_world_means_is_true() -> None:
+    wish = Wish(WISH.body, "no_emails", frozenset())
+
+    assert not is_untrue(wish, FAILED)
+    assert is_untrue(wish, DONE)

@@ -1,0 +1,108 @@
+"""A small outside world in memory: sources and a verifier written to their ports."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from cs.assembly.plugins import Tools
+from cs.domain.contact import BrandFacts, Query, Sighting
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
+from cs.verifiers.port import DomainCheck
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+ACME = BrandFacts(
+    name="Acme",
+    domain="acme.test",
+    linkedin_company_url="https://www.linkedin.com/company/acme",
+    instagram="https://www.instagram.com/acme",
+    mail_domains=("acme.test",),
+)
+
+
+def person(full_name: str, headline: str) -> Sighting:
+    first, _, last = full_name.partition(" ")
+    return Sighting(
+        full_name=full_name,
+        first_name=first,
+        last_name=last,
+        headline=headline,
+        company="Acme",
+        linkedin_url=f"https://www.linkedin.com/in/{full_name.lower().replace(' ', '-')}",
+        source="listed",
+    )
+
+
+ADA = person("Ada Kern", "Head of Influencer Marketing at Acme")
+BEN = person("Ben Ode", "Social Media Manager at Acme")
+CID = person("Cid Fell", "Designer at Acme")
+
+
+@dataclass
+class Directory:
+    """Knows brands by lower-case name."""
+
+    brands: Mapping[str, BrandFacts]
+    name: str = "listed"
+    asked: int = 0
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        del known
+        self.asked += 1
+        found = self.brands.get((query.brand or "").lower())
+        if found is None:
+            return BrandAnswer(source=self.name, ended=Ended.NO_RESULTS)
+        match = BrandMatch(facts=found, score=0.9)
+        return BrandAnswer(source=self.name, ended=Ended.USED, matches=(match,))
+
+
+@dataclass
+class Staff:
+    people: tuple[Sighting, ...]
+    ended: Ended = Ended.USED
+    name: str = "staff"
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        del brand
+        return PeopleAnswer(source=self.name, ended=self.ended, people=self.people[:limit])
+
+
+@dataclass
+class Mailboxes:
+    """A verifier that knows which addresses exist."""
+
+    existing: frozenset[str]
+    name: str = "listed"
+    cost: int = 0
+    otherwise: Verdict = Verdict.UNDELIVERABLE
+    checked: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
+        del mail_domain, known
+        yield MailboxesOf(self)
+
+
+@dataclass
+class MailboxesOf:
+    mailboxes: Mailboxes
+    learned: DomainFacts = DomainFacts()
+
+    async def check(self, address: str) -> Evidence:
+        self.mailboxes.checked.append(address)
+        exists = address in self.mailboxes.existing
+        return Evidence(
+            address=address,
+            verdict=Verdict.DELIVERABLE if exists else self.mailboxes.otherwise,
+            reason="listed" if exists else "not-listed",
+            verifier=self.mailboxes.name,
+            at=AT,
+        )
+
+
+def tools(
+    people: tuple[Sighting, ...] = (ADA, BEN, CID),
+    existing: frozenset[str] = frozenset({"ada.kern@acme.test"}),
+) -> Tools:
+    return Tools([Directory({"acme": ACME})], [Staff(people)], [Mailboxes(existing)])

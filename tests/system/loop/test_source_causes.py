@@ -1,0 +1,112 @@
+"""Why a source failed is in the log of events, without secrets and without people."""
+
+from typing import Any, TypeVar
+
+import pytest
+
+from cs.assembly.plugins import Tools
+from cs.domain.brand.events import AttemptFailed, BrandResolved, ContactsDiscovered
+from cs.domain.codec import AnyEvent, encode
+from cs.domain.contact import Query
+from cs.domain.stages.work import SOURCES_REFUSE
+from cs.eventlog.memory import MemoryEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.plugins.plugin_settings import Given
+from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
+from cs.sources.port import BrandAnswer, Ended, PeopleAnswer
+from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
+from system.loop.service import in_memory
+
+SECRET = "s3cr'et/+"
+GIVEN = Given({"token": SECRET}, frozenset({"token"}))
+E = TypeVar("E", bound=AnyEvent)
+
+
+class Odd(BaseException):
+    """No `Exception`."""
+
+
+class Shop:
+    """A plug-in that raises or answers what it is made with."""
+
+    def __init__(self, name: str, does: object) -> None:
+        self.name, self._does = name, does
+
+    async def find(self, *_: Any, **__: Any) -> Any:
+        if isinstance(self._does, BaseException):
+            raise self._does
+        return self._does
+
+
+async def happened(
+    kind: type[E], *, brands: list[Shop], people: list[Shop], known: bool = True
+) -> E:
+    """Search Acme with others beside the sources of `loop.outside`, or alone if not *known*."""
+    tools = Tools(
+        [
+            *([Directory({"acme": ACME})] if known else []),
+            *(IsolatedBrandSource(shop, GIVEN) for shop in brands),
+        ],
+        [
+            *([Staff((ADA,))] if known else []),
+            *(IsolatedPeopleSource(shop, GIVEN) for shop in people),
+        ],
+        [Mailboxes(frozenset({"ada.kern@acme.test"}))],
+    )
+    log = MemoryEventLog(MemoryKeyStore())
+    async with in_memory(tools, log=log) as service:
+        await service.search(await service.new_key(), brand="Acme")
+        tail = await log.tail(0, 10_000)
+    (event,) = [r.event for r in tail if isinstance(r.event, kind)]
+    return event
+
+
+async def test_a_brand_that_was_found_says_why_another_source_was_away() -> None:
+    away = Shop("shop", Odd(f"503 for {SECRET}\nof jane.doe@acme.test"))
+
+    event = await happened(BrandResolved, brands=[away], people=[])
+
+    assert event.sources == {"listed": "used", "shop": "failed"}
+    assert event.causes == {"shop": "Odd: 503 for ******** of [mailbox]"}
+
+
+async def test_people_who_were_found_come_with_why_others_may_be_missing() -> None:
+    limited = PeopleAnswer(source="web", ended=Ended.RATE_LIMITED, why=f"429 for {SECRET}")
+    unset = PeopleAnswer(source="hr", ended=Ended.NOT_CONFIGURED, why=f"{SECRET}: too old")
+    empty = PeopleAnswer(source="none", ended=Ended.NO_RESULTS, why="nobody is listed")
+    shops = [
+        Shop("web", limited),
+        Shop("hr", unset),
+        Shop("none", empty),
+        Shop("shop", KeyError("Jane Doe")),
+        Shop("odd", "people"),
+    ]
+
+    event = await happened(ContactsDiscovered, brands=[], people=shops)
+
+    assert event.causes == {
+        "web": "429 for ********",
+        "hr": "********: too old",
+        "shop": "KeyError: […]",
+        "odd": "TypeError: it answered str, no PeopleAnswer",
+    }
+    assert b"Jane Doe" not in encode(event)
+
+
+@pytest.mark.parametrize("stage", ["brand-resolution", "contact-discovery"])
+async def test_an_attempt_that_failed_for_its_sources_says_why_each_did(stage: str) -> None:
+    said: dict[str, Any] = {
+        "ended": Ended.FAILED,
+        "why": f"401 for {SECRET}",
+        "permanent": True,
+    }
+    if stage == "brand-resolution":
+        shop = Shop("shop", BrandAnswer(source="shop", **said))
+        event = await happened(AttemptFailed, brands=[shop], people=[], known=False)
+    else:
+        brand = Shop("list", await Directory({"acme": ACME}).find(Query("Acme"), None))
+        shop = Shop("shop", PeopleAnswer(source="shop", **said))
+        event = await happened(AttemptFailed, brands=[brand], people=[shop], known=False)
+
+    assert (event.stage, event.why, event.retry_at) == (stage, SOURCES_REFUSE, None)
+    assert event.causes == {"shop": "401 for ********"}

@@ -1,0 +1,130 @@
+"""The whole service on keys that can be put back to what they were: on files, on databases."""
+
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+from backup.embedded_service import service_on
+from cs.assembly.plugins import Tools
+from cs.assembly.postgres_stores import shared_data
+from cs.cli.log import Verified, _verify
+from cs.postgres.pool import open_pool
+from cs.postgres.schema import migrate
+from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
+from system.loop.service import Service, one_process
+
+
+class Form(ABC):
+    """Where a service keeps its data."""
+
+    settings: Settings
+
+    @abstractmethod
+    def service(self, outside: Tools) -> Any:
+        """Run the service until left; an async context manager of a `Service`."""
+
+    @abstractmethod
+    async def copy_keys(self) -> None:
+        """Keep what the key store has now."""
+
+    @abstractmethod
+    async def put_keys_back(self) -> None:
+        """Let the key store be as it was copied, under whoever has it open."""
+
+    @abstractmethod
+    async def forget_views(self) -> None:
+        """Let the views be made anew at the next start."""
+
+    async def verify(self) -> Verified:
+        """Do as `cs log verify --json` does; it prints the violations."""
+        return await _verify(self.settings, at_rest=False, json=True)
+
+
+class OnFiles(Form):
+    def __init__(self, folder: Path) -> None:
+        self.settings = Settings(data_dir=folder)
+        self._keys = folder / "keys.db"
+        self._copy = folder.with_name("older-keys.db")
+
+    def service(self, outside: Tools) -> Any:
+        return service_on(self.settings.data_dir, outside)
+
+    async def copy_keys(self) -> None:
+        self._copied(self._keys, self._copy)
+
+    async def put_keys_back(self) -> None:
+        self._copied(self._copy, self._keys)
+
+    async def forget_views(self) -> None:
+        for file in DataFolder(self.settings.data_dir).path.glob("views.db*"):
+            file.unlink()
+
+    def _copied(self, source: Path, target: Path) -> None:
+        with (
+            closing(sqlite3.connect(source)) as here,
+            closing(sqlite3.connect(target)) as there,
+        ):
+            here.backup(there)
+
+
+class OnDatabases(Form):
+    def __init__(self, service: str, keys: str, folder: Path) -> None:
+        master = folder / "master.key"
+        master.write_bytes(b"m" * 32)
+        master.chmod(0o600)
+        self.settings = Settings(
+            data_dir=folder, postgres=service, keys_postgres=keys, master_key_file=master
+        )
+
+    async def migrate(self) -> None:
+        for dsn, store in (
+            (self.settings.postgres, "service"),
+            (self.settings.keys_postgres, "keys"),
+        ):
+            assert dsn is not None
+            async with open_pool(dsn, role="test") as pool, pool.acquire() as connection:
+                await migrate(connection, store)  # type: ignore[arg-type]
+
+    @asynccontextmanager
+    async def service(self, outside: Tools) -> AsyncIterator[Service]:
+        async with (
+            shared_data(self.settings, "test") as data,
+            one_process(
+                data.log, data.keys, data.views, outside, deadline_s=60, world="live"
+            ) as service,
+        ):
+            yield service
+
+    async def copy_keys(self) -> None:
+        await self._execute(
+            self.settings.keys_postgres,
+            *(f"CREATE TABLE older_{table} AS TABLE {table}" for table in _TABLES),
+        )
+
+    async def put_keys_back(self) -> None:
+        """Be as a standby that had not got everything: nobody stays connected."""
+        await self._execute(
+            self.settings.keys_postgres,
+            *(f"TRUNCATE {table}" for table in _TABLES),
+            *(f"INSERT INTO {table} SELECT * FROM older_{table}" for table in _TABLES),
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+
+    async def forget_views(self) -> None:
+        await self._execute(self.settings.postgres, "DELETE FROM view_sets")
+
+    async def _execute(self, dsn: str | None, *statements: str) -> None:
+        assert dsn is not None
+        async with AsyncExitStack() as stack:
+            pool = await stack.enter_async_context(open_pool(dsn, role="test"))
+            connection = await stack.enter_async_context(pool.acquire())
+            for statement in statements:
+                await connection.execute(statement)
+
+
+_TABLES = ("data_key", "person_index", "suppressed")

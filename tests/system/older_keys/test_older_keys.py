@@ -1,0 +1,224 @@
+"""An older key store comes back under the service: it ends its work, and says what is lost.
+
+Three searches: one ended before the keys were copied, one after, and one runs when they are
+put back.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
+
+from cs.assembly.plugins import Tools
+from cs.domain.contact import BrandFacts, Sighting
+from cs.domain.mail.mailbox import DomainFacts
+from cs.operations.operator import NewSecret
+from cs.verifiers.port import DomainCheck
+from harness.servers.fixtures import new_database
+from operations.erasure.service import Known
+from system.loop.outside import ADA, BEN, Directory, Mailboxes
+from system.loop.service import Service
+from system.older_keys.forms import Form, OnDatabases, OnFiles
+
+pytestmark = pytest.mark.slow
+
+BEFORE, AFTER, RUNS = "Before", "After", "Runs"
+
+
+def brand(name: str) -> BrandFacts:
+    domain = f"{name.lower()}.test"
+    return BrandFacts(
+        name=name,
+        domain=domain,
+        linkedin_company_url=f"https://www.linkedin.com/company/{name}",
+        mail_domains=(domain,),
+    )
+
+
+def staff(name: str) -> tuple[Sighting, ...]:
+    return tuple(
+        replace(each, company=name, headline=(each.headline or "").replace("Acme", name))
+        for each in (ADA, BEN)
+    )
+
+
+@dataclass
+class Gate(Mailboxes):
+    """Says nothing of the mailboxes of `RUNS` until it is let."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @asynccontextmanager
+    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
+        if mail_domain == "runs.test":
+            self.asked.set()
+            await self.let.wait()
+        async with super().open(mail_domain, known) as check:
+            yield check
+
+
+def outside(gate: Gate) -> Tools:
+    names = (BEFORE, AFTER, RUNS)
+    return Tools(
+        [Directory({name.lower(): brand(name) for name in names})],
+        [Known({name: staff(name) for name in names})],
+        [gate],
+    )
+
+
+def gate() -> Gate:
+    return Gate(frozenset(f"ada.kern@{n.lower()}.test" for n in (BEFORE, AFTER, RUNS)))
+
+
+@pytest.fixture
+async def on_files(tmp_path: Path) -> Form:
+    return OnFiles(tmp_path / "data")
+
+
+@pytest.fixture
+async def on_databases(tmp_path: Path, postgres: str, database: str) -> AsyncIterator[Form]:
+    async with new_database(postgres) as keys:
+        form = OnDatabases(database, keys, tmp_path)
+        await form.migrate()
+        yield form
+
+
+async def get(service: Service, key: NewSecret, search: str) -> dict[str, Any]:
+    async with service.client(key) as client:
+        answer = await client.get(f"/searches/{search}")
+    assert answer.status_code == 200, answer.text
+    record: dict[str, Any] = answer.json()
+    return {name: value for name, value in record.items() if name != "usage"}
+
+
+async def end_of(service: Service, key: NewSecret, search: str) -> dict[str, Any]:
+    async with asyncio.timeout(30):
+        await service.running.reading.until_settled(search)
+    return await get(service, key, search)
+
+
+@dataclass
+class Told:
+    """What callers were told before the keys were put back."""
+
+    key: NewSecret
+    before: dict[str, Any]
+    after: dict[str, Any]
+    runs: str  # the search that runs
+
+
+async def searched(service: Service, form: Form, at: Gate) -> Told:
+    """Make the three searches; the keys are copied between the first and the second."""
+    key = await service.new_key()
+    ended: dict[str, dict[str, Any]] = {}
+    for name in (BEFORE, AFTER):
+        found = (await service.search(key, brand=name)).json()
+        assert [c["email"] is not None for c in found["contacts"]] == [True, False]
+        ended[name] = await get(service, key, found["id"])
+        if name == BEFORE:
+            await form.copy_keys()
+    runs: str = (await service.search(key, brand=RUNS, wait=False)).json()["id"]
+    await at.asked.wait()
+    return Told(key, ended[BEFORE], ended[AFTER], runs)
+
+
+class OlderKeys:
+    """Inherit, and give a fixture ``form``."""
+
+    async def test_put_back_while_it_runs(
+        self, form: Form, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        here = gate()
+        async with form.service(outside(here)) as service:
+            told = await searched(service, form, here)
+            await form.put_keys_back()
+            here.let.set()
+            runs = await end_of(service, told.key, told.runs)
+        assert (runs["status"], runs["charged"]) == ("done", True)
+        assert [c["full_name"] for c in runs["contacts"]] == ["Ada Kern", "Ben Ode"]
+
+        await form.forget_views()
+        with capture_logs() as lines:
+            async with asyncio.timeout(30), form.service(outside(here)) as service:
+                assert await get(service, told.key, told.runs) == runs
+                await self.reads_what_is_left(service, told)
+                await self.searches_anew_what_is_lost(service, told)
+        assert [x["log_level"] for x in lines if x["event"] == "data_keys_lost"] == ["error"]
+        await self.verifies(form, capsys)
+
+    async def test_put_back_between_two_starts(
+        self, form: Form, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Nothing of the people found is in memory any more when the search goes on."""
+        here = gate()
+        async with form.service(outside(here)) as service:
+            told = await searched(service, form, here)
+        await form.put_keys_back()
+        here.let.set()
+
+        async with form.service(outside(here)) as service:
+            runs = await end_of(service, told.key, told.runs)
+            again = (await service.search(told.key, brand=RUNS)).json()
+        assert (runs["status"], runs["reason"], runs["charged"]) == (
+            "failed",
+            "no_emails",
+            False,
+        )
+        assert runs["contacts"] == []  # rather than people without names
+        assert (again["status"], again["cached"]) == ("done", False)
+
+        await form.forget_views()
+        async with asyncio.timeout(30), form.service(outside(here)) as service:
+            assert await get(service, told.key, told.runs) == runs
+            await self.reads_what_is_left(service, told)
+        await self.verifies(form, capsys)
+
+    async def reads_what_is_left(self, service: Service, told: Told) -> None:
+        assert await get(service, told.key, told.before["id"]) == told.before
+        assert await get(service, told.key, told.after["id"]) == {**told.after, "contacts": []}
+        ready, health = await service.running.health.check()
+        assert ready
+        lost: Any = health["keys_lost"]
+        assert sum(lost.values()) >= 2
+
+    async def searches_anew_what_is_lost(self, service: Service, told: Told) -> None:
+        """Nobody is charged for an answer without anybody in it."""
+        for name, cached in ((BEFORE, True), (AFTER, False), (AFTER, True)):
+            again = (await service.search(told.key, brand=name)).json()
+            assert (again["status"], again["cached"], again["charged"]) == (
+                "done",
+                cached,
+                True,
+            )
+            assert len(again["contacts"]) == 2
+
+    async def verifies(self, form: Form, capsys: pytest.CaptureFixture[str]) -> None:
+        capsys.readouterr()
+
+        with capture_logs():
+            counts = await form.verify()
+
+        printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert {line["kind"] for line in printed} == {"key-lost"}
+        assert counts.violations == len(printed) >= 2
+        assert all(line["position"] > 0 for line in printed)
+
+
+class TestOnFiles(OlderKeys):
+    @pytest.fixture
+    def form(self, on_files: Form) -> Form:
+        return on_files
+
+
+class TestOnDatabases(OlderKeys):
+    @pytest.fixture
+    def form(self, on_databases: Form) -> Form:
+        return on_databases

@@ -1,0 +1,166 @@
+"""The whole service over real HTTP on loopback, on a log that counts what it is asked."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+from msgspec.structs import replace
+
+from cs.assembly.call_answering import Terms
+from cs.assembly.folder_stores import projections
+from cs.assembly.one_process import RunningService, memory_bus, running, stages
+from cs.assembly.plugins import Tools
+from cs.domain.contact import BrandFacts
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
+from cs.http_server.serving import address, listen, serving
+from cs.keystore.memory import MemoryKeyStore
+from cs.operations.operator import NewSecret, Operator
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import Clock, SystemClock
+from cs.sources.port import PeopleAnswer
+from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
+
+#: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.
+SLOW = "slow.test"
+BRANDS = ("acme", *(f"slow {n}" for n in range(40)))
+
+
+@dataclass
+class SlowStaff(Staff):
+    """Answers when it is let."""
+
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        if brand.domain == SLOW:
+            await self.let.wait()
+        return await super().find(brand, limit=limit)
+
+
+def slow_tools(staff: SlowStaff) -> Tools:
+    slow = replace(ACME, domain=SLOW)
+    known = {name: ACME if name == "acme" else slow for name in BRANDS}
+    return Tools([Directory(known)], [staff], [Mailboxes(frozenset({"ada.kern@acme.test"}))])
+
+
+class CountingLog(MemoryEventLog):
+    """Counts what callers cost; reads of a shut stream wait for `open`.
+
+    Pages are not counted: those are read by who follows the log, a moment after it grew.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(MemoryKeyStore())
+        self.reads: Counter[str] = Counter()
+        self.shut: set[str] = set()
+        self.open = asyncio.Event()
+        self.at_the_door = self.most_at_the_door = 0
+
+    @property
+    def total(self) -> int:
+        return self.reads.total()
+
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[Recorded]:
+        self.reads["read"] += 1
+        if stream in self.shut:
+            self.at_the_door += 1
+            self.most_at_the_door = max(self.most_at_the_door, self.at_the_door)
+            await self.open.wait()
+            self.at_the_door -= 1
+        return await super().read(stream, after, limit)
+
+    async def head(self) -> int:
+        self.reads["head"] += 1
+        return await super().head()
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        self.reads["append"] += 1
+        return await super().append(appends, ceiling)
+
+    async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
+        self.reads["ceiling"] += 1
+        return await super().ceiling_opens_at(ceiling)
+
+
+@dataclass
+class OverHttp:
+    service: RunningService
+    operator: Operator
+    staff: SlowStaff
+    http: httpx.AsyncClient
+
+    async def keys(self, number: int, quota: int = 100) -> list[NewSecret]:
+        return [await self.operator.create_key("test", quota) for _ in range(number)]
+
+    async def get(self, key: NewSecret | str | None, path: str = "/usage") -> httpx.Response:
+        return await self.http.get(path, headers=bearing(key))
+
+    async def post(self, key: NewSecret, brand: str, *, wait: bool = False) -> httpx.Response:
+        body = {"brand": brand, "wait": wait}
+        return await self.http.post("/contacts", json=body, headers=bearing(key))
+
+    async def ended(self, answer: httpx.Response) -> dict[str, Any]:
+        """Return the usage-free record of the search in *answer* once it has ended."""
+        await self.service.reading.until_settled(answer.json()["id"])
+        request = answer.request.headers["Authorization"]
+        read = await self.get(
+            request.removeprefix("Bearer "), f"/searches/{answer.json()['id']}"
+        )
+        record: dict[str, Any] = read.json()
+        return record
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Return when *condition* holds, asking the service for something in between."""
+        async with asyncio.timeout(20):
+            while not condition():
+                await self.http.get("/openapi.json")
+
+
+def bearing(key: NewSecret | str | None) -> dict[str, str]:
+    if key is None:
+        return {}
+    return {"Authorization": f"Bearer {key if isinstance(key, str) else key.key}"}
+
+
+ALLOWED = Terms(deadline=timedelta(seconds=60))
+
+
+@asynccontextmanager
+async def over_http(
+    log: EventLog | None = None, *, allowed: Terms = ALLOWED, clock: Clock | None = None
+) -> AsyncIterator[OverHttp]:
+    clock = clock or SystemClock()
+    keys, staff = MemoryKeyStore(), SlowStaff((ADA,))
+    views = SqliteViews(None, projections())
+    with listen("127.0.0.1", 0) as listening:
+        async with (
+            running(
+                log or MemoryEventLog(keys),
+                keys,
+                views,
+                stages(slow_tools(staff)),
+                bus=memory_bus(),
+                clock=clock,
+                allowed=allowed,
+            ) as service,
+            serving([(service.app, listening)], service.api.draining),
+            httpx.AsyncClient(
+                base_url=f"{address(listening)}/v1",
+                limits=httpx.Limits(max_connections=400),
+                timeout=30,
+                trust_env=False,
+            ) as http,
+        ):
+            operator = Operator(service.streams, clock)
+            await operator.choose_world("sandbox")
+            yield OverHttp(service, operator, staff, http)
+            staff.let.set()
+    await views.close()

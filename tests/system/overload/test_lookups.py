@@ -1,0 +1,105 @@
+"""Lookups in progress have an end: beyond it new ones are refused, and only new ones."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from cs.api.running_lookups import LookupsRunning
+from cs.domain.brand.events import LookupFinished, LookupStarted
+from cs.domain.contact import Query
+from cs.domain.key import SearchAdmitted
+from cs.eventlog.port import LogUnavailable, Recorded
+from system.overload.http_service import ALLOWED, over_http
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def test_beyond_the_bound_new_brands_are_refused_and_all_others_answered() -> None:
+    async with over_http(allowed=replace(ALLOWED, lookups=2)) as over:
+        one, two, three, four = await over.keys(4)
+        reused = await over.post(one, "Acme", wait=True)
+        assert reused.json()["cached"] is False
+        running = [await over.post(one, "slow 0"), await over.post(two, "slow 1")]
+
+        refused = await over.post(three, "slow 2")
+
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "at_capacity")
+        assert refused.headers["Retry-After"] == "30"
+        assert refused.headers["RateLimit-Remaining"] == "60"
+        log = await over.service.streams.log.tail(0)
+        assert sum(isinstance(each.event, SearchAdmitted) for each in log) == 3
+        assert sum(isinstance(each.event, LookupStarted) for each in log) == 3
+        assert (await over.post(three, "slow 0")).status_code == 202
+        assert (await over.post(four, "Acme")).json()["cached"] is True
+
+        over.staff.let.set()
+        for answer in running:
+            assert (await over.ended(answer))["status"] == "done"
+        assert (await over.post(three, "slow 2", wait=True)).json()["status"] == "done"
+
+
+async def test_no_number_of_callers_at_one_moment_gets_past_the_bound() -> None:
+    async with over_http(allowed=replace(ALLOWED, lookups=5)) as over:
+        keys = await over.keys(30)
+
+        answers = await asyncio.gather(
+            *(over.post(key, f"slow {n}") for n, key in enumerate(keys))
+        )
+
+        statuses = [answer.status_code for answer in answers]
+        assert (statuses.count(202), statuses.count(503)) == (5, 25)
+
+
+def started(lookup: str) -> Recorded:
+    event = LookupStarted(
+        lookup=lookup,
+        number=1,
+        query=Query("Acme"),
+        deadline_at=AT + timedelta(seconds=60),
+        at=AT,
+    )
+    return Recorded(1, "brand-acme", 0, event)
+
+
+def finished(lookup: str) -> Recorded:
+    event = LookupFinished(lookup=lookup, outcome="done", reusable=True, verified=1, at=AT)
+    return Recorded(2, "brand-acme", 1, event)
+
+
+def test_a_start_counts_from_its_append_to_its_end() -> None:
+    lookups = LookupsRunning(1)
+    with lookups.starting("one"):
+        assert lookups.full
+    assert lookups.full, "stored, and not heard of yet"
+    lookups.hear([started("one")])
+    assert len(lookups) == 1
+    lookups.hear([finished("one")])
+    assert not lookups.full
+
+
+def test_a_start_that_was_not_stored_does_not_count() -> None:
+    lookups = LookupsRunning(1)
+    with pytest.raises(LogUnavailable), lookups.starting("one"):
+        raise LogUnavailable("full")
+
+    assert not lookups.full
+
+
+def test_of_two_who_start_one_lookup_the_loser_takes_nothing_away() -> None:
+    lookups = LookupsRunning(1)
+    loser = lookups.starting("one")
+    loser.__enter__()
+    with lookups.starting("one"):
+        pass
+    loser.__exit__(LogUnavailable, LogUnavailable("lost the race"), None)
+
+    assert lookups.full
+
+
+def test_lookups_that_ran_before_the_start_count() -> None:
+    lookups = LookupsRunning(2)
+    lookups.load(["one", "two"])
+
+    assert lookups.full

@@ -1,0 +1,62 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cs.domain.mail.reply_meaning import Kind
+from cs.domain.mail.syntax import is_mailbox
+from cs.verifiers.smtp.probe import BELIEVED_S, Outcome, Probe, ProbeMemory, probe_names
+from verifiers.smtp.mail_world import Clock
+
+REFUSED = Probe(Outcome.REFUSED)
+
+
+@given(st.from_regex(r"[a-z0-9]{1,20}\.(com|test)", fullmatch=True))
+def test_names_are_mailboxes_nobody_has_and_replay(domain: str) -> None:
+    random, human = probe_names(domain)
+
+    assert random.isalnum()
+    assert len(random) == 16
+    assert [part.isalpha() for part in human.split(".")] == [True, True]
+    assert is_mailbox(f"{random}@{domain}")
+    assert is_mailbox(f"{human}@{domain}")
+    assert probe_names(domain) == (random, human)
+
+
+def test_domains_and_installations_have_names_of_their_own() -> None:
+    names = {probe_names(f"d{n}.test", salt) for n in range(200) for salt in ("", "ours")}
+
+    assert len({random for random, _ in names}) == 400
+    assert len({human for _, human in names}) > 250
+
+
+def test_a_conclusive_outcome_is_remembered_by_domain_and_address() -> None:
+    clock = Clock()
+    memory = ProbeMemory(clock)
+
+    memory.put("acme.test", "192.0.2.1", REFUSED)
+
+    assert memory.get("acme.test", "192.0.2.1") == REFUSED
+    assert memory.get("acme.test", "192.0.2.2") is None
+    assert memory.get("other.test", "192.0.2.1") is None
+    clock.seconds += BELIEVED_S - 1
+    assert memory.get("acme.test", "192.0.2.1") == REFUSED
+    clock.seconds += 1
+    assert memory.get("acme.test", "192.0.2.1") is None
+
+
+def test_doubt_is_not_remembered() -> None:
+    memory = ProbeMemory(Clock())
+
+    memory.put("acme.test", "192.0.2.1", Probe(Outcome.INCONCLUSIVE, Kind.GREYLISTED, 60.0))
+
+    assert memory.get("acme.test", "192.0.2.1") is None
+
+
+def test_the_oldest_is_forgotten_first() -> None:
+    memory = ProbeMemory(Clock())
+
+    for n in range(5_000):
+        memory.put(f"d{n}.test", "192.0.2.1", REFUSED)
+
+    assert memory.get("d0.test", "192.0.2.1") is None
+    assert memory.get("d4999.test", "192.0.2.1") == REFUSED
+    assert sum(memory.get(f"d{n}.test", "192.0.2.1") is not None for n in range(5_000)) == 4_096

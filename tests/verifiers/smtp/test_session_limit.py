@@ -1,0 +1,114 @@
+"""However many mail domains lie behind one exchanger, it sees few sessions of ours at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import IPv4Network
+
+import pytest
+
+from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.outside.guard import Guard
+from cs.outside.resolver import DnsResolver
+from cs.verifiers.smtp.session import Limits
+from cs.verifiers.smtp.session_limit import Places
+from cs.verifiers.smtp.verifier import SESSIONS, SmtpVerifier
+from verifiers.smtp.dns_server import dns_server
+from verifiers.smtp.mail_world import NOW, Clock
+
+HOST = "127.77.25.1"
+
+
+class Busy:
+    """A mail server that counts who is there at once; each answer takes some turns."""
+
+    def __init__(self) -> None:
+        self.now = self.most = self.sessions = 0
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[int]:
+        server = await asyncio.start_server(self._session, HOST, 0)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
+            await server.wait_closed()
+
+    async def _session(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.now += 1
+        self.sessions += 1
+        self.most = max(self.most, self.now)
+        try:
+            await self._say(writer, "220 mx.test ESMTP")
+            while line := (await reader.readline()).decode():
+                if line.startswith("RCPT TO:<jo@"):
+                    await self._say(writer, "250 2.1.5 Ok")
+                elif line.startswith("RCPT"):
+                    await self._say(writer, "550 5.1.1 User unknown")
+                elif line.startswith("QUIT"):
+                    break
+                else:
+                    await self._say(writer, "250 mx.test")
+        finally:
+            self.now -= 1
+            writer.close()
+
+    async def _say(self, writer: asyncio.StreamWriter, reply: str) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        writer.write(f"{reply}\r\n".encode())
+        await writer.drain()
+
+
+@pytest.mark.parametrize("sessions", [1, SESSIONS])
+async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once(
+    sessions: int,
+) -> None:
+    busy = Busy()
+    domains = [f"brand{n}.test" for n in range(100)]
+    async with dns_server() as zone, busy.listening() as port:
+        zone.add("mx.host.test", A=[HOST])
+        for domain in domains:
+            zone.add(domain, MX=["10 mx.host.test."])
+        verifier = SmtpVerifier(
+            DnsResolver(zone.address, timeout_s=5),
+            Guard(allow_networks=(IPv4Network("127.77.0.0/16"),)),
+            helo="out.verify.test",
+            mail_from="check@verify.test",
+            port=port,
+            # Of one address, waiting for a place not counted: all together take longer.
+            limits=Limits(address_s=10, connect_s=10, reply_s=10, quit_s=5),
+            now=lambda: NOW,
+            monotonic=Clock(),
+            sessions=sessions,
+        )
+
+        async def verdict(domain: str) -> Verdict:
+            async with verifier.open(domain, DomainFacts()) as check:
+                return (await check.check(f"jo@{domain}")).verdict
+
+        verdicts = await asyncio.gather(*map(verdict, domains))
+
+    assert set(verdicts) == {Verdict.DELIVERABLE}
+    assert busy.most == sessions
+    assert busy.sessions >= len(domains)
+    assert len(verifier._places) == 0
+
+
+async def test_who_is_cancelled_while_waiting_leaves_the_place_to_the_next() -> None:
+    places = Places(1)
+    await places.take("a")
+    waiting = [asyncio.create_task(places.take("a")) for _ in range(2)]
+    await asyncio.sleep(0)
+    assert not places.free("a")
+    await places.take("b")
+
+    waiting[0].cancel()
+    places.give_back("a")
+    await waiting[1]
+
+    places.give_back("a")
+    places.give_back("b")
+    assert len(places) == 0

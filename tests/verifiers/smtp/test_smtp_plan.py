@@ -1,0 +1,411 @@
+"""The plan of a check: exchangers, DNS, what is remembered, time and evidence."""
+
+import asyncio
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.verifiers.smtp.probe import BELIEVED_S
+from cs.verifiers.smtp.session import Limits
+from verifiers.smtp.mail_world import DOMAIN, NOW, QUICK, World
+from verifiers.smtp.server_cases import PLAIN, PROBES, everybody, greylists_first, one_a_session
+from verifiers.smtp.smtp_servers import OK, SILENCE, Rcpt, Reply, Script, people, said_to
+
+V = Verdict
+
+
+# Exchangers.
+
+
+async def test_a_dead_exchanger_leaves_it_to_the_next(world: World) -> None:
+    world.dead_exchanger(preference=5)
+    await world.exchanger(PLAIN, preference=20)
+
+    found, _ = await world.check("jo", "al")
+
+    assert [(e.verdict, e.mx) for e in found] == [
+        (V.DELIVERABLE, "mx2.acme.test"),
+        (V.UNDELIVERABLE, "mx2.acme.test"),
+    ]
+
+
+async def test_exchangers_are_asked_in_order_of_preference(world: World) -> None:
+    backup = await world.exchanger(PLAIN, preference=20)
+    await world.exchanger(PLAIN, preference=10)
+
+    found = await world.check_one("jo")
+
+    assert found.mx == "mx2.acme.test"
+    assert backup.sessions == []
+
+
+async def test_an_exchanger_that_says_nothing_of_the_recipient_is_passed_over(
+    world: World,
+) -> None:
+    await world.exchanger(everybody("451 4.3.0 lookup error"), preference=5)
+    await world.exchanger(Script(PLAIN, banner="554 5.7.1 blocked"), preference=10)
+    await world.exchanger(everybody("554 5.4.1 Relay access denied"), preference=15)
+    await world.exchanger(PLAIN, preference=20)
+
+    found = await world.check_one("jo")
+
+    assert (found.verdict, found.mx) == (V.DELIVERABLE, "mx4.acme.test")
+
+
+async def test_a_probe_refused_by_one_exchanger_proves_nothing_of_another(
+    world: World,
+) -> None:
+    await world.exchanger(
+        said_to({"jo": "421 4.3.2 closing", "al": "421 4.3.2 closing"}), preference=5
+    )
+    await world.exchanger(everybody(OK), preference=10)
+
+    found, learned = await world.check("jo", "al")
+
+    assert {e.verdict for e in found} == {V.UNKNOWN}
+    assert not learned.catch_all
+
+
+async def test_a_backup_that_accepts_anybody_does_not_make_the_domain_a_catch_all(
+    world: World,
+) -> None:
+    world.dead_exchanger(preference=5)
+    await world.exchanger(everybody(OK), preference=20)
+
+    found, learned = await world.check("jo")
+
+    assert found[0].verdict is V.UNKNOWN
+    assert found[0].retry_in_s
+    assert learned.catch_all is None
+
+
+async def test_a_domain_without_mx_is_its_own_exchanger(world: World) -> None:
+    await world.exchanger(PLAIN)
+    world.zone.records[DOMAIN] = {"A": ["127.77.25.1"]}
+
+    found = await world.check_one("jo")
+
+    assert (found.verdict, found.mx) == (V.DELIVERABLE, DOMAIN)
+
+
+async def test_a_second_address_of_a_host_is_tried(world: World) -> None:
+    await world.exchanger(PLAIN)
+    world.zone.records[f"mx1.{DOMAIN}"] = {"A": ["127.77.25.77", "127.77.25.1"]}
+
+    assert (await world.check_one("jo")).verdict is V.DELIVERABLE
+
+
+# DNS.
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ({"MX": ["0 ."]}, (V.UNDELIVERABLE, "null-mx")),
+        ({"TXT": ['"hello"']}, (V.UNDELIVERABLE, "no-mail-host")),
+        ({"MX": ["10 gone.acme.test."]}, (V.UNKNOWN, "mail-host-without-address")),
+    ],
+)
+async def test_dns_says_that_the_domain_takes_no_mail(
+    records: dict[str, list[str]], expected: tuple[Verdict, str], world: World
+) -> None:
+    world.zone.add(DOMAIN, **records)
+
+    found = await world.check_one()
+
+    assert (found.verdict, found.reason, found.answered) == (*expected, True)
+
+
+async def test_a_domain_that_does_not_exist_has_no_mailboxes(world: World) -> None:
+    found = await world.check_one()
+
+    assert (found.verdict, found.reason) == (V.UNDELIVERABLE, "no-such-domain")
+
+
+@pytest.mark.parametrize("trouble", ["SERVFAIL", "REFUSED", "SILENCE"])
+@pytest.mark.parametrize(("name", "kind"), [(DOMAIN, "MX"), ("mx1.acme.test", "A")])
+async def test_dns_trouble_is_no_verdict(
+    trouble: str, name: str, kind: str, world: World
+) -> None:
+    await world.exchanger(PLAIN)
+    world.zone.troubles[name, kind] = trouble  # type: ignore[assignment]
+
+    found = await world.check_one()
+
+    assert (found.verdict, found.reason) == (V.UNKNOWN, "dns-no-answer")
+    assert found.retry_in_s is not None
+    assert found.answered is (kind == "A")
+
+
+async def test_a_private_address_is_never_contacted(world: World) -> None:
+    heard = await world.exchanger(PLAIN)
+
+    found, _ = await world.check("jo", verifier=world.verifier(allow=""))
+
+    assert (found[0].verdict, found[0].reason) == (V.UNKNOWN, "forbidden-address")
+    assert heard.sessions == []
+
+
+@pytest.mark.parametrize(
+    "name", ["xn--a.acme.test.", r"m\\000x.acme.test.", r"\\255\\255.test.", "m@x.acme.test."]
+)
+async def test_a_mail_host_whose_name_is_none_is_never_contacted(
+    name: str, world: World
+) -> None:
+    heard = await world.exchanger(PLAIN)
+    world.zone.records[DOMAIN] = {"MX": [f"5 {name}"]}
+    world.zone.add(name.removesuffix("."), A=["127.77.25.1"])
+
+    found = await world.check_one()
+
+    assert (found.verdict, found.reason) == (V.UNKNOWN, "forbidden-address")
+    assert heard.sessions == []
+
+
+async def test_a_mail_host_whose_name_is_none_does_not_hide_the_next(world: World) -> None:
+    await world.exchanger(PLAIN)
+    records = world.zone.records[DOMAIN]
+    records["MX"] = ["1 xn--a.acme.test.", *records["MX"]]
+
+    assert (await world.check_one("jo")).verdict is V.DELIVERABLE
+
+
+# What is remembered, and for how long.
+
+
+async def test_probes_have_a_session_of_their_own_and_are_asked_once(world: World) -> None:
+    heard = await world.exchanger(people("jo", "al", "bo"))
+
+    await world.check("jo", "al", "bo")
+
+    recipients = heard.recipients()
+    assert recipients[0] == [f"{name}@{DOMAIN}" for name in PROBES]
+    assert PROBES[0] not in str(recipients[1:])
+    assert [r.count(f"{PROBES[1]}@{DOMAIN}") for r in recipients[1:]] == [1, 1]
+
+
+async def test_a_refused_probe_is_remembered_for_hours(world: World) -> None:
+    heard = await world.exchanger(PLAIN)
+    verifier = world.verifier()
+
+    await world.check("jo", verifier=verifier)
+    await world.check("jo", verifier=verifier)
+    asked = [r[0] for r in heard.recipients()].count(f"{PROBES[0]}@{DOMAIN}")
+    world.clock.seconds += BELIEVED_S
+    await world.check("jo", verifier=verifier)
+    asked_later = [r[0] for r in heard.recipients()].count(f"{PROBES[0]}@{DOMAIN}")
+
+    assert (asked, asked_later) == (1, 2)
+
+
+async def test_an_inconclusive_probe_is_not_remembered(world: World) -> None:
+    await world.exchanger(greylists_first)
+    verifier = world.verifier()
+
+    first, learned = await world.check("jo", verifier=verifier)
+    second, _ = await world.check("jo", verifier=verifier)
+
+    assert (first[0].verdict, first[0].retry_in_s) == (V.UNKNOWN, 300.0)
+    assert learned.greylists
+    assert second[0].verdict is V.DELIVERABLE, "the triplet was not registered"
+
+
+async def test_a_greylist_without_a_hint_is_tried_again_after_a_minute(world: World) -> None:
+    await world.exchanger(everybody("450 4.2.0 greylisted"))
+
+    assert (await world.check_one()).retry_in_s == 60.0
+
+
+async def test_a_known_catch_all_is_not_asked(world: World) -> None:
+    heard = await world.exchanger(PLAIN)
+
+    found, _ = await world.check("jo", known=DomainFacts(catch_all=True))
+
+    assert found[0].verdict is V.CATCH_ALL
+    assert heard.sessions == []
+
+
+async def test_a_domain_said_to_sift_is_probed_all_the_same(world: World) -> None:
+    await world.exchanger(everybody(OK))
+
+    found, learned = await world.check("jo", known=DomainFacts(catch_all=False))
+
+    assert found[0].verdict is V.CATCH_ALL
+    assert learned.catch_all
+
+
+async def test_one_recipient_a_session_is_learned_and_kept_to(world: World) -> None:
+    heard = await world.exchanger(one_a_session)
+
+    _, learned = await world.check("jo", "al")
+    before = len(heard.sessions)
+    await world.check("jo", known=learned)
+
+    assert learned.one_recipient
+    assert all(len(r) == 1 for r in heard.recipients()[before:])
+
+
+async def test_sessions_are_shared_by_addresses(world: World) -> None:
+    heard = await world.exchanger(people("jo", "bo"))
+
+    found, _ = await world.check("jo", "bo")
+
+    assert [e.verdict for e in found] == [V.DELIVERABLE] * 2
+    assert len(heard.sessions) == 2  # probes, people
+
+
+async def test_a_server_that_refuses_us_is_not_asked_twice(world: World) -> None:
+    heard = await world.exchanger(Script(PLAIN, banner="554 5.7.1 blocked"))
+
+    await world.check("jo", "al", "bo")
+
+    assert len(heard.sessions) == 1
+
+
+async def test_a_silent_server_is_soon_left_alone(world: World) -> None:
+    heard = await world.exchanger(everybody(SILENCE))
+
+    await world.check("jo", "al", "bo", "cy")
+
+    assert len(heard.sessions) <= 2
+
+
+# Who we are, and encryption.
+
+
+async def test_no_sender_is_written_as_an_empty_path(world: World) -> None:
+    heard = await world.exchanger(PLAIN)
+
+    await world.check("jo", verifier=world.verifier(mail_from=""))
+
+    assert "MAIL FROM:<>" in heard.commands
+    assert "EHLO out.verify.test" in heard.commands
+
+
+async def test_an_offer_of_encryption_is_taken_whatever_the_certificate(world: World) -> None:
+    heard = await world.exchanger(Script(PLAIN, ehlo="250-mx.test\n250 STARTTLS"))
+
+    found = await world.check_one("jo")
+
+    assert found.verdict is V.DELIVERABLE
+    assert heard.encrypted == [True, True]
+
+
+async def test_broken_encryption_is_tried_once(world: World) -> None:
+    script = Script(PLAIN, ehlo="250-mx\n250 STARTTLS", handshake=False)
+    heard = await world.exchanger(script)
+
+    await world.check("jo", "al")
+
+    assert heard.commands.count("STARTTLS") == 1
+
+
+# Time, bounds and evidence.
+
+
+async def test_an_address_takes_no_longer_than_its_limit(world: World) -> None:
+    await world.exchanger(Script(PLAIN, banner=SILENCE))
+    limits = Limits(address_s=0.2, connect_s=9.0, reply_s=9.0)
+
+    async with asyncio.timeout(2):
+        found, _ = await world.check("jo", "al", "bo", verifier=world.verifier(limits=limits))
+
+    assert {(e.verdict, e.reason) for e in found} == {(V.UNKNOWN, "timeout")}
+
+
+async def test_cancelling_drops_the_connection(world: World) -> None:
+    heard = await world.exchanger(everybody(SILENCE))
+    limits = Limits(address_s=9.0, reply_s=9.0)
+    checking = asyncio.create_task(world.check("jo", verifier=world.verifier(limits=limits)))
+    async with asyncio.timeout(2):
+        while not heard.recipients() or not heard.recipients()[0]:
+            await asyncio.wait({checking}, timeout=0.01)
+
+    checking.cancel()
+    await asyncio.wait({checking})
+
+    assert checking.cancelled()
+    async with asyncio.timeout(2):
+        await heard.all_over()
+
+
+async def test_no_connection_is_left_behind(world: World) -> None:
+    heard = await world.exchanger(Script(PLAIN, quit=SILENCE))
+
+    await world.check("jo", "al")
+
+    async with asyncio.timeout(2):
+        await heard.all_over()
+
+
+async def test_a_check_that_was_cut_off_does_not_spoil_the_next(world: World) -> None:
+    def slow_for_al(rcpt: Rcpt) -> Reply:
+        return SILENCE if rcpt.local == "al" else PLAIN(rcpt)
+
+    await world.exchanger(slow_for_al)
+    limits = replace(QUICK, address_s=0.3, reply_s=9.0)
+
+    found, _ = await world.check("jo", "al", "jo", verifier=world.verifier(limits=limits))
+
+    assert [e.verdict for e in found] == [V.DELIVERABLE, V.UNKNOWN, V.DELIVERABLE]
+
+
+async def test_addresses_asked_at_once_take_turns(world: World) -> None:
+    await world.exchanger(PLAIN)
+    verifier = world.verifier()
+
+    async with verifier.open(DOMAIN, DomainFacts()) as check:
+        found = await asyncio.gather(
+            *(check.check(f"{local}@{DOMAIN}") for local in ("jo", "al", "jo"))
+        )
+
+    assert [e.verdict for e in found] == [V.DELIVERABLE, V.UNDELIVERABLE, V.DELIVERABLE]
+
+
+async def test_the_conversation_is_in_the_evidence(world: World) -> None:
+    await world.exchanger(PLAIN)
+
+    evidence = await world.check_one("jo")
+
+    said = [(line.who, line.text) for line in evidence.conversation]
+    assert ("C", f"RCPT TO:<{PROBES[0]}@{DOMAIN}>") in said
+    after = said.index(("C", f"RCPT TO:<jo@{DOMAIN}>")) + 1
+    assert said[after] == ("S", "250 2.1.5 Ok")
+    assert evidence.at == NOW
+
+
+async def test_evidence_names_nobody_else(world: World) -> None:
+    await world.exchanger(greylists_first, preference=5)
+    await world.exchanger(PLAIN, preference=10)
+
+    found, _ = await world.check("al", "jo", "bo")
+
+    for evidence in found:
+        text = str(evidence.conversation)
+        others = {"al", "jo", "bo"} - {evidence.address.partition("@")[0]}
+        assert not any(f"<{other}@" in text for other in others)
+
+
+async def test_evidence_of_a_talkative_server_keeps_beginning_and_end(world: World) -> None:
+    long = "550-5.1.1 " + "blah " * 90
+    await world.exchanger(people("jo", refusal=f"{long}\n" * 60 + "550 5.1.1 no"))
+
+    evidence = await world.check_one("al")
+
+    texts = [line.text for line in evidence.conversation]
+    assert evidence.verdict is V.UNDELIVERABLE
+    assert len(msgspec.json.encode(evidence)) <= 8192
+    assert texts[0].startswith("[connect")
+    assert "[...]" in texts
+    assert texts[-1] == "550 5.1.1 no"
+
+
+async def test_a_domain_in_capitals_is_the_same(world: World) -> None:
+    await world.exchanger(PLAIN)
+
+    async with world.verifier().open("ACME.test", DomainFacts()) as check:
+        found = [await check.check("jo@acme.TEST"), await check.check("jo@other.test")]
+
+    assert [e.verdict for e in found] == [V.DELIVERABLE, V.UNDELIVERABLE]
