@@ -229,9 +229,9 @@ async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
 async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
     ring = KeyRing(Keys().shown, Keys().look_up)
     rotated = Recorded(2, "key-key_1", 1, KeyRotated(secret_hash="s2", last4="", at=AT))
-    ring.hear([issued("key_1", "s1"), issued("key_3", "s3")])
+    ring.on_events([issued("key_1", "s1"), issued("key_3", "s3")])
     assert (ring.known("s1"), ring.known("s3")) == ("key_1", "key_3")
-    ring.hear([rotated, Recorded(3, "key-key_3", 1, KeyRevoked(at=AT))])
+    ring.on_events([rotated, Recorded(3, "key-key_3", 1, KeyRevoked(at=AT))])
 
     assert [ring.known(f"s{n}") for n in (1, 2, 3)] == [None, "key_1", None]
 

@@ -94,7 +94,7 @@ async def test_a_lost_key_reads_as_erased_and_is_told(
     met: list[LostValue] = []
     await lose(keys)
 
-    with capture_logs() as lines, keys.lost.heard(met.append):
+    with capture_logs() as lines, keys.lost.listening(met.append):
         assert await full_name(log) == ""
 
     assert met == [LostValue(P1, why, 1, "brand-5f0c")]

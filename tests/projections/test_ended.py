@@ -17,9 +17,9 @@ ROW = SearchRow(
 def test_a_search_is_known_once_it_has_ended() -> None:
     ended = EndedSearches()
 
-    ended.hear([ADMITTED])
+    ended.on_events([ADMITTED])
     running = ended.get("s")
-    ended.hear([ENDED])
+    ended.on_events([ENDED])
 
     assert running is None
     assert ended.get("s") == ROW
@@ -28,8 +28,8 @@ def test_a_search_is_known_once_it_has_ended() -> None:
 def test_hearing_of_it_twice_leaves_it_ended() -> None:
     ended = EndedSearches()
 
-    ended.hear([ADMITTED, ENDED])
-    ended.hear([ADMITTED, ENDED])
+    ended.on_events([ADMITTED, ENDED])
+    ended.on_events([ADMITTED, ENDED])
 
     assert ended.get("s") == ROW
 
@@ -37,8 +37,8 @@ def test_hearing_of_it_twice_leaves_it_ended() -> None:
 def test_its_beginning_heard_again_does_not_make_it_run() -> None:
     ended = EndedSearches()
 
-    ended.hear([ADMITTED, ENDED])
-    ended.hear([ADMITTED])
+    ended.on_events([ADMITTED, ENDED])
+    ended.on_events([ADMITTED])
 
     assert ended.get("s") == ROW
 
@@ -46,7 +46,7 @@ def test_its_beginning_heard_again_does_not_make_it_run() -> None:
 def test_the_end_of_a_search_nobody_heard_of_says_nothing() -> None:
     ended = EndedSearches()
 
-    ended.hear([ENDED])
+    ended.on_events([ENDED])
 
     assert ended.get("s") is None
 

@@ -104,12 +104,12 @@ class FollowerCases:
         heard: list[int] = []
         all_heard = asyncio.Event()
 
-        def hear(page: Sequence[Recorded]) -> None:
+        def on_events(page: Sequence[Recorded]) -> None:
             heard.extend(each.position for each in page)
             if heard[-1] == head + 2:
                 all_heard.set()
 
-        follower.listen_early(hear)
+        follower.listen_early(on_events)
         async with running(follower):
             await live_settles(history)
 

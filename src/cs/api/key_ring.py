@@ -30,7 +30,7 @@ LookUp = Callable[[AbstractSet[str]], Awaitable[Mapping[str, str]]]
 
 
 class KeyRing:
-    """Give `hear` every page of events; `known` answers without a database.
+    """Give `on_events` every page of events; `known` answers without a database.
 
     Args:
         shown: Finds what can be told at once; what it does not find may open a key all the
@@ -58,7 +58,7 @@ class KeyRing:
                         return
                     self.remember(key_id, secret_hash)
 
-    def hear(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[Recorded]) -> None:
         for recorded in page:
             key_id = recorded.stream.removeprefix("key-")
             match recorded.event:

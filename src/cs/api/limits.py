@@ -129,7 +129,7 @@ class KeysRead:
     def remembered(self, key_id: str) -> Key | None:
         return self._read.get(key_id)
 
-    def hear(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[Recorded]) -> None:
         """Take note of secrets that stopped working, of keys that are remembered."""
         for recorded in page:
             if isinstance(recorded.event, KeyRotated | KeyRevoked):

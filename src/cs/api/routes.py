@@ -36,7 +36,7 @@ from cs.api.record import POLL_S, poll_url, running_body, search_body, usage_bod
 from cs.api.time_limits import PATIENCE, Patience, within
 from cs.domain.key import INITIAL, Key
 from cs.domain.refusal import Refusal
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.projections.reading import Found, Reading
@@ -234,12 +234,12 @@ class Api:
         try:
             async with within(self.patience.answer_s):
                 key = (
-                    await patiently(partial(self._key, caller.key_id))
+                    await retry_while_unavailable(partial(self._key, caller.key_id))
                     if known is None
                     else known
                 )
                 self._demand_open(caller, key)
-                found = await patiently(
+                found = await retry_while_unavailable(
                     partial(self.reading.search, search, caller.key_id, key, admitted.body)
                 )
         except LogUnavailable as error:

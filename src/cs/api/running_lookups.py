@@ -11,7 +11,7 @@ LOOKUPS = 1_000
 
 
 class LookupsRunning:
-    """Give `hear` every page of events; `full` answers without a database.
+    """Give `on_events` every page of events; `full` answers without a database.
 
     A start counts from before its append until its end is heard of, so that no number of
     callers at the same moment gets past the bound.
@@ -33,7 +33,7 @@ class LookupsRunning:
         """Take up the lookups that ran when the last process ended."""
         self._running.update(lookups)
 
-    def hear(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[Recorded]) -> None:
         for recorded in page:
             match recorded.event:
                 case LookupStarted(lookup=lookup):

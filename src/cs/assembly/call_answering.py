@@ -70,10 +70,10 @@ async def answering(
     ring = KeyRing(reading.keys_shown, reading.keys_opened_by)
     await views.catch_up()
     await ring.warm(reading.secrets())
-    views.listen_early(ring.hear)
+    views.listen_early(ring.on_events)
     lookups = LookupsRunning(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
-    views.listen_early(lookups.hear)
+    views.listen_early(lookups.on_events)
     admitting = Admitting(
         streams,
         clock,
@@ -95,6 +95,6 @@ async def answering(
         searches=Lines(allowed.calls_per_key, SEARCHES_IN_LINE),
         reads=Lines(allowed.calls_per_key, CHECKS_PER_MINUTE),
     )
-    views.listen_early(api.keys_read.hear)
+    views.listen_early(api.keys_read.on_events)
     views.listen_early(log_acts)
     return api

@@ -23,7 +23,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.domain.service import World
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
@@ -84,7 +84,9 @@ def stages(tools: Tools) -> Sequence[Stage]:
 def suppressing(erasure: Erasure, keys: KeyStore) -> Suppressing:
     async def erase(met: Met) -> None:
         with suppress(DamagedEvent):  # it is set aside; the others are without them
-            await patiently(lambda: erasure.erase(met.print_, met.prints, [met.name]))
+            await retry_while_unavailable(
+                lambda: erasure.erase(met.print_, met.prints, [met.name])
+            )
 
     return Suppressing(keys, erase)
 
@@ -120,7 +122,7 @@ async def running(
     """
     streams = Streams(log, snapshots)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
-    runner.listen_early(streams.hear)
+    runner.listen_early(streams.on_events)
     reading = Reading(log, views, runner, keys)
     api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
     receipts = Receipts(await keys.secret(SHARED))

@@ -38,7 +38,7 @@ from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.domain.service import World
 from cs.domain.stages.work import StageName
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.streams import Streams
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
@@ -190,7 +190,7 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
     async with _shared(settings, world, "api") as shared:
         data, clock = shared.data, shared.clock
         views = ViewFollower(data.log, data.views, shared.streams.set_aside)
-        views.listen_early(shared.streams.hear)
+        views.listen_early(shared.streams.on_events)
         reading = Reading(data.log, data.views, views, data.keys)
         checks = _checks(data.pool, clock)
         answers = await answering(
@@ -266,7 +266,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         data, streams, clock = shared.data, shared.streams, shared.clock
         signs = PostgresSigns(data.pool)
         views = ViewFollower(data.log, data.views, shared.streams.set_aside)
-        views.listen_early(shared.streams.hear)
+        views.listen_early(shared.streams.on_events)
         reading = Reading(data.log, data.views, views, data.keys)
         reflected = reached_end(data.log, views)
         forget_calls = partial(erase_calls, shared.stages) if shared.stages else None
@@ -326,7 +326,7 @@ async def projecting(settings: Settings, world: World) -> AsyncIterator[Role]:
 
         async def project(epoch: int) -> None:
             runner = ViewRunner(data.log, data.views, data.keys, epoch=epoch, set_aside=aside)
-            await patiently(runner.catch_up)
+            await retry_while_unavailable(runner.catch_up)
             await runner.run()
 
         name = f"views {generation(projections())}"

@@ -66,7 +66,7 @@ async def check(copies: Copies) -> Checked:
             audit = Audit()
             violations = position = 0
             lost: set[str] = set()
-            with data.keys.lost.heard(lambda value: lost.add(value.name)):
+            with data.keys.lost.listening(lambda value: lost.add(value.name)):
                 while page := await data.log.tail(position):
                     violations += sum(1 for recorded in page for _ in audit.check(recorded))
                     position = page[-1].position

@@ -142,7 +142,7 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
             broken(Violation("position", views_at, "views", what))
         whole, lost = True, dict[LostValue, None]()
         try:
-            with data.keys.lost.heard(lost.setdefault):
+            with data.keys.lost.listening(lost.setdefault):
                 async for recorded in _told(_events(data.log, head), head):
                     for found in audit.check(recorded):
                         broken(found)

@@ -109,7 +109,7 @@ async def standing(data: Beside) -> Standing:
     position = max(0, head - RECENT)
     read = head - position
     while position < head and (page := await read_past(data.log, position, _PAGE)):
-        recent.hear(page)
+        recent.on_events(page)
         position = page[-1].position
     oldest = (data.clock.now() - min(issued)).total_seconds() if issued else None
     return Standing(
@@ -138,7 +138,7 @@ class _Recent:
         self.failures: list[Failure] = []
         self._why: dict[str, str] = {}
 
-    def hear(self, page: Iterable[Recorded]) -> None:
+    def on_events(self, page: Iterable[Recorded]) -> None:
         for recorded in page:
             match recorded.event:
                 case (

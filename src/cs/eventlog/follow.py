@@ -39,7 +39,9 @@ async def follow(
         NewerEvent: Such an event is next, and there is no *hold*.
     """
     while True:
-        attempt = partial(patiently, partial(read_past, events, after, page, set_aside))
+        attempt = partial(
+            retry_while_unavailable, partial(read_past, events, after, page, set_aside)
+        )
         found = await (attempt() if hold is None else hold.until_read(attempt))
         if found:
             after = found[-1].position
@@ -48,7 +50,7 @@ async def follow(
             await events.grown(after)
 
 
-async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+async def retry_while_unavailable(attempt: Callable[[], Awaitable[T]]) -> T:
     """Return what *attempt* gives, however long the log is away.
 
     For what runs in the background: nobody is there to be told, and giving up would

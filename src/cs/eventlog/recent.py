@@ -57,7 +57,7 @@ class Recent:
         found = [self._events[n] for n in range(start, min(start + limit, len(self._events)))]
         return found or None
 
-    def hear(self, events: Iterable[Recorded]) -> None:
+    def on_events(self, events: Iterable[Recorded]) -> None:
         """Take note of *events* read from the store: drop what came before an erasure."""
         erased = [each.position for each in events if _forgets(each.event)]
         while erased and self._events and self._events[0].position <= erased[-1]:

@@ -142,7 +142,7 @@ class Streams:
                     return self._keep(stream, await self._folded_first(stream))
         return self._keep(stream, await self._advanced(stream, kept))
 
-    def hear(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[Recorded]) -> None:
         """Keep nothing in memory of brands in which somebody was erased, as *page* tells.
 
         Also of one of which nobody can say so, as it is damaged: once it is mended, it is

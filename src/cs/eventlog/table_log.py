@@ -121,7 +121,7 @@ class TableLog(ABC):
             if len(recent) == limit or upto >= self._recent.head:
                 return recent  # else another process's events come next, or unanswered ones
         events = await self._recorded(readable(await self._page(after, limit)))
-        self._recent.hear(events)
+        self._recent.on_events(events)
         return events
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:

@@ -79,7 +79,7 @@ class LostValues:
             self._tell(newest)
 
     @contextmanager
-    def heard(self, listener: Listener) -> Iterator[None]:
+    def listening(self, listener: Listener) -> Iterator[None]:
         """Tell *listener* of each value until left."""
         self._listeners.append(listener)
         try:

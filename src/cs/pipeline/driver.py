@@ -35,7 +35,7 @@ from cs.domain.brand.events import (
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.damage import events_since
-from cs.eventlog.follow import follow, patiently
+from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
@@ -144,7 +144,7 @@ class Driver:
 
     async def _sweep(self) -> int:
         """Take up what was unfinished when the last driver ended."""
-        unfinished = await patiently(self._open_work.unfinished)
+        unfinished = await retry_while_unavailable(self._open_work.unfinished)
         for damaged in unfinished.set_aside:
             self._set_aside.note(damaged)
         for search in unfinished.searches:

@@ -15,7 +15,7 @@ from structlog import get_logger
 from cs.bus.headers import event_headers
 from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Stored
 from cs.pipeline.lanes import Lanes, kept_while
 
@@ -54,7 +54,7 @@ async def feed(
         async def read() -> None:
             last = after
             while True:
-                page = await patiently(partial(_page, events, last))
+                page = await retry_while_unavailable(partial(_page, events, last))
                 for row in page:
                     if isinstance(row, int):
                         await lanes.put(row, row, row)

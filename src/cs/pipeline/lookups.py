@@ -14,7 +14,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.refusal import Refusal
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import DamagedEvent
 from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
@@ -61,7 +61,9 @@ class Lookups:
 
     async def brand(self, lookup: str) -> Brand:
         """Return the brand of *lookup* as it is now."""
-        return (await patiently(partial(self._streams.brand, stream_of(lookup)))).state
+        return (
+            await retry_while_unavailable(partial(self._streams.brand, stream_of(lookup)))
+        ).state
 
     async def known(self, lookup: str) -> dict[str, DomainFacts]:
         """Return what is known of the mail domains of *lookup*, if it runs."""
@@ -73,7 +75,9 @@ class Lookups:
             if not is_mail_domain(domain):
                 continue  # of an event from before this was looked at: no stream has that name
             try:
-                folded = await patiently(partial(self._streams.mail_domain, domain))
+                folded = await retry_while_unavailable(
+                    partial(self._streams.mail_domain, domain)
+                )
             except DamagedEvent:
                 continue  # it is set aside; not to know only costs a probe
             known[domain] = folded.state.known(self._clock.now())
@@ -83,4 +87,4 @@ class Lookups:
         """Record *command* on its lookup's brand; what was said before is quiet."""
         stream = stream_of(command.lookup)
         decide = on_sound_state(stream, lambda state: brand.decide(command, state))
-        await patiently(lambda: self._streams.change(stream, decide))
+        await retry_while_unavailable(lambda: self._streams.change(stream, decide))

@@ -12,7 +12,7 @@ from cs.domain import key
 from cs.domain.brand.brand import Finish, stream_of
 from cs.domain.brand.events import LookupFinished
 from cs.domain.key import Key, SettleSearch
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, DamagedEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.lookups import Lookups, on_sound_state
@@ -83,7 +83,7 @@ class Settling:
         sound = on_sound_state(stream, decide)
         failpoints.reach("settlement.before-append")
         try:
-            await patiently(lambda: self._streams.change(stream, sound))
+            await retry_while_unavailable(lambda: self._streams.change(stream, sound))
         except DamagedEvent as damaged:
             self._streams.set_aside.note(damaged)
             return
@@ -100,7 +100,7 @@ class Settling:
     async def _finish_in_log(self, lookup: str) -> Finish | None:
         read = partial(self._streams.log.read, stream_of(lookup), limit=PAGE)
         after = NO_STREAM
-        while page := await patiently(partial(read, after=after)):
+        while page := await retry_while_unavailable(partial(read, after=after)):
             for recorded in page:
                 event = recorded.event
                 if isinstance(event, LookupFinished) and event.lookup == lookup:

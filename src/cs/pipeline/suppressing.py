@@ -22,7 +22,7 @@ from cs.domain.stages.work import (
     PeopleSeen,
 )
 from cs.eventlog.fingerprints import email_print, fingerprints
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.sealing import key_name
 
 
@@ -93,7 +93,7 @@ class Suppressing:
 
     async def _suppressed(self, prints: Iterable[str]) -> frozenset[str]:
         """Return those of *prints* that are suppressed, however long the keys are away."""
-        return await patiently(partial(self._keys.suppressed, tuple(prints)))
+        return await retry_while_unavailable(partial(self._keys.suppressed, tuple(prints)))
 
     def _prints(self, sighting: Sighting) -> Iterator[str]:
         return fingerprints(self._keys, msgspec.to_builtins(sighting))

@@ -21,7 +21,7 @@ KEPT = 20_000
 
 
 class EndedSearches:
-    """Give `hear` pages of events; running searches are kept too, until they end."""
+    """Give `on_events` pages of events; running searches are kept too, until they end."""
 
     def __init__(self, most: int = KEPT) -> None:
         self._most = most
@@ -42,7 +42,7 @@ class EndedSearches:
         if row.status != "running":
             self._keep(search, msgspec.json.encode(row))
 
-    def hear(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[Recorded]) -> None:
         told = [each for each in page if self._tells_more(each.event)]
         if not told:
             return

@@ -12,7 +12,7 @@ from functools import partial
 from structlog import get_logger
 
 from cs.eventlog.damage import SetAside, events_since, read_past
-from cs.eventlog.follow import follow, patiently
+from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
 from cs.eventlog.version_gate import Hold
 from cs.projections.follower import Listener
@@ -35,7 +35,7 @@ class ViewFollower:
         self._checkpoint = 0  # of the views; falls when they are made anew
         self._told = 0  # what the listeners have heard of
         self._early: list[Listener] = []
-        self._heard = 0  # what those who listen early have heard of
+        self._early_position = 0  # what those who listen early have heard of
         self._moved = asyncio.Event()
         self.hold = Hold("views")
         self._unheard = Hold("keys")
@@ -64,7 +64,7 @@ class ViewFollower:
         for _, row in await self._views.tagged(ASIDE, SET_ASIDE):
             self.set_aside.note(damage_of(row))
         self._told = max(self._told, head)
-        self._heard = max(self._heard, head)
+        self._early_position = max(self._early_position, head)
 
     async def run(self) -> None:
         with self.set_aside.telling(self._tell_late):
@@ -83,7 +83,9 @@ class ViewFollower:
             await self._look()
 
     async def _look(self) -> None:
-        self._checkpoint = await patiently(partial(self._views.moved, self._checkpoint))
+        self._checkpoint = await retry_while_unavailable(
+            partial(self._views.moved, self._checkpoint)
+        )
         self._stir()
 
     async def _look_on(self, checkpoint: int) -> None:
@@ -94,7 +96,7 @@ class ViewFollower:
         """
         await self._look()
         if self._checkpoint == checkpoint:
-            await patiently(partial(read_past, self._events, checkpoint, 1))
+            await retry_while_unavailable(partial(read_past, self._events, checkpoint, 1))
 
     async def _tell(self) -> None:
         pages = follow(self._events, self._told, hold=self.hold, set_aside=self.set_aside)
@@ -107,10 +109,10 @@ class ViewFollower:
             self._stir()
 
     async def _tell_early(self) -> None:
-        async for page in follow(self._events, self._heard, hold=self._unheard):
+        async for page in follow(self._events, self._early_position, hold=self._unheard):
             for listener in self._early:
                 listener(page)
-            self._heard = page[-1].position
+            self._early_position = page[-1].position
 
     async def _tell_late(self, damaged: DamagedEvent) -> None:
         """Tell of what was passed over, once the rows of the views reflect it.

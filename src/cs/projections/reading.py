@@ -18,7 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cs.domain.brand.brand import stream_of
 from cs.domain.key import Key, KeyEvent, SearchSettled
 from cs.eventlog.damage import read_past
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.key_cache import held_keys
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
@@ -94,11 +94,11 @@ class Reading:
         self._settled: dict[str, set[asyncio.Event]] = {}
         self._ended = EndedSearches()
         self._damaged_keys = DamagedKeys(events)
-        followed.listen(self._hear)
+        followed.listen(self._on_events)
 
-    def _hear(self, page: Sequence[Recorded]) -> None:
+    def _on_events(self, page: Sequence[Recorded]) -> None:
         """Take note of a page whose rows are committed."""
-        self._ended.hear(page)
+        self._ended.on_events(page)
         for recorded in page:
             if isinstance(recorded.event, SearchSettled):
                 for woken in self._settled.get(recorded.event.search, ()):
@@ -107,7 +107,7 @@ class Reading:
     def admitted(self, key_id: str, events: Sequence[KeyEvent]) -> None:
         """Take note of *events* that the key *key_id* was just given, before the views are."""
         stream = f"key-{key_id}"
-        self._ended.hear([Recorded(0, stream, 0, event) for event in events])
+        self._ended.on_events([Recorded(0, stream, 0, event) for event in events])
 
     async def search(
         self, search: str, key_id: str, key: Key | None = None, body: bytes | None = None
@@ -312,7 +312,7 @@ class Reading:
         self._settled.setdefault(search, set()).add(woken)
         try:
             # An end that is not there yet is committed later, and `_wake` hears of that.
-            row = await patiently(partial(self._views.get, SEARCHES, search))
+            row = await retry_while_unavailable(partial(self._views.get, SEARCHES, search))
             if row is None or row.status == "running":
                 await woken.wait()
         finally:

@@ -9,7 +9,7 @@ from functools import partial
 from structlog import get_logger
 
 from cs.eventlog.damage import PAGE, SetAside, read_past
-from cs.eventlog.follow import follow, patiently
+from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import (
     DamagedEvent,
@@ -68,7 +68,7 @@ class ViewRunner:
         self._epoch = epoch
         self._listeners: list[Listener] = []
         self._early: list[Listener] = []
-        self._heard = 0  # what those who listen early have heard of
+        self._early_position = 0  # what those who listen early have heard of
         self._moved = asyncio.Event()
         self.position = 0
         self.hold = Hold("views")
@@ -101,7 +101,7 @@ class ViewRunner:
         while self.position < head:
             await self._apply(await self._page())
         await self._note_set_aside()
-        self._heard = max(self._heard, self.position)
+        self._early_position = max(self._early_position, self.position)
 
     async def _same_history(self) -> bool:
         """Return whether the event at the checkpoint is the one that was applied."""
@@ -138,12 +138,12 @@ class ViewRunner:
             async with self._turn:
                 await self._apply(page)
                 await self._apply_up_to(page[-1].position)
-            await patiently(self._views.retire)
+            await retry_while_unavailable(self._views.retire)
 
     async def _apply_up_to(self, position: int) -> None:
         """Apply what is missing up to *position*, if somebody else rebuilt the views."""
         while self.position < position:
-            await self._apply(await patiently(self._page))
+            await self._apply(await retry_while_unavailable(self._page))
 
     async def _watch(self) -> None:
         """Notice views that were emptied while nothing happens, and make them anew."""
@@ -157,7 +157,7 @@ class ViewRunner:
 
     async def _look(self) -> None:
         before = self.position
-        found = await patiently(self._views.position)
+        found = await retry_while_unavailable(self._views.position)
         if found < before:
             log.warning("views_emptied", views=found, applied=before)
             self.position = found
@@ -219,9 +219,11 @@ class ViewRunner:
             await self._moved.wait()
 
     async def _apply(self, page: Sequence[Recorded]) -> None:
-        seal = await patiently(partial(sealer, self._keys, page))
+        seal = await retry_while_unavailable(partial(sealer, self._keys, page))
         failpoints.reach("projection.before-apply")
-        self.position = await patiently(partial(self._views.apply, page, seal, self._epoch))
+        self.position = await retry_while_unavailable(
+            partial(self._views.apply, page, seal, self._epoch)
+        )
         failpoints.reach("projection.after-commit")
         for listener in self._listeners:
             listener(page)
@@ -232,9 +234,9 @@ class ViewRunner:
 
     def _tell_early(self, page: Sequence[Recorded]) -> None:
         """Tell of what was not heard yet: views that are made anew begin with the oldest."""
-        new = [recorded for recorded in page if recorded.position > self._heard]
+        new = [recorded for recorded in page if recorded.position > self._early_position]
         if new:
-            self._heard = new[-1].position
+            self._early_position = new[-1].position
             for listener in self._early:
                 listener(new)
 

@@ -19,7 +19,7 @@ from harness.servers.ports import free_ports
 pytestmark = pytest.mark.slow
 
 
-async def publish_patiently(bus: KafkaBus, value: bytes) -> None:
+async def publish_with_retries(bus: KafkaBus, value: bytes) -> None:
     """Publish *value*, again and again while Kafka is away."""
     while True:
         try:
@@ -51,7 +51,7 @@ async def test_nothing_is_lost_when_the_broker_starts_again(
 
     async def send(bus: KafkaBus) -> None:
         for n, value in enumerate(sorted(sent)):
-            await publish_patiently(bus, value)
+            await publish_with_retries(bus, value)
             if n == 100:
                 half.set()
 
@@ -85,7 +85,7 @@ async def test_who_subscribes_while_kafka_is_away_is_told_so_and_begins_when_it_
             while not (meanwhile := await bus.measured()).subscriptions or not lines:
                 assert not reading.done()
             await asyncio.to_thread(own_kafka.start)
-            await publish_patiently(bus, b"1")
+            await publish_with_retries(bus, b"1")
 
             assert await reading == [b"1"]
 
@@ -129,7 +129,7 @@ async def test_a_broker_that_hangs_is_told_in_time(own_kafka: Kafka) -> None:
         finally:
             own_kafka.resume()
 
-        await publish_patiently(bus, b"3")
+        await publish_with_retries(bus, b"3")
 
         async with bus.subscribe(TOPIC, group="a") as records:
             assert values(await take(records, 3))[-1] == b"3"  # the second may have come

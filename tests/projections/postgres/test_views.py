@@ -10,7 +10,7 @@ import pytest
 from contracts.views import EVERY, History, ViewsContract
 from cs.assembly.folder_stores import projections
 from cs.domain.key import QuotaGranted, SearchAdmitted
-from cs.eventlog.follow import patiently
+from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.postgres.lease import Fenced
 from cs.postgres.pool import Pool, open_pool
@@ -332,7 +332,8 @@ async def test_after_a_crash_rows_and_checkpoint_still_belong_together(
             await history.apply(views, [event])
         own_postgres.kill()
         own_postgres.start()
-        at = await patiently(views.position)  # connections that were cut come first
+        # Connections that were cut come first.
+        at = await retry_while_unavailable(views.position)
 
         assert 0 <= at <= await history.log.head()
         await runner.catch_up()

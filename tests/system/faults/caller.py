@@ -58,7 +58,7 @@ class Caller:
         sent, noted = time.monotonic(), len(self.notes.asked)
         self.notes.asked.append(Asked(self.key.id, ask, wish, sent, None, None))
         body = {**wish.body, "wait": wait}
-        record = await self._patiently("POST", "/contacts", ask, body)
+        record = await self._retry_while_unavailable("POST", "/contacts", ask, body)
         search = record["id"] if record else None
         heard = time.monotonic()
         self.notes.asked[noted] = Asked(self.key.id, ask, wish, sent, heard, search)
@@ -69,14 +69,14 @@ class Caller:
 
     async def read(self, search: str) -> Body | None:
         """Return the search; None if there is none."""
-        return await self._patiently("GET", f"/searches/{search}")
+        return await self._retry_while_unavailable("GET", f"/searches/{search}")
 
     async def usage(self) -> Body:
         answer, _ = await self._answered("GET", "/usage", {}, None)
         found: Body = msgspec.json.decode(answer.content)
         return found
 
-    async def _patiently(
+    async def _retry_while_unavailable(
         self, method: str, path: str, ask: str = "", body: dict[str, Any] | None = None
     ) -> Body | None:
         headers = {"Idempotency-Key": ask} if ask else {}

@@ -73,9 +73,9 @@ def test_a_start_counts_from_its_append_to_its_end() -> None:
     with lookups.starting("one"):
         assert lookups.full
     assert lookups.full, "stored, and not heard of yet"
-    lookups.hear([started("one")])
+    lookups.on_events([started("one")])
     assert len(lookups) == 1
-    lookups.hear([finished("one")])
+    lookups.on_events([finished("one")])
     assert not lookups.full
 
 

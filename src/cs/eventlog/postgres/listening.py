@@ -61,13 +61,15 @@ class Listening:
         def end(*_: object) -> None:
             ended.set()
 
-        def hear(_connection: object, _pid: int, _channel: str, told: object) -> None:
-            if isinstance(told, str) and told.isdigit():  # the library's are empty
-                self._moved(int(told))
+        def on_notification(
+            _connection: object, _pid: int, _channel: str, payload: object
+        ) -> None:
+            if isinstance(payload, str) and payload.isdigit():  # the library's are empty
+                self._moved(int(payload))
 
         with away_is_told():
             connection.add_termination_listener(end)
-            await connection.add_listener(CHANNEL, hear)
+            await connection.add_listener(CHANNEL, on_notification)
             while not ended.is_set():
                 self._moved(await connection.fetchval(LAST_POSITION, timeout=_ANSWER_S))
                 await _wait(ended, POLL_S)

@@ -34,7 +34,7 @@ class Watch:
             connection = await self._pool.acquire(timeout=CONNECT_TIMEOUT_S)
             self._connection = connection
             try:
-                await connection.add_listener(self._channel, self._hear)
+                await connection.add_listener(self._channel, self._on_notification)
             except BaseException:
                 await self.close()
                 raise
@@ -67,7 +67,7 @@ class Watch:
             connection.terminate()  # nothing of it is in doubt
             await self._pool.release(connection)
 
-    def _hear(self, *_: object) -> None:
+    def _on_notification(self, *_: object) -> None:
         self._told.set()
 
 
