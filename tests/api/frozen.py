@@ -24,7 +24,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import open_pool
-from cs.projections.follower import Followed
+from cs.projections.follower import Follower
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews
@@ -131,7 +131,7 @@ async def _node(
     log: EventLog,
     views: Views,
     keys: MemoryKeyStore,
-    followed: Followed,
+    followed: Follower,
     *,
     clock: HandClock,
     checks: Checks,

@@ -497,7 +497,7 @@ async def test_a_lock_held_too_long_is_told_and_the_log_goes_on_when_it_is_let_g
 
 
 @dataclass
-class Followed:
+class RunningViews:
     log: SqliteEventLog
     views: SqliteViews
     runner: ViewRunner
@@ -507,7 +507,7 @@ class Followed:
 
 
 @asynccontextmanager
-async def followed(folder: Path) -> AsyncIterator[Followed]:
+async def followed(folder: Path) -> AsyncIterator[RunningViews]:
     """Yield a log of 300 keys, and views of it that follow it."""
     async with opened(folder / "log.db") as log:
         if await log.head() == 0:
@@ -518,7 +518,7 @@ async def followed(folder: Path) -> AsyncIterator[Followed]:
             stack.push_async_callback(views.close)
             runner = ViewRunner(log, views, MemoryKeyStore())
             await runner.catch_up()
-            yield Followed(log, views, runner)
+            yield RunningViews(log, views, runner)
 
 
 async def test_views_of_which_a_page_is_scribbled_on_end_up_whole(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from cs.admin.readiness import LAG, Ready
 from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.projections.follower import Followed
+from cs.projections.follower import Follower
 
 #: A name that no data key has, so that none is kept open of it and the store is asked.
 _NO_KEY = "readyz"
@@ -26,7 +26,7 @@ _NO_KEY = "readyz"
 @dataclass(frozen=True)
 class Health:
     events: EventLog
-    views: Followed
+    views: Follower
     keys: KeyStore
     misconfiguration: Misconfiguration | None = None
 
@@ -41,7 +41,7 @@ class Health:
         except KeysUnavailable as error:
             return False, {"ready": False, "log": "ok", "keys": str(error)}
         lag = max(0, head - self.views.position)
-        held = self.views.hold.why  # whoever else follows the log is held there as well
+        held = self.views.gate.why  # whoever else follows the log is held there as well
         wrong = self.misconfiguration or Misconfiguration()
         ready = lag <= LAG and held is None and not wrong.blocks
         told: dict[str, object] = {

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from cs.admin.sandbox_clock import SandboxClock
 from cs.eventlog.port import EventLog
 from cs.pipeline.process_manager import ProcessManager
-from cs.projections.follower import Followed
+from cs.projections.follower import Follower
 
 #: Real time between two looks at whether everything has come to rest.
 LOOK_S = 0.005
@@ -33,7 +33,7 @@ class Advancing:
 
     clock: SandboxClock
     events: EventLog
-    views: Followed
+    views: Follower
     manager: ProcessManager
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -10,7 +10,7 @@ from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.lease import Leader
-from cs.projections.follower import Followed
+from cs.projections.follower import Follower
 
 #: Events the views may be behind before a node says it is not ready.
 LAG = 10_000
@@ -45,7 +45,7 @@ class Readiness:
         keys: KeyStore | None = None,
         *,
         time: DatabaseTime,
-        views: Followed | None = None,
+        views: Follower | None = None,
         leader: Leader | None = None,
         bus: Measured | None = None,
         misconfiguration: Misconfiguration | None = None,
@@ -97,7 +97,7 @@ class Readiness:
         if self._views is not None:
             told["views_behind"] = max(0, told["head"] - self._views.position)
             told["ready"] &= told["views_behind"] <= LAG
-            if (held := self._views.hold.why) is not None:
+            if (held := self._views.gate.why) is not None:
                 told["ready"], told["held"] = False, held
 
     async def _check_keys(self, keys: KeyStore, told: dict[str, Any]) -> None:

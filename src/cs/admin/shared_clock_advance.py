@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.eventlog.port import EventLog
-from cs.projections.follower import Followed
+from cs.projections.follower import Follower
 from cs.projections.reading import Reading
 
 #: What is due in it happens at most this much late.
@@ -30,7 +30,7 @@ class SharedAdvancing:
 
     clock: SandboxClock
     events: EventLog
-    views: Followed
+    views: Follower
     reading: Reading
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 

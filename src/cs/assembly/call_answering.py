@@ -16,7 +16,7 @@ from cs.api.running_lookups import LOOKUPS, LookupsRunning
 from cs.domain.ranking import CONTACTS
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
-from cs.projections.follower import Followed
+from cs.projections.follower import Follower
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
 from cs.settings import Settings
@@ -45,7 +45,7 @@ def terms(settings: Settings) -> Terms:
     )
 
 
-def reached_end(events: EventLog, views: Followed) -> Callable[[], Awaitable[None]]:
+def reached_end(events: EventLog, views: Follower) -> Callable[[], Awaitable[None]]:
     """Return what waits until *views* reflect all that *events* hold when it is called."""
 
     async def caught_up() -> None:
@@ -56,7 +56,7 @@ def reached_end(events: EventLog, views: Followed) -> Callable[[], Awaitable[Non
 
 async def answering(
     streams: Streams,
-    views: Followed,
+    views: Follower,
     reading: Reading,
     *,
     clock: Clock,

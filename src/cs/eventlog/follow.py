@@ -9,7 +9,7 @@ from structlog import get_logger
 
 from cs.eventlog.damage import SetAside, read_past
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, NewerEvent, Recorded
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 
 log = get_logger()
 
@@ -24,25 +24,25 @@ async def follow(
     after: int,
     *,
     page: int = 500,
-    hold: Hold | None = None,
+    gate: VersionGate | None = None,
     set_aside: SetAside | None = None,
 ) -> AsyncIterator[Sequence[Recorded]]:
     """Yield pages of events after position *after*, for ever, in order of position.
 
-    At an event of a newer version *hold* stands still.  Without one whoever follows leads,
+    At an event of a newer version *gate* stands still.  Without one whoever follows leads,
     and is to give up, so that a process of that version may lead.
 
     In the place of a damaged event is an `Unreadable`, noted in *set_aside*, which tells
     when it is mended.
 
     Raises:
-        NewerEvent: Such an event is next, and there is no *hold*.
+        NewerEvent: Such an event is next, and there is no *gate*.
     """
     while True:
         attempt = partial(
             retry_while_unavailable, partial(read_past, events, after, page, set_aside)
         )
-        found = await (attempt() if hold is None else hold.until_read(attempt))
+        found = await (attempt() if gate is None else gate.until_read(attempt))
         if found:
             after = found[-1].position
             yield found

@@ -19,7 +19,7 @@ class SnapshotsUnavailable(Exception):
     """Snapshots cannot be read or written now."""
 
 
-class OfferedSnapshots(ABC):
+class SnapshotWriter(ABC):
     """Use as ``async with``.  Its heirs read and write the table."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class OfferedSnapshots(ABC):
             log.warning("snapshot_not_read", stream=stream, why=str(error))
             return None
 
-    def offer(self, snapshot: Snapshot) -> None:
+    def submit(self, snapshot: Snapshot) -> None:
         full = len(self._waiting) >= WAITING and snapshot.stream not in self._waiting
         if full or self._closed:
             return

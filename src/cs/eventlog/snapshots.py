@@ -44,7 +44,7 @@ class Snapshots(Protocol):
     async def find(self, stream: str, shape: str) -> Snapshot | None:
         """Return the newest snapshot of *stream* in *shape*, if there is one to be had."""
 
-    def offer(self, snapshot: Snapshot) -> None:
+    def submit(self, snapshot: Snapshot) -> None:
         """Keep *snapshot* soon, or not at all: never waits and never fails.
 
         It takes the place of older ones of its shape.  Of other shapes the newest one of the
@@ -59,7 +59,7 @@ class NoSnapshots:
         del stream, shape
         return None
 
-    def offer(self, snapshot: Snapshot) -> None:
+    def submit(self, snapshot: Snapshot) -> None:
         del snapshot
 
 

@@ -269,7 +269,7 @@ class Streams:
         if category.may_outlive is None or not category.may_outlive(folded.state):
             return folded
         shape = shape_of(category_name(stream))
-        self._snapshots.offer(shape.snapshot(stream, folded.version, folded.state))
+        self._snapshots.submit(shape.snapshot(stream, folded.version, folded.state))
         return msgspec.structs.replace(folded, snapshot=folded.version)
 
 

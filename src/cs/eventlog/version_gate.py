@@ -23,7 +23,7 @@ RETRY_S = 5.0
 TOLD_EVERY_S = 60.0
 
 
-class Hold:
+class VersionGate:
     """Keeps one role from going on where it cannot read.
 
     Args:

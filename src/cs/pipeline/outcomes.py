@@ -32,7 +32,7 @@ from cs.domain.stages.work import (
 )
 from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 from cs.keystore.port import KeysUnavailable
 from cs.pipeline.heartbeats import Signs
 from cs.pipeline.lookups import Lookups
@@ -94,7 +94,7 @@ class OutcomeRecorder:
         self._drain_s = drain_s
         self._places = asyncio.Semaphore(at_once)
         self._without_place = set[asyncio.Task[None] | None]()
-        self._hold = Hold("outcomes")
+        self._gate = VersionGate("outcomes")
         self._forged = 0
         self._forged_told_at = -math.inf
 
@@ -202,7 +202,7 @@ class OutcomeRecorder:
             task = asyncio.current_task()
             self._without_place.add(task)
             self._places.release()  # or the others would wait for it
-            found = await self._hold.until_read(attempt)
+            found = await self._gate.until_read(attempt)
             await self._places.acquire()
             self._without_place.remove(task)
             return found

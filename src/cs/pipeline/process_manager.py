@@ -8,7 +8,7 @@ from functools import partial
 from cs.bus.port import Bus
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.streams import Streams
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemorySigns, Signs
 from cs.pipeline.in_flight import Held
@@ -57,12 +57,12 @@ class ProcessManager:
         )
         self._make_driver = partial(Driver, streams, open_work, clock, signs, real=real)
         self._driver = self._make_driver(restart_work=restart_work)
-        self._hold = Hold("driver")
+        self._gate = VersionGate("driver")
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="outcomes")
-            tasks.create_task(self._hold.until_read(self._drive), name="driver")
+            tasks.create_task(self._gate.until_read(self._drive), name="driver")
 
     async def _drive(self) -> None:
         try:

@@ -16,7 +16,7 @@ from cs.domain.brand.events import StageIssued
 from cs.eventlog.damage import SetAside
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.lanes import Lanes, kept_while
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
@@ -59,8 +59,8 @@ async def relay(
         NewerEvent: It gives up; one of that version is to go on.
         Exception: What *keep* raises.
     """
-    hold = Hold("relay") if keep is None else None
-    pages = follow(events, after, hold=hold, set_aside=set_aside)
+    gate = VersionGate("relay") if keep is None else None
+    pages = follow(events, after, gate=gate, set_aside=set_aside)
 
     async def publish(event: StageIssued) -> None:
         failpoints.reach("relay.before-publish")

@@ -5,20 +5,20 @@ from typing import Protocol
 
 from cs.eventlog.damage import SetAside
 from cs.eventlog.port import Recorded
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 
 #: Hears of every page once its rows are committed; of a stream that was set aside when it
 #: is taken up.
 Listener = Callable[[Sequence[Recorded]], None]
 
 
-class Followed(Protocol):
+class Follower(Protocol):
     @property
     def position(self) -> int:
         """Up to where the views are committed and the listeners have heard."""
 
     @property
-    def hold(self) -> Hold:
+    def gate(self) -> VersionGate:
         """Where it stands still, if it does: at an event of a newer version."""
 
     @property

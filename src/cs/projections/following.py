@@ -14,7 +14,7 @@ from structlog import get_logger
 from cs.eventlog.damage import SetAside, events_since, read_past
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 from cs.projections.follower import Listener
 from cs.projections.port import Views
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
@@ -23,7 +23,7 @@ log = get_logger()
 
 
 class ViewFollower:
-    """Reads only; `cs.projections.follower.Followed`."""
+    """Reads only; `cs.projections.follower.Follower`."""
 
     def __init__(
         self, events: EventLog, views: Views, set_aside: SetAside | None = None
@@ -37,8 +37,8 @@ class ViewFollower:
         self._early: list[Listener] = []
         self._early_position = 0  # what those who listen early have heard of
         self._moved = asyncio.Event()
-        self.hold = Hold("views")
-        self._unheard = Hold("keys")
+        self.gate = VersionGate("views")
+        self._early_gate = VersionGate("keys")
 
     @property
     def position(self) -> int:
@@ -60,7 +60,7 @@ class ViewFollower:
         if self._checkpoint < head:
             log.info("views_waited_for", views=self._checkpoint, log=head)
         while self._checkpoint < head:
-            await self.hold.until_read(partial(self._look_on, self._checkpoint))
+            await self.gate.until_read(partial(self._look_on, self._checkpoint))
         for _, row in await self._views.tagged(ASIDE, SET_ASIDE):
             self.set_aside.note(damage_of(row))
         self._told = max(self._told, head)
@@ -75,7 +75,7 @@ class ViewFollower:
 
     async def reached(self, position: int) -> None:
         while self.position < position:
-            self.hold.check()
+            self.gate.check()
             await self._moved.wait()
 
     async def _watch(self) -> None:
@@ -99,7 +99,7 @@ class ViewFollower:
             await retry_while_unavailable(partial(read_past, self._events, checkpoint, 1))
 
     async def _tell(self) -> None:
-        pages = follow(self._events, self._told, hold=self.hold, set_aside=self.set_aside)
+        pages = follow(self._events, self._told, gate=self.gate, set_aside=self.set_aside)
         async for page in pages:
             end = page[-1].position
             await self._until(partial(self._holds, end))
@@ -109,7 +109,7 @@ class ViewFollower:
             self._stir()
 
     async def _tell_early(self) -> None:
-        async for page in follow(self._events, self._early_position, hold=self._unheard):
+        async for page in follow(self._events, self._early_position, gate=self._early_gate):
             for listener in self._early:
                 listener(page)
             self._early_position = page[-1].position

@@ -29,7 +29,7 @@ from cs.keystore.port import KeysUnavailable
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.damaged_keys import DamagedKeys
 from cs.projections.ended import EndedSearches
-from cs.projections.follower import Followed
+from cs.projections.follower import Follower
 from cs.projections.port import Changed, Views
 from cs.projections.rows import Table
 from cs.projections.runner import sealer
@@ -85,7 +85,7 @@ class _Basis(msgspec.Struct, frozen=True):
 
 class Reading:
     def __init__(
-        self, events: EventLog, views: Views, followed: Followed, keys: DataKeys
+        self, events: EventLog, views: Views, followed: Follower, keys: DataKeys
     ) -> None:
         self._events = events
         self._views = views

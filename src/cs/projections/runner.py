@@ -20,7 +20,7 @@ from cs.eventlog.port import (
 )
 from cs.eventlog.retries import Retries
 from cs.eventlog.sealing import seal_bytes
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 from cs.keystore.port import KeysUnavailable
 from cs.projections.follower import Listener
 from cs.projections.port import UNREADABLE, Views, named
@@ -71,7 +71,7 @@ class ViewRunner:
         self._early_position = 0  # what those who listen early have heard of
         self._moved = asyncio.Event()
         self.position = 0
-        self.hold = Hold("views")
+        self.gate = VersionGate("views")
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
@@ -132,8 +132,8 @@ class ViewRunner:
             await asyncio.gather(watching, return_exceptions=True)
 
     async def _follow(self) -> None:
-        hold = self.hold if self._epoch is None else None
-        following = follow(self._events, self.position, hold=hold, set_aside=self.set_aside)
+        gate = self.gate if self._epoch is None else None
+        following = follow(self._events, self.position, gate=gate, set_aside=self.set_aside)
         async for page in following:
             async with self._turn:
                 await self._apply(page)
@@ -215,7 +215,7 @@ class ViewRunner:
 
     async def reached(self, position: int) -> None:
         while self.position < position:
-            self.hold.check()
+            self.gate.check()
             await self._moved.wait()
 
     async def _apply(self, page: Sequence[Recorded]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from contracts.event_log import units
-from cs.eventlog import snapshot_writer as offered
+from cs.eventlog import snapshot_writer
 from cs.eventlog.port import Append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.postgres.snapshots import PostgresSnapshots
@@ -33,8 +33,8 @@ async def test_an_older_snapshot_takes_no_newer_ones_place(pool: Pool) -> None:
     """Two processes may write in any order."""
     async with PostgresSnapshots(pool) as late:
         async with PostgresSnapshots(pool) as other:
-            other.offer(Snapshot("key-a", 900, "s", b"new"))
-        late.offer(Snapshot("key-a", 500, "s", b"old"))
+            other.submit(Snapshot("key-a", 900, "s", b"new"))
+        late.submit(Snapshot("key-a", 500, "s", b"old"))
 
     assert await _stored(pool) == [("key-a", 900)]
 
@@ -44,8 +44,8 @@ async def test_two_versions_of_the_service_leave_each_other_s_snapshots_alone(
 ) -> None:
     for version, shape in ((500, "s"), (900, "s"), (700, "t"), (901, "t"), (1400, "s")):
         async with PostgresSnapshots(pool) as snapshots:
-            snapshots.offer(Snapshot("key-a", version, shape, shape.encode()))
-            snapshots.offer(Snapshot("key-b", 1, "s", b""))
+            snapshots.submit(Snapshot("key-a", version, shape, shape.encode()))
+            snapshots.submit(Snapshot("key-b", 1, "s", b""))
 
     assert await _stored(pool) == [("key-a", 901), ("key-a", 1400), ("key-b", 1)]
     async with PostgresSnapshots(pool) as snapshots:
@@ -58,16 +58,16 @@ async def test_two_versions_of_the_service_leave_each_other_s_snapshots_alone(
 async def test_of_the_shapes_of_others_only_the_newest_stays(pool: Pool) -> None:
     for version, shape in ((500, "old"), (900, "before"), (1000, "now")):
         async with PostgresSnapshots(pool) as snapshots:
-            snapshots.offer(Snapshot("key-a", version, shape, b""))
+            snapshots.submit(Snapshot("key-a", version, shape, b""))
 
     assert await _stored(pool) == [("key-a", 900), ("key-a", 1000)]
 
 
 async def test_a_version_that_another_shape_has_is_not_taken_from_it(pool: Pool) -> None:
     async with PostgresSnapshots(pool) as snapshots:
-        snapshots.offer(Snapshot("key-a", 500, "s", b"s"))
+        snapshots.submit(Snapshot("key-a", 500, "s", b"s"))
     async with PostgresSnapshots(pool) as snapshots:
-        snapshots.offer(Snapshot("key-a", 500, "t", b"t"))
+        snapshots.submit(Snapshot("key-a", 500, "t", b"t"))
 
     async with PostgresSnapshots(pool) as snapshots:
         assert await snapshots.find("key-a", "s") == Snapshot("key-a", 500, "s", b"s")
@@ -77,11 +77,11 @@ async def test_a_version_that_another_shape_has_is_not_taken_from_it(pool: Pool)
 async def test_more_than_a_bounded_number_never_waits_to_be_written(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(offered, "WAITING", 2)
+    monkeypatch.setattr(snapshot_writer, "WAITING", 2)
     async with PostgresSnapshots(pool) as snapshots:
         for stream in "abc":
-            snapshots.offer(Snapshot(f"key-{stream}", 500, "s", b""))
-        snapshots.offer(Snapshot("key-a", 1000, "s", b""))
+            snapshots.submit(Snapshot(f"key-{stream}", 500, "s", b""))
+        snapshots.submit(Snapshot("key-a", 1000, "s", b""))
 
     assert await _stored(pool) == [("key-a", 1000), ("key-b", 500)]
 
@@ -89,7 +89,7 @@ async def test_more_than_a_bounded_number_never_waits_to_be_written(
 async def test_what_is_offered_is_found_at_once(pool: Pool) -> None:
     snapshot = Snapshot("key-a", 500, "s", b"{}")
     async with PostgresSnapshots(pool) as snapshots:
-        snapshots.offer(snapshot)
+        snapshots.submit(snapshot)
         assert await snapshots.find("key-a", "s") == snapshot
 
     async with PostgresSnapshots(pool) as snapshots:
@@ -102,20 +102,20 @@ async def test_a_table_that_cannot_be_used_costs_the_snapshots_of_that_moment_an
 ) -> None:
     async with PostgresSnapshots(pool) as snapshots:
         await pool.execute("ALTER TABLE snapshots RENAME TO away")
-        snapshots.offer(Snapshot("key-a", 500, "s", b""))
+        snapshots.submit(Snapshot("key-a", 500, "s", b""))
         assert await snapshots.find("key-b", "s") is None
     await pool.execute("ALTER TABLE away RENAME TO snapshots")
     assert await _stored(pool) == []
 
     async with PostgresSnapshots(pool) as snapshots:
-        snapshots.offer(Snapshot("key-b", 500, "s", b""))
+        snapshots.submit(Snapshot("key-b", 500, "s", b""))
     assert await _stored(pool) == [("key-b", 500)]
 
 
 async def test_a_closed_store_takes_no_more(pool: Pool) -> None:
     async with PostgresSnapshots(pool) as snapshots:
         pass
-    snapshots.offer(Snapshot("key-a", 500, "s", b""))
+    snapshots.submit(Snapshot("key-a", 500, "s", b""))
 
     assert await _stored(pool) == []
 

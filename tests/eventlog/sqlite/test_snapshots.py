@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.eventlog import snapshot_writer as offered
+from cs.eventlog import snapshot_writer
 from cs.eventlog.snapshots import Snapshot
 from cs.eventlog.sqlite import snapshots as sqlite_snapshots
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
@@ -26,8 +26,8 @@ async def test_an_older_snapshot_takes_no_newer_ones_place(path: Path) -> None:
     """Two processes may write in any order."""
     async with SqliteSnapshots(path) as late:
         async with SqliteSnapshots(path) as other:
-            other.offer(Snapshot("key-a", 900, "s", b"new"))
-        late.offer(Snapshot("key-a", 500, "s", b"old"))
+            other.submit(Snapshot("key-a", 900, "s", b"new"))
+        late.submit(Snapshot("key-a", 500, "s", b"old"))
 
     assert _stored(path) == [("key-a", 900)]
 
@@ -37,7 +37,7 @@ async def test_two_versions_of_the_service_leave_each_other_s_snapshots_alone(
 ) -> None:
     for version, shape in ((500, "s"), (900, "s"), (700, "t"), (901, "t"), (1400, "s")):
         async with SqliteSnapshots(path) as snapshots:
-            snapshots.offer(Snapshot("key-a", version, shape, shape.encode()))
+            snapshots.submit(Snapshot("key-a", version, shape, shape.encode()))
 
     assert sorted(_stored(path)) == [("key-a", 901), ("key-a", 1400)]
     async with SqliteSnapshots(path) as snapshots:
@@ -50,7 +50,7 @@ async def test_two_versions_of_the_service_leave_each_other_s_snapshots_alone(
 async def test_of_the_shapes_of_others_only_the_newest_stays(path: Path) -> None:
     for version, shape in ((500, "old"), (900, "before"), (1000, "now")):
         async with SqliteSnapshots(path) as snapshots:
-            snapshots.offer(Snapshot("key-a", version, shape, b""))
+            snapshots.submit(Snapshot("key-a", version, shape, b""))
 
     assert sorted(_stored(path)) == [("key-a", 900), ("key-a", 1000)]
 
@@ -58,7 +58,7 @@ async def test_of_the_shapes_of_others_only_the_newest_stays(path: Path) -> None
 async def test_a_version_that_another_shape_has_is_not_taken_from_it(path: Path) -> None:
     for shape in ("s", "t"):
         async with SqliteSnapshots(path) as snapshots:
-            snapshots.offer(Snapshot("key-a", 500, shape, shape.encode()))
+            snapshots.submit(Snapshot("key-a", 500, shape, shape.encode()))
 
     async with SqliteSnapshots(path) as snapshots:
         assert await snapshots.find("key-a", "s") == Snapshot("key-a", 500, "s", b"s")
@@ -68,11 +68,11 @@ async def test_a_version_that_another_shape_has_is_not_taken_from_it(path: Path)
 async def test_more_than_a_bounded_number_never_waits_to_be_written(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(offered, "WAITING", 2)
+    monkeypatch.setattr(snapshot_writer, "WAITING", 2)
     async with SqliteSnapshots(path) as snapshots:
         for stream in "abc":
-            snapshots.offer(Snapshot(f"key-{stream}", 500, "s", b""))
-        snapshots.offer(Snapshot("key-a", 1000, "s", b""))
+            snapshots.submit(Snapshot(f"key-{stream}", 500, "s", b""))
+        snapshots.submit(Snapshot("key-a", 1000, "s", b""))
 
     assert _stored(path) == [("key-a", 1000), ("key-b", 500)]
 
@@ -80,7 +80,7 @@ async def test_more_than_a_bounded_number_never_waits_to_be_written(
 async def test_what_is_offered_is_found_at_once(path: Path) -> None:
     snapshot = Snapshot("key-a", 500, "s", b"{}")
     async with SqliteSnapshots(path) as snapshots:
-        snapshots.offer(snapshot)
+        snapshots.submit(snapshot)
         assert await snapshots.find("key-a", "s") == snapshot
 
     async with SqliteSnapshots(path) as snapshots:
@@ -98,19 +98,19 @@ async def test_a_locked_file_costs_the_snapshots_of_that_moment_and_no_more(
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     async with SqliteSnapshots(path) as snapshots:
-        snapshots.offer(Snapshot("key-a", 500, "s", b""))
+        snapshots.submit(Snapshot("key-a", 500, "s", b""))
     other.execute("ROLLBACK")
     other.close()
     assert _stored(path) == []
 
     async with SqliteSnapshots(path) as snapshots:
-        snapshots.offer(Snapshot("key-b", 500, "s", b""))
+        snapshots.submit(Snapshot("key-b", 500, "s", b""))
     assert _stored(path) == [("key-b", 500)]
 
 
 async def test_a_closed_store_takes_no_more(path: Path) -> None:
     async with SqliteSnapshots(path) as snapshots:
         pass
-    snapshots.offer(Snapshot("key-a", 500, "s", b""))
+    snapshots.submit(Snapshot("key-a", 500, "s", b""))
 
     assert _stored(path) == []

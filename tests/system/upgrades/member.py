@@ -132,7 +132,7 @@ class Member:
         """Wait until *what* cannot go on; return why."""
         async with asyncio.timeout(15):
             while True:
-                at = self.leaders[what].held if what in self.leaders else self.follower.hold.why
+                at = self.leaders[what].held if what in self.leaders else self.follower.gate.why
                 if at is not None:
                     return at
                 await self._a_moment(what)

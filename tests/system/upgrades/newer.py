@@ -12,7 +12,7 @@ from cs.domain import codec
 from cs.domain.brand.events import BrandForgotten
 from cs.domain.key import QuotaGranted
 from cs.eventlog.port import Append, EventLog
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 TOPIC = "key.lent.v1"
@@ -62,6 +62,6 @@ async def stored(log: EventLog, topic: str, count: int = 1) -> list[str]:
 
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let whoever is held try again at once."""
-    defaults = Hold.__init__.__kwdefaults__
+    defaults = VersionGate.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "retry_s", 0.01)

@@ -12,7 +12,7 @@ from cs.bus.topics import STAGE_TOPICS
 from cs.domain.brand.events import StageIssued
 from cs.eventlog.follow import follow
 from cs.eventlog.port import NO_STREAM, Append, NewerEvent, Recorded
-from cs.eventlog.version_gate import Hold
+from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.relay import relay
 from domain.golden_files import golden_event
 from pipeline.managed import Managed
@@ -30,10 +30,10 @@ async def managed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Managed]:
 
 async def test_a_follower_waits_at_it_and_misses_nothing_after(managed: Managed) -> None:
     log, pages = managed.log, list[Sequence[Recorded]]()
-    hold = Hold("test")
+    gate = VersionGate("test")
 
     async def watch() -> None:
-        async for page in follow(log, 0, hold=hold):
+        async for page in follow(log, 0, gate=gate):
             pages.append(page)
             if page[-1].position == 3:
                 break
@@ -44,17 +44,17 @@ async def test_a_follower_waits_at_it_and_misses_nothing_after(managed: Managed)
     watching = asyncio.create_task(watch())
     await asyncio.wait([watching], timeout=0.1)
     assert [said(page) for page in pages] == [[1]]
-    assert TOPIC in str(hold.why)
+    assert TOPIC in str(gate.why)
     with pytest.raises(NewerEvent):
-        hold.check()
+        gate.check()
 
     with upgraded():
         async with asyncio.timeout(5):
             await watching
 
     assert [each.position for page in pages for each in page] == [1, 2, 3]
-    assert hold.why is None
-    hold.check()
+    assert gate.why is None
+    gate.check()
 
 
 async def test_a_follower_that_leads_gives_up_at_it(managed: Managed) -> None:
@@ -66,7 +66,7 @@ async def test_a_follower_that_leads_gives_up_at_it(managed: Managed) -> None:
 
 async def test_it_is_told_at_once_and_every_minute() -> None:
     seconds, tries = 0.0, 0
-    hold = Hold("test", retry_s=0, monotonic=lambda: seconds)
+    gate = VersionGate("test", retry_s=0, monotonic=lambda: seconds)
 
     async def attempt() -> None:
         nonlocal seconds, tries
@@ -76,7 +76,7 @@ async def test_it_is_told_at_once_and_every_minute() -> None:
             raise NewerEvent(7, "key-secret", TOPIC)
 
     with capture_logs() as lines:
-        await hold.until_read(attempt)
+        await gate.until_read(attempt)
 
     assert [line["event"] for line in lines] == ["held_at_newer_event"] * 3
     assert lines[0]["log_level"] == "error"

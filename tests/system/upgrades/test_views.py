@@ -142,7 +142,7 @@ async def test_a_follower_that_starts_says_why_it_waits(history: History, views:
     follower = ViewFollower(history.log, views)
     catching = asyncio.create_task(follower.catch_up())
     async with asyncio.timeout(5):
-        while follower.hold.why is None:
+        while follower.gate.why is None:
             await asyncio.wait([catching], timeout=0.02)
     assert not catching.done()
 

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from cs.eventlog.snapshot_writer import OfferedSnapshots, SnapshotsUnavailable
+from cs.eventlog.snapshot_writer import SnapshotsUnavailable, SnapshotWriter
 from cs.eventlog.snapshots import Snapshot
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, connected, transaction
 
 
-class PostgresSnapshots(OfferedSnapshots):
-    """In the table of the eventsourcing library; see `OfferedSnapshots`."""
+class PostgresSnapshots(SnapshotWriter):
+    """In the table of the eventsourcing library; see `SnapshotWriter`."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__()

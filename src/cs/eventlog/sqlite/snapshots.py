@@ -15,7 +15,7 @@ from typing import Self
 from eventsourcing.persistence import PersistenceError
 from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteDatastore
 
-from cs.eventlog.snapshot_writer import OfferedSnapshots, SnapshotsUnavailable
+from cs.eventlog.snapshot_writer import SnapshotsUnavailable, SnapshotWriter
 from cs.eventlog.snapshots import Snapshot
 
 #: How long to wait for whoever writes to the log.
@@ -53,8 +53,8 @@ class SnapshotRecorder(SQLiteAggregateRecorder):
                 raise
 
 
-class SqliteSnapshots(OfferedSnapshots):
-    """Beside the open log whose file *path* is; see `OfferedSnapshots`."""
+class SqliteSnapshots(SnapshotWriter):
+    """Beside the open log whose file *path* is; see `SnapshotWriter`."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
