@@ -1,7 +1,6 @@
 """A whole service over several processes on this machine, with its servers and its world."""
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from harness.servers.own_folder import own_folder
 from harness.servers.ports import free_ports
 from harness.servers.postgres import Postgres, running_postgres
 from system.cluster.roles import RoleProcess
+from system.embedded.made_keys import key_for
 
 STAGES = ("brand-resolution", "contact-discovery", "ranking", "verification")
 #: Every kind of role, as it is started; all but the API have no port but the admin one.
@@ -126,10 +126,7 @@ class Cluster:
 
     def new_key(self, quota: int = 100) -> dict[str, Any]:
         """Return a new API key: its ``id`` and secret ``key``."""
-        made: dict[str, Any] = json.loads(
-            self.command("keys", "create", f"--quota={quota}", "--json")
-        )
-        return made
+        return key_for(self.environment, quota)
 
     def end(self) -> None:
         """End every role, all at once."""

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import msgspec
+
+from system.embedded.made_keys import key_in
 
 STARTED = re.compile(r"serving (\S+), health at (\S+),")
 
@@ -62,9 +63,7 @@ class Served:
         return self.admin_url.removesuffix("/readyz") + "/sandbox/clock"
 
     def new_key(self, quota: int = 10) -> dict[str, Any]:
-        told = self.command("keys", "create", "--json", f"--quota={quota}")
-        made: dict[str, Any] = msgspec.json.decode(told)
-        return made
+        return key_in(self.folder, quota)
 
     def command(self, *words: str) -> str:
         """Run the command beside the service and return what it printed."""

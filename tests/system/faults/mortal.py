@@ -1,14 +1,20 @@
 """A sandbox service that dies and comes back, at another address each time."""
 
 import asyncio
+import io
 import os
 import re
 import signal
 import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
+
 from cs.assembly.folder_stores import opened
+from cs.cli.app import main
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
 from cs.operations.operator import NewSecret, Operator
@@ -131,10 +137,18 @@ async def forget(folder: Path, body: dict[str, str]) -> None:
 
 
 async def cs(*words: str) -> tuple[int, str]:
-    """Run the command *words*; return the exit code and what it printed."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "cs", *words), stdout=asyncio.subprocess.PIPE
-    )
-    out, _ = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode()
+    """Run the command *words* in this process; return the exit code and what it printed."""
+    return await asyncio.to_thread(_ran, words)
+
+
+def _ran(words: Sequence[str]) -> tuple[int, str]:
+    printed = io.TextIOWrapper(io.BytesIO(), write_through=True)
+    code: int | str | None = 0
+    with redirect_stdout(printed):
+        try:
+            main(words)
+        except SystemExit as end:
+            code = end.code
+    structlog.reset_defaults()
+    assert isinstance(code, int), code
+    return code, printed.buffer.getvalue().decode()
