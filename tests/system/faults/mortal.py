@@ -30,7 +30,7 @@ class Mortal:
     """The service on *folder* with *world*, running or not.
 
     The world dies with it, unless it runs elsewhere: at ``addresses``, a file of
-    `faults.lasting_world`.
+    `system.faults.lasting_world`.
     ``base_url`` is ``None`` while it cannot be called; ``said`` is all of standard error.
     """
 
@@ -62,7 +62,7 @@ class Mortal:
         """Return what serves, a module and its own arguments."""
         if self.addresses is None:
             return ["cs", "serve", "--sandbox", str(self.world)]
-        return ["faults.lasting_world", str(self.addresses), f"--world={self.world}"]
+        return ["system.faults.lasting_world", str(self.addresses), f"--world={self.world}"]
 
     async def live(self, life_s: float, *, from_birth: bool) -> int:
         """Start it and kill it *life_s* after it started, or could be called; exit code.

@@ -85,7 +85,7 @@ async def test_a_death_at_any_point_costs_nothing(
 
 
 def test_every_point_is_in_the_code_and_every_call_names_a_point() -> None:
-    source = Path(failpoints.__file__).parent
+    source = Path(failpoints.__file__).parents[1]
     named = [
         str(call.args[0].value)
         for file in source.rglob("*.py")
