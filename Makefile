@@ -46,18 +46,20 @@ test: setup ## every test
 test-fast: setup ## the inner loop, under a minute
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-check: setup ## style, types and import rules
+check: setup ## style, types, import rules, generated files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python dev/blocking_client.py --check
 
 audit: setup ## licences, known weaknesses and the bill of materials of every dependency
 	@$(BIN)/python dev/audit.py
 
-format: setup ## put code into the one style
+format: setup ## put code into the one style; make generated files anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only .
+	$(BIN)/python dev/blocking_client.py
 
 bench: setup ## every benchmark
 	@for file in bench/*.py; do echo "== $$file"; PYTHONPATH=tests $(BIN)/python $$file || exit 1; done

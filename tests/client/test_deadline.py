@@ -31,13 +31,13 @@ Calls = Callable[..., list[Heard]]
 
 def blocking(url: str, *calls: Send) -> list[Heard]:
     with Client(url, KEY) as client:
-        return [client._exchange.did(call) for call in calls]
+        return [client._flow_runner.perform(call) for call in calls]
 
 
 def awaiting(url: str, *calls: Send) -> list[Heard]:
     async def run() -> list[Heard]:
         async with AsyncClient(url, KEY) as client:
-            return [await client._exchange.did(call) for call in calls]
+            return [await client._flow_runner.perform(call) for call in calls]
 
     return asyncio.run(run())
 
@@ -118,7 +118,9 @@ def test_a_connection_that_opens_too_late_is_not_used() -> None:
         with deadline.within(0.01):
             while not deadline._late:
                 late.wait(0.01)
-            deadline.traced("connection.connect_tcp.complete", {"return_value": Stream()})
+            deadline.extensions["trace"](
+                "connection.connect_tcp.complete", {"return_value": Stream()}
+            )
 
     with ours, theirs:
         theirs.settimeout(10)

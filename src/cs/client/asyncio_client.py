@@ -1,4 +1,4 @@
-"""The client for asyncio: ``AsyncClient``, the twin of ``cs.client.Client``."""
+"""The client for asyncio: ``AsyncClient``."""
 
 import asyncio
 import random
@@ -14,6 +14,7 @@ import httpx
 from cs.client import wire
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
+from cs.client.deadline import AsyncDeadline
 from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
 from cs.client.limits import Limits
 from cs.client.many import AT_ONCE, Many, Outcome, Started
@@ -57,8 +58,8 @@ class AsyncClient:
             **wire.settings(where, key),
             transport=None if direct is None else httpx.AsyncHTTPTransport(**direct),
         )
-        self._exchange = Exchange(http, sleep, now)
-        self.contacts = AsyncContacts(self._flows, self._exchange, patience)
+        self._flow_runner = AsyncFlowRunner(http, sleep, now)
+        self.contacts = AsyncContacts(self._flows, self._flow_runner, patience)
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,7 +86,7 @@ class AsyncClient:
         Raises:
             ClientError: As every call.
         """
-        return await self._exchange.done(self._flows.usage())
+        return await self._flow_runner.run(self._flows.usage())
 
 
 class AsyncContacts:
@@ -94,9 +95,11 @@ class AsyncContacts:
     Every method raises `cs.client.ClientError`; a search that ended ``failed`` is no error.
     """
 
-    def __init__(self, flows: Flows, exchange: "Exchange", patience: Patience) -> None:
+    def __init__(
+        self, flows: Flows, flow_runner: "AsyncFlowRunner", patience: Patience
+    ) -> None:
         self._flows = flows
-        self._exchange = exchange
+        self._flow_runner = flow_runner
         self._patience = patience
 
     async def search(
@@ -120,7 +123,7 @@ class AsyncContacts:
             StillRunning: It has not within *timeout_s*.
         """
         query = Query(brand, domain, idempotency_key)
-        return await self._exchange.done(self._flows.search(query, timeout_s))
+        return await self._flow_runner.run(self._flows.search(query, timeout_s))
 
     async def start(
         self,
@@ -131,11 +134,11 @@ class AsyncContacts:
     ) -> Search:
         """Return the search as it is at once: ended from reuse, or running."""
         query = Query(brand, domain, idempotency_key)
-        return await self._exchange.done(self._flows.start(query))
+        return await self._flow_runner.run(self._flows.start(query))
 
     async def get(self, search: str) -> Search:
         """Read a search again by its id; free."""
-        return await self._exchange.done(self._flows.get(search))
+        return await self._flow_runner.run(self._flows.get(search))
 
     async def wait(self, search: Search, *, timeout_s: float | None = None) -> Search:
         """Return how *search* ended; *timeout_s* as for `search`.
@@ -143,7 +146,7 @@ class AsyncContacts:
         Raises:
             StillRunning: It has not within *timeout_s*.
         """
-        return await self._exchange.done(self._flows.wait(search, timeout_s))
+        return await self._flow_runner.run(self._flows.wait(search, timeout_s))
 
     def search_many(
         self,
@@ -180,13 +183,13 @@ class AsyncContacts:
                 if isinstance(step, Outcome):
                     yield step
                 try:
-                    step = steps.send(await self._exchange.did(step))
+                    step = steps.send(await self._flow_runner.perform(step))
                 except StopIteration:
                     return
 
 
-class Exchange:
-    """Does what flows want done."""
+class AsyncFlowRunner:
+    """Runs flows: makes the calls that they yield, and waits."""
 
     def __init__(
         self,
@@ -197,18 +200,19 @@ class Exchange:
         self._http = http
         self._sleep = sleep
         self._now = now
+        self._deadline = AsyncDeadline()
 
-    async def done(self, flow: Flow[T]) -> T:
-        """Do what *flow* wants done, to its end."""
+    async def run(self, flow: Flow[T]) -> T:
+        """Run *flow* to its end and return its value."""
         try:
             step = next(flow)
             while True:
-                step = flow.send(await self.did(step))
+                step = flow.send(await self.perform(step))
         except StopIteration as end:
             value: T = end.value
             return value
 
-    async def did(self, step: Send | Pause | Begun | Outcome) -> Heard:
+    async def perform(self, step: Send | Pause | Begun | Outcome) -> Heard:
         began = self._now()
         reply: Reply | NoReply | None = None
         match step:
@@ -222,15 +226,13 @@ class Exchange:
 
     async def _sent(self, call: Call) -> Reply | NoReply:
         try:
-            async with asyncio.timeout(call.timeout_s):
-                request = wire.request(self._http, call)
+            async with self._deadline.within(call.timeout_s):
+                request = wire.request(self._http, call, **self._deadline.extensions)
                 response = await self._http.send(request, stream=True)
                 async with aclosing(response):
                     answer = wire.Incoming(response)
                     async for part in response.aiter_bytes():
                         answer.take(part)
                     return answer.whole()
-        except TimeoutError:
-            return NoReply(wire.TOO_SLOW)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

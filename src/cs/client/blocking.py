@@ -1,3 +1,4 @@
+# Generated from asyncio_client.py by `python dev/blocking_client.py`: change that file.
 """The client for programs that wait for each answer: ``Client``."""
 
 import random
@@ -57,8 +58,8 @@ class Client:
             **wire.settings(where, key),
             transport=None if direct is None else httpx.HTTPTransport(**direct),
         )
-        self._exchange = Exchange(http, sleep, now)
-        self.contacts = Contacts(self._flows, self._exchange, patience)
+        self._flow_runner = FlowRunner(http, sleep, now)
+        self.contacts = Contacts(self._flows, self._flow_runner, patience)
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +86,7 @@ class Client:
         Raises:
             ClientError: As every call.
         """
-        return self._exchange.done(self._flows.usage())
+        return self._flow_runner.run(self._flows.usage())
 
 
 class Contacts:
@@ -94,9 +95,9 @@ class Contacts:
     Every method raises `cs.client.ClientError`; a search that ended ``failed`` is no error.
     """
 
-    def __init__(self, flows: Flows, exchange: "Exchange", patience: Patience) -> None:
+    def __init__(self, flows: Flows, flow_runner: "FlowRunner", patience: Patience) -> None:
         self._flows = flows
-        self._exchange = exchange
+        self._flow_runner = flow_runner
         self._patience = patience
 
     def search(
@@ -120,7 +121,7 @@ class Contacts:
             StillRunning: It has not within *timeout_s*.
         """
         query = Query(brand, domain, idempotency_key)
-        return self._exchange.done(self._flows.search(query, timeout_s))
+        return self._flow_runner.run(self._flows.search(query, timeout_s))
 
     def start(
         self,
@@ -131,11 +132,11 @@ class Contacts:
     ) -> Search:
         """Return the search as it is at once: ended from reuse, or running."""
         query = Query(brand, domain, idempotency_key)
-        return self._exchange.done(self._flows.start(query))
+        return self._flow_runner.run(self._flows.start(query))
 
     def get(self, search: str) -> Search:
         """Read a search again by its id; free."""
-        return self._exchange.done(self._flows.get(search))
+        return self._flow_runner.run(self._flows.get(search))
 
     def wait(self, search: Search, *, timeout_s: float | None = None) -> Search:
         """Return how *search* ended; *timeout_s* as for `search`.
@@ -143,7 +144,7 @@ class Contacts:
         Raises:
             StillRunning: It has not within *timeout_s*.
         """
-        return self._exchange.done(self._flows.wait(search, timeout_s))
+        return self._flow_runner.run(self._flows.wait(search, timeout_s))
 
     def search_many(
         self,
@@ -180,13 +181,13 @@ class Contacts:
                 if isinstance(step, Outcome):
                     yield step
                 try:
-                    step = steps.send(self._exchange.did(step))
+                    step = steps.send(self._flow_runner.perform(step))
                 except StopIteration:
                     return
 
 
-class Exchange:
-    """Does what flows want done."""
+class FlowRunner:
+    """Runs flows: makes the calls that they yield, and waits."""
 
     def __init__(
         self,
@@ -199,17 +200,17 @@ class Exchange:
         self._now = now
         self._deadline = Deadline()
 
-    def done(self, flow: Flow[T]) -> T:
-        """Do what *flow* wants done, to its end."""
+    def run(self, flow: Flow[T]) -> T:
+        """Run *flow* to its end and return its value."""
         try:
             step = next(flow)
             while True:
-                step = flow.send(self.did(step))
+                step = flow.send(self.perform(step))
         except StopIteration as end:
             value: T = end.value
             return value
 
-    def did(self, step: Send | Pause | Begun | Outcome) -> Heard:
+    def perform(self, step: Send | Pause | Begun | Outcome) -> Heard:
         began = self._now()
         reply: Reply | NoReply | None = None
         match step:
@@ -224,7 +225,7 @@ class Exchange:
     def _sent(self, call: Call) -> Reply | NoReply:
         try:
             with self._deadline.within(call.timeout_s):
-                request = wire.request(self._http, call, trace=self._deadline.traced)
+                request = wire.request(self._http, call, **self._deadline.extensions)
                 response = self._http.send(request, stream=True)
                 with closing(response):
                     answer = wire.Incoming(response)
