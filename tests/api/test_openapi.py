@@ -29,7 +29,7 @@ from system.loop.outside import tools
 from system.loop.service import in_memory
 
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
-#: The tables of SPEC.md section 4; 500, and 429 on usage, are those of sections 7 and 8; 400
+#: The tables of contract text 4; 500, and 429 on usage, are those of sections 7 and 8; 400
 #: for the document is what the web server says of a request that is not even HTTP.
 SPEC_STATUSES = {
     ("post", "/contacts"): {200, 202, 400, 401, 402, 429, 500, 503},
@@ -224,7 +224,7 @@ def test_a_search_without_one_of_its_fields_is_not_described(example: str) -> No
 
 
 def test_every_field_of_a_contact_is_optional_but_in_a_done_search_present() -> None:
-    """SPEC.md 2.2 has them optional in the schema; CONTRACT.md S3 sends them all."""
+    """Contract text 2.2 has them optional in the schema; contract S3 sends them all."""
     assert "required" not in SCHEMAS["Contact"]
     assert tuple(SCHEMAS["Contact"]["properties"]) == CONTACT_FIELDS
     done = SCHEMAS["SearchDone"]["properties"]["contacts"]["items"]

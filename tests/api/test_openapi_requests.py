@@ -1,4 +1,4 @@
-"""What the description accepts is what the service accepts (CONTRACT.md R8)."""
+"""What the description accepts is what the service accepts (contract R8)."""
 
 import json
 from typing import Any

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 #: Brands of the bundled world that end at once, and one that nobody knows.
 BRANDS = ("Veltrana", "Ossowen Skincare", "Kestrelle", "Ivorene", "Nowhere Known Trading")
-#: What a key may search within 24 hours (SPEC.md section 8).
+#: What a key may search within 24 hours (contract text 8).
 PER_DAY = 60
 PATIENT = Patience(tries=30, total_s=100_000)
 

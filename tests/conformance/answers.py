@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-#: SPEC.md section 7: each code stands at its one status (but for 405, a kind of wrong request).
+#: Contract text 7: each code stands at its one status (but for 405, a kind of wrong request).
 STATUS = {
     "invalid_request": 400,
     "unauthorized": 401,

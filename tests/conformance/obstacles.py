@@ -9,7 +9,7 @@ import httpx
 from conformance.answers import is_refused, windows
 from conformance.target import Caller, Target, new_brand, until
 
-#: CONTRACT.md 1.2: in the order in which they are told, with status, code and a word of the
+#: Contract O1 to O11: in the order in which they are told, with status, code and a word of the
 #: message that tells it from others with the same code.
 OBSTACLES: Mapping[str, tuple[int, str, str]] = {
     "key": (401, "unauthorized", ""),

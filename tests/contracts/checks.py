@@ -1,4 +1,4 @@
-"""What every counter of the status and usage checks does (CONTRACT.md L3, L8)."""
+"""What every counter of the status and usage checks does (contract L3, L8)."""
 
 import asyncio
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""CONTRACT 1.2: which answer comes first when several are due, and what each one is."""
+"""Contract O1 to O11: which answer comes first when several are due, and what each one is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -109,7 +109,7 @@ class Scene:
         return refused.value
 
 
-# What each step looks like, and what arms it, in the order of CONTRACT 1.2.
+# What each step looks like, and what arms it, in the order of contract O1 to O11.
 
 
 def _same_idempotency_key(scene: Scene) -> None:

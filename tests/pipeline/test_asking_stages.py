@@ -109,7 +109,7 @@ async def test_no_match_while_a_source_was_away_is_a_failure(away: Ended) -> Non
 
 
 async def test_two_that_match_alike_while_a_source_was_away_are_a_failure_too() -> None:
-    """The source that is away may tell them apart (CONTRACT.md C6)."""
+    """The source that is away may tell them apart (contract C6)."""
     two = (
         BrandFacts(name="Acme", domain="acme.example"),
         BrandFacts(name="Acme", domain="acme.test"),

@@ -79,7 +79,7 @@ async def test_a_search_is_found_with_its_usage_and_body(reader: Reader) -> None
 async def test_a_key_read_before_a_search_ended_does_not_tell_its_usage(
     reader: Reader,
 ) -> None:
-    """Or one answer would say charged, and lack the charge (CONTRACT.md L12)."""
+    """Or one answer would say charged, and lack the charge (contract L12)."""
     now = (await Streams(reader.log).key("one")).state
     runs = Running(search="s-done", lookup=f"{DONE}.1", brand="Acme", query=Query("acme"))
     before = replace(now, used=0, running=(*now.running, runs))

@@ -231,7 +231,7 @@ async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) ->
     assert [contact["full_name"] for contact in contacts] == ["Ben Ode"]
     search = await fresh.get(SEARCHES, "s-done")
     assert search is not None
-    assert (search.status, search.charged) == ("done", True)  # CONTRACT.md C9
+    assert (search.status, search.charged) == ("done", True)  # Contract C9
     await fresh.close()
 
 

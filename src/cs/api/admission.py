@@ -194,7 +194,7 @@ class Admitting:
         return await self._streams.log.ceiling_opens_at(Ceiling(at, self._ceiling))
 
     async def _by_name(self, query: Query) -> Brand | None:
-        """Return the brand asked without its domain, if both were given (CONTRACT.md C1)."""
+        """Return the brand asked without its domain, if both were given (contract C1)."""
         if query.brand is None or query.domain is None:
             return None
         try:
@@ -221,7 +221,7 @@ class Admitting:
     async def _looked_up(
         self, stream: str, before: Folded[Key], request_id: str, patience: Patience
     ) -> Admitted | None:
-        """Find out whether an append whose answer was lost was stored (CONTRACT.md H5).
+        """Find out whether an append whose answer was lost was stored (contract H5).
 
         Raises:
             InDoubt: The log cannot be read in time.

@@ -49,7 +49,7 @@ def build(api: Api) -> ASGIApp:
             Exception: failures.server_error,
         },
     )
-    # A redirect would make clients send a POST twice (CONTRACT.md H1).
+    # A redirect would make clients send a POST twice (contract H1).
     app.router.redirect_slashes = False
     return Gate(app, api)
 
@@ -135,7 +135,7 @@ class Gate:
         scope["state"] |= {"key_id": key_id, "caller": Caller(key_id, secret_hash)}
 
     async def _check_slashes(self, scope: Scope) -> None:
-        """Refuse a path with an encoded slash, which is not a slash (CONTRACT.md H1).
+        """Refuse a path with an encoded slash, which is not a slash (contract H1).
 
         Raises:
             ApiError: ``not_found``.
@@ -167,7 +167,7 @@ async def _api_error(_: Request, error: Exception) -> Response:
 
 
 async def _http_error(api: Api, request: Request, error: Exception) -> Response:
-    """Starlette's own 404 and 405, in our shape (CONTRACT.md H1, H2)."""
+    """Starlette's own 404 and 405, in our shape (contract H1, H2)."""
     assert isinstance(error, HTTPException)
     try:
         await api.check_secret(request.state.caller)

@@ -13,9 +13,9 @@ from cs.domain.contact import Query
 from cs.domain.key import Idempotency
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 
-#: CONTRACT.md B16.
+#: Contract B16.
 MAX_BYTES = 16 * 1024
-#: CONTRACT.md L14.
+#: Contract L14.
 MAX_IDEMPOTENCY_KEY = 255
 
 
@@ -90,7 +90,7 @@ async def _read(request: Request) -> bytes:
 
 def _decode(data: bytes) -> ContactsBody:
     try:
-        data.decode()  # bad UTF-8 is no JSON, in an ignored field too (CONTRACT.md B13)
+        data.decode()  # bad UTF-8 is no JSON, in an ignored field too (contract B13)
         return _decoder.decode(data)
     except RecursionError:
         _refuse("the JSON is nested too deeply")
@@ -124,7 +124,7 @@ def _query(body: ContactsBody) -> Query:
 
 
 def _idempotency(request: Request, query: Query) -> Idempotency | None:
-    """Return the request's idempotency key and body as hashes (CONTRACT.md L14)."""
+    """Return the request's idempotency key and body as hashes (contract L14)."""
     keys = request.headers.getlist("idempotency-key")
     if not keys:
         return None

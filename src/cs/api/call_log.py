@@ -1,4 +1,4 @@
-"""One line in the log for each call: what an ``X-Request-Id`` leads to (CONTRACT.md H6).
+"""One line in the log for each call: what an ``X-Request-Id`` leads to (contract H6).
 
 Of calls without a good key only so many a second have one (`cs.api.few_lines`).
 

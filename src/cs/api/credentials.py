@@ -1,7 +1,7 @@
 """The API key that a request carries, or what to send instead.
 
 A caller is told what is wrong with the form of what was sent, which is found without a
-look-up.  Of a key in the right form nobody is told whether there is such a key (CONTRACT.md
+look-up.  Of a key in the right form nobody is told whether there is such a key (contract
 H9, H10).
 """
 

@@ -1,4 +1,4 @@
-"""Everything a caller can be told went wrong: one shape, nine codes (SPEC.md section 7)."""
+"""Everything a caller can be told went wrong: one shape, nine codes (contract text 7)."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-#: SPEC.md section 7; the code set and the statuses are closed (CONTRACT.md R2).
+#: Contract text 7; the code set and the statuses are closed (contract R2).
 STATUS: Mapping[str, int] = MappingProxyType(
     {
         "invalid_request": 400,
@@ -73,7 +73,7 @@ def json_response(
 
 
 def whole_seconds(wait: timedelta) -> int:
-    """Return *wait* rounded up, at least 1: sleeping that long is long enough (CONTRACT.md L8).
+    """Return *wait* rounded up, at least 1: sleeping that long is long enough (contract L8).
 
     >>> whole_seconds(timedelta(seconds=4.2)), whole_seconds(timedelta(0))
     (5, 1)

@@ -22,7 +22,7 @@ from cs.domain.key import (
 )
 from cs.eventlog.port import Recorded
 
-#: SPEC.md section 8.
+#: Contract text 8.
 CHECKS_PER_MINUTE = 120
 #: How old what is remembered of a key may be when a check beyond the limit is answered with it.
 READ_AGAIN_S = 1.0
@@ -42,7 +42,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Checks(Protocol):
-    """120 GETs a minute and key (CONTRACT.md L3).
+    """120 GETs a minute and key (contract L3).
 
     A check is counted before anything else is read, so that one beyond the limit costs no
     more database work however many come.
@@ -148,7 +148,7 @@ def _age(key: Key) -> tuple[datetime, int, bool]:
 
 
 def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:
-    """Return the headers of a response that describes the daily limit (CONTRACT.md L4)."""
+    """Return the headers of a response that describes the daily limit (contract L4)."""
     day = day_window(key, at)
     return _headers(day, minute_window(key, at), day, checks)
 

@@ -13,13 +13,13 @@ POLL_S = int(RETRY_AFTER.total_seconds())
 
 
 def usage_body(key: UsageRow | Key) -> bytes:
-    """Return the Usage object (SPEC.md 2.3)."""
+    """Return the Usage object (contract text 2.3)."""
     usage = {"quota": key.quota, "used": key.used, "remaining": key.quota - key.used}
     return msgspec.json.encode(usage)
 
 
 def search_body(found: Found) -> bytes:
-    """Return the Search object (SPEC.md 2.1): six fields while it runs, all when finished."""
+    """Return the Search object (contract text 2.1): six fields while it runs, then all."""
     row = found.row
     if found.body is None:
         return running_body(found.search, row.brand, found.usage)
@@ -38,7 +38,7 @@ def running_body(search: str, brand: str, key: UsageRow | Key) -> bytes:
 
 
 def poll_url(search: str) -> str:
-    """Return the path of *search*, literally as SPEC.md has it (CONTRACT.md S14)."""
+    """Return the path of *search*, beginning with the version (contract S14)."""
     return f"/v1/searches/{search}"
 
 

@@ -44,12 +44,12 @@ from cs.runtime.clock import Clock
 
 log = get_logger()
 
-#: SPEC.md section 8: how long a call with ``wait: true`` is held.
+#: Contract text 8: how long a call with ``wait: true`` is held.
 HOLD = timedelta(seconds=85)
 #: Searches of one key that may stand in line: ten times what a minute allows.
 SEARCHES_IN_LINE = 60
 
-#: Admissions of a live search: without ``wait`` the answer is 202 (SPEC.md section 3).
+#: Admissions of a live search: without ``wait`` the answer is 202 (contract text 3).
 _LIVE = frozenset({"started", "joined", "repeated"})
 
 
@@ -137,7 +137,7 @@ class Api:
         """Check that the caller's secret opens *key*, which was read since it called.
 
         Raises:
-            ApiError: ``unauthorized``: it was rotated or revoked (CONTRACT.md H11), whether
+            ApiError: ``unauthorized``: it was rotated or revoked (contract H11), whether
                 or not this process has heard of that.
         """
         if not key.opened_by(caller.secret_hash):
@@ -200,11 +200,11 @@ class Api:
         """Hold the call and answer it.
 
         While the service leaves, one whose search ran when last seen is answered at once
-        and from memory (CONTRACT.md H14): thousands may be, and the log may be away.
+        and from memory (contract H14): thousands may be, and the log may be away.
         """
         search = admitted.admission.search
         if await self._hold(request, search, until):
-            return Response()  # goes nowhere; the search runs on (CONTRACT.md H12)
+            return Response()  # goes nowhere; the search runs on (contract H12)
         if self.draining.is_set() and any(r.search == search for r in admitted.key.running):
             return self._from_memory(request, admitted, asked)
         return await self._answer(request, admitted, asked, None)
@@ -227,7 +227,7 @@ class Api:
         *known* is the key as it is, if it need not be read.
 
         Raises:
-            ApiError: ``unauthorized``: the secret opens the key no more (CONTRACT.md H11).
+            ApiError: ``unauthorized``: the secret opens the key no more (contract H11).
         """
         caller: Caller = request.state.caller
         search = admitted.admission.search
@@ -261,7 +261,7 @@ class Api:
         Its usage is the newest that this process has seen.
 
         Raises:
-            ApiError: ``unauthorized``: the secret opens the key no more (CONTRACT.md H11).
+            ApiError: ``unauthorized``: the secret opens the key no more (contract H11).
         """
         caller: Caller = request.state.caller
         self._demand_not_shut(caller)

@@ -17,7 +17,7 @@ _BRAND = (
     ("tiktok", "TikTok"),
     ("parent_company", "Parent company"),
 )
-#: What each reason of a failed search asks of the caller (SPEC.md section 7).
+#: What each reason of a failed search asks of the caller (contract text 7).
 ADVICE = {
     "no_linkedin": "the company could not be pinned down; a full name or a domain may help",
     "no_contacts": "the company was found, but nobody in a marketing role",

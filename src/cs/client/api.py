@@ -8,9 +8,9 @@ import msgspec
 
 from cs.client.errors import Unsendable
 
-#: A call with ``wait`` is held up to 85 s (SPEC.md 4.1); proxies want 100 (CONTRACT.md H13).
+#: A call with ``wait`` is held up to 85 s (contract text 4.1); proxies want 100 (contract H13).
 TIMEOUT_S = 100.0
-#: For a search itself, beside what patience allows; it ends within 120 s (CONTRACT.md S9).
+#: For a search itself, beside what patience allows; it ends within 120 s (contract S9).
 WAIT_S = 300.0
 #: Any other call is answered or refused within some 10 s.
 SHORT_S = 30.0

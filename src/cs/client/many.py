@@ -21,7 +21,7 @@ from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
 from cs.client.patience import Patience
 from cs.client.records import Running, Search
 
-#: SPEC.md section 8: new-brand searches of one key that may run at once.
+#: Contract text 8: new-brand searches of one key that may run at once.
 AT_ONCE = 2
 #: Refusals that the next query would meet as well.
 FOR_ALL = (Unauthorized, QuotaExceeded, RateLimited, Paused)

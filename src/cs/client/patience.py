@@ -6,7 +6,7 @@ from cs.client.errors import ApiError, AtCapacity, ClientError, NotThisApi, Paus
 
 #: What may pass, whoever says it.  Any other 4xx is a no that will not change.
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
-#: What the service refuses with (SPEC.md section 7) but 503, of which a gateway has its own.
+#: What the service refuses with (contract text 7) but 503, of which a gateway has its own.
 _REFUSED = frozenset({400, 401, 402, 404, 405, 429})
 #: Doubling the first wait more often makes it longer than any bound of it, and overflows.
 _MOST_DOUBLED = 64

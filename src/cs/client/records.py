@@ -1,4 +1,4 @@
-"""What the service answers with: searches, contacts, usage (SPEC.md section 2).
+"""What the service answers with: searches, contacts, usage (contract text 2).
 
 Fields that this client does not know are ignored, so that a newer server can be called.
 """
@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-#: Seconds between two looks at a running search, unless the server says (CONTRACT.md S15).
+#: Seconds between two looks at a running search, unless the server says (contract S15).
 POLL_S = 5
 
 

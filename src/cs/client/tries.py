@@ -6,7 +6,7 @@ from cs.client.api import Call
 from cs.client.errors import ClientError
 from cs.client.patience import Patience, pause_before_next, proves_nothing
 
-#: A service knows an idempotency key for 24 hours (CONTRACT.md L14); one hour to spare.
+#: A service knows an idempotency key for 24 hours (contract L14); one hour to spare.
 KNOWN_S = 23 * 3600.0
 
 

@@ -21,7 +21,7 @@ MOST_BYTES = 4 * 2**20
 #: Of an answer that has not come whole within the time-out of its call.
 TOO_SLOW = "the answer takes too long"
 #: Silence after which the connection itself is probed: a held call is silent for 85 s
-#: (CONTRACT.md H13), and what stands between forgets silent connections.
+#: (contract H13), and what stands between forgets silent connections.
 KEEPALIVE_S = 20
 
 _FOR_GOOD = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)

@@ -1,6 +1,6 @@
 """May this search be made?  The one decision that needs a key, a brand and the service.
 
-CONTRACT.md section 1.2 gives the order of checks: the most lasting obstacle is told
+Rows O1 to O11 of the contract give the order of checks: the most lasting obstacle is told
 first, so that nobody waits out a ``Retry-After`` only to meet a harder refusal.  Steps
 1 to 3 (key, path, body) are the API's; this is 3b to 11.  Pure.
 """
@@ -31,9 +31,9 @@ from cs.domain.key import (
 from cs.domain.ranking import CONTACTS
 from cs.domain.refusal import Refusal
 
-#: CONTRACT.md S15 and L8: advice for polling and for a place in flight.
+#: Contract S15 and L8: advice for polling and for a place in flight.
 RETRY_AFTER = timedelta(seconds=5)
-#: CONTRACT.md step 4.
+#: Contract O4.
 PAUSE_RETRY_AFTER = timedelta(seconds=300)
 #: A lookup lasts about a minute, so that some of many end within half of one.
 LOOKUPS_RETRY_AFTER = timedelta(seconds=30)
@@ -45,7 +45,7 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         search: The id the search gets if it is a new one.
-        brand: What the record shows as ``brand`` (CONTRACT.md S10).
+        brand: What the record shows as ``brand`` (contract S10).
         stream: The brand stream of the query's cache key.
         secret_hash: Of the secret that was sent; one that the key had before opens nothing.
         nonce: Random; a part of the id of the lookup, if one is started.
@@ -70,7 +70,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         brand: The brand of the asked (brand, domain) pair.
         by_name: The brand asked without its domain, if both were given: what it found
-            answers too if it matched that very domain (CONTRACT.md C1).
+            answers too if it matched that very domain (contract C1).
         ceiling_opens_at: When the service-wide ceiling lets a new lookup start; ``None``
             if it does now.
         unshown: Lookups whose contacts nobody can be shown any more, as their keys are lost:
@@ -93,7 +93,7 @@ Kind = Literal["replayed", "repeated", "cached", "joined", "started"]
 class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """The answer: which search, and what to append.
 
-    ``replayed`` (CONTRACT.md 3b) appends nothing and counts as a status check.
+    ``replayed`` (contract O3b) appends nothing and counts as a status check.
     """
 
     kind: Kind
@@ -115,7 +115,7 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
     """Decide about *ask*.
 
     Raises:
-        Refusal: With an error code of SPEC.md section 7.  Nothing counts.
+        Refusal: With an error code of contract text 7.  Nothing counts.
     """
     key = situation.key
     at = max(ask.at, key.last_at)
@@ -229,7 +229,7 @@ def _check_last_unit(key: Key) -> None:
 
 
 def _answer(ask: AskSearch, situation: Situation, at: datetime) -> Finish | None:
-    """Return the newest finish that may answer (CONTRACT.md C1)."""
+    """Return the newest finish that may answer (contract C1)."""
     own = situation.brand.answer(at)
     alias = situation.by_name.answer(at) if situation.by_name else None
     if alias is not None and alias.domain != ask.query.domain:

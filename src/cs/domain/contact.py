@@ -91,7 +91,7 @@ class Checked(Personal, frozen=True, kw_only=True, tag="checked"):
 
 
 class Contact(Personal, frozen=True, kw_only=True, tag="contact"):
-    """One contact of a result, the fields of SPEC.md 2.2 (``person`` is not shown)."""
+    """One contact of a result, the fields of contract text 2.2 (``person`` is not shown)."""
 
     full_name: str | None
     first_name: str | None

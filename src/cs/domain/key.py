@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from cs.domain.contact import Query
 from cs.domain.refusal import Refusal
 
-#: SPEC.md section 8.
+#: Contract text 8.
 PER_MINUTE = 6
 PER_DAY = 60
 IN_FLIGHT = 2
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
-#: CONTRACT.md L14: how many idempotency keys are remembered, and for how long.
+#: Contract L14: how many idempotency keys are remembered, and for how long.
 REMEMBERED = 60
 REMEMBERED_FOR = timedelta(days=1)
 
@@ -198,7 +198,7 @@ class Window(msgspec.Struct, frozen=True):
 def window(times: Iterable[datetime], at: datetime, *, limit: int, span: timedelta) -> Window:
     """Return what is left at *at* of *limit* per rolling *span*.
 
-    A time exactly *span* old has left the window (CONTRACT.md L2: refused after
+    A time exactly *span* old has left the window (contract L2: refused after
     86 399 s, admitted after 86 400 s).
     """
     inside = [time for time in times if time > at - span]
@@ -271,7 +271,7 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
 def settled(
     search: str, lookup: str, outcome: Outcome, verified: int, *, cached: bool, at: datetime
 ) -> SearchSettled:
-    """Return the settlement: charged exactly when the outcome is ``done`` (CONTRACT.md L12)."""
+    """Return the settlement: charged exactly when the outcome is ``done`` (contract L12)."""
     if (outcome == "done") != (verified > 0):
         raise ValueError(f"{outcome!r} with {verified} verified e-mails")
     return SearchSettled(

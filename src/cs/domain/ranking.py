@@ -6,7 +6,7 @@ from cs.domain.contact import BrandFacts, LeftOut, Person, Ranked
 from cs.domain.headline.role import Role, classify
 from cs.domain.names.employer import is_employer
 
-#: Contacts of one search.  Not part of the contract (CONTRACT.md S6).
+#: Contacts of one search.  Not part of the contract (contract S6).
 CONTACTS = 25
 
 _FAMILIES = ("influencer", "social", "partnerships", "brand")
@@ -17,9 +17,9 @@ def rank(
 ) -> tuple[tuple[Ranked, ...], tuple[LeftOut, ...]]:
     """Return who is shown, best first, and who is left out and why.
 
-    The order is total, so replays are byte-equal: role family in the order of SPEC.md
+    The order is total, so replays are byte-equal: role family in the order of contract text
     1.3, seniority (the classifier's score), then name and profile address
-    (CONTRACT.md S5), and for people alike in all of that the id they have in the lookup.
+    (contract S5), and for people alike in all of that the id they have in the lookup.
 
     Args:
         brand: The brand asked for; people whose current company is neither it nor its

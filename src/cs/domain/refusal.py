@@ -9,7 +9,7 @@ class Refusal(Exception):
     """A command that breaks a rule.  Nothing was stored.
 
     Attributes:
-        code: Stable.  For searches it is an error code of SPEC.md section 7.
+        code: Stable.  For searches it is an error code of contract text 7.
         message: For people: what happened and what to do.
         retry_after: How long to wait before asking again; ``None`` if waiting will not help.
         limit: The limit that was hit as (limit, remaining), for the rate-limit headers.

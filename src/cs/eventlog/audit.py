@@ -46,7 +46,7 @@ Kind = Literal[
     "unsettled",  # a search whose lookup ended waits still (only in a log at rest)
 ]
 
-#: SPEC.md section 8, written again on purpose: the checker shares no rule with the domain.
+#: Contract text 8, written again on purpose: the checker shares no rule with the domain.
 _WINDOWS: tuple[tuple[Kind, int, timedelta], ...] = (
     ("minute", 6, timedelta(seconds=60)),
     ("day", 60, timedelta(hours=24)),

@@ -195,7 +195,7 @@ async def serving(
     """Serve *apps*, and *admin* on connections of its own, until left.
 
     Leaving takes no more connections, sets *draining*, so that held calls are answered
-    (CONTRACT.md H14), and cuts off after `GRACE_S` what is open yet.
+    (contract H14), and cuts off after `GRACE_S` what is open yet.
     """
     most, most_of_admin = connections_of(free_descriptors())
     served = [(*each, Bound(most, "api")) for each in apps]

@@ -1,6 +1,6 @@
 """Which brand is meant, given what the sources told.  Pure.
 
-A wrong brand sells a stranger's people, a miss costs one more question (CONTRACT.md
+A wrong brand sells a stranger's people, a miss costs one more question (contract
 R7): two brands that answer a bare name equally well are ambiguous, and an asked domain
 decides (B4), with the asked brand as the name of a brand of the domain's owner.
 """

@@ -57,7 +57,7 @@ class Brands:
                 if before is None or before.reused != lookup or not before.verified:
                     return
                 row = replace(before, verified=verified)
-                if not verified:  # CONTRACT.md C11
+                if not verified:  # Contract C11
                     row = replace(row, reused_until=None)
                 rows.put(BRANDS, stream, row)
             case BrandForgotten():

@@ -1,4 +1,4 @@
-"""Searches that have ended, kept in memory: how a search ended never changes (CONTRACT.md C9).
+"""Searches that have ended, kept in memory: how a search ended never changes (contract C9).
 
 So a row that is here is right however far the views or the log have gone since, and whoever
 reads an ended search need not ask how far they are.  What it found is not here: people are

@@ -111,7 +111,7 @@ def _result(
 def brand_fields(finished: LookupFinished) -> dict[str, Any]:
     """Return what a search record says about the brand and the search's time.
 
-    ``done`` has all five match fields, ``failed`` those that are known (CONTRACT.md S2, S3).
+    ``done`` has all five match fields, ``failed`` those that are known (contract S2, S3).
     """
     brand = finished.brand
     match_fields = {
@@ -127,7 +127,7 @@ def brand_fields(finished: LookupFinished) -> dict[str, Any]:
 
 
 def contact_fields(contact: Contact) -> dict[str, str | None]:
-    """Return the eleven fields of SPEC.md 2.2."""
+    """Return the eleven fields of contract text 2.2."""
     return {name: getattr(contact, name) for name in CONTACT_FIELDS}
 
 
@@ -147,5 +147,5 @@ CONTACT_FIELDS = (
 
 
 def instant(at: datetime) -> str:
-    """Return *at* as callers see it: UTC, whole seconds, ``Z`` (CONTRACT.md S12)."""
+    """Return *at* as callers see it: UTC, whole seconds, ``Z`` (contract S12)."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")

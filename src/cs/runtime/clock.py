@@ -48,7 +48,7 @@ class SystemClock:
 
     When the machine's clock is set back, this one goes on at half its speed until the
     other has caught up.  So a window or a hold may last twice as long, but nothing stands
-    still for as long as the step was (CONTRACT.md L16).
+    still for as long as the step was (contract L16).
 
     Args:
         wall: The machine's time, UTC; it may step.

@@ -1,4 +1,4 @@
-"""CONTRACT.md B1 to B9, B18, B19 and 1.7, row by row."""
+"""Contract B1 to B9, B18, B19, V1 and V2, row by row."""
 
 import pytest
 

@@ -50,7 +50,7 @@ async def test_a_search_read_again_lacks_them_and_is_as_charged_as_before(by: st
         await erase_ada(service, by)
 
         after = await service.read(key, before["id"])
-        assert after == {**before, "contacts": before["contacts"][1:]}  # CONTRACT.md C9
+        assert after == {**before, "contacts": before["contacts"][1:]}  # Contract C9
         assert await told_of_ada(service) == []
         assert "Ben Ode" in await service.stored()
 
@@ -68,7 +68,7 @@ async def test_an_answer_from_reuse_leaves_them_out() -> None:
 
 
 async def test_an_answer_without_a_verified_mailbox_is_no_hit() -> None:
-    """CONTRACT.md C11; and the live search that follows does not find them again."""
+    """Contract C11; and the live search that follows does not find them again."""
     async with erasable(outside(mailboxes=Mailboxes(ONLY_ADA))) as service:
         key = await service.new_key()
         await service.search(key, brand="Acme")

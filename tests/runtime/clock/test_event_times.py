@@ -1,4 +1,4 @@
-"""CONTRACT L16: the time of a stream's events never goes back, and so nothing is frozen.
+"""Contract L16: the time of a stream's events never goes back, and so nothing is frozen.
 
 A clock that stands still or steps back is met with the last event's time.  What waits on
 a window waits as long as the step and the window, and no longer.

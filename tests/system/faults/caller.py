@@ -1,4 +1,4 @@
-"""A client as SPEC.md wants it: an idempotency key for each wish, and patience."""
+"""A client that does as good-client.md asks: an idempotency key for each wish, and patience."""
 
 import asyncio
 import random

@@ -1,6 +1,6 @@
 """What clients were told, held against what holds in the end.
 
-Knows only the promises of SPEC.md and what came over HTTP: no event, no view.  Times
+Knows only the promises of docs/contract.md and what came over HTTP: no event, no view.  Times
 are seconds of the clients' own clock; an answer is between its ``sent`` and ``heard``.
 """
 
@@ -31,7 +31,7 @@ _PER_MINUTE, _PER_DAY, _IN_FLIGHT = 6, 60, 2
 
 Body = Mapping[str, Any]
 
-#: Reasons that blame the service (SPEC.md section 7), never what it was asked for.
+#: Reasons that blame the service (contract text 7), never what it was asked for.
 _BREAKDOWNS = ("timeout", "scrape_error", "error")
 
 
@@ -86,8 +86,8 @@ def as_intended(wish: Wish, body: Body) -> bool:
 def is_untrue(wish: Wish, body: Body) -> bool:
     """Tell whether the finished search *body* says what is not so in the world of *wish*.
 
-    A breakdown says nothing of the world: it asks to search again (SPEC.md section 7).  Nor
-    does a search that was cut off by its time with some of the people (CONTRACT.md S8).
+    A breakdown says nothing of the world: it asks to search again (contract text 7).  Nor
+    does a search that was cut off by its time with some of the people (contract S8).
     """
     emails = {contact["email"] for contact in body["contacts"] if contact.get("email")}
     if body["status"] == "done":

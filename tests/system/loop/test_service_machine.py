@@ -1,7 +1,7 @@
 """The whole service against a simple model: restarts, messages repeated, late and lost,
 silence, clock steps.
 
-The model knows what SPEC.md promises, not how it is kept.  Every call's answer is
+The model knows what docs/contract.md promises, not how it is kept.  Every call's answer is
 foretold; after every step the log is audited and every finished search read again.  Work
 that is lost more often than silence makes it be issued again may end with its deadline.
 """

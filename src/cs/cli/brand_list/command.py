@@ -18,7 +18,7 @@ from cs.cli.progress import Progress
 from cs.cli.refusals import exit_code, told
 from cs.client import Client, ClientError, Done, Failed
 
-#: Reasons of failed searches that may be gone in a few minutes (SPEC.md section 7).
+#: Reasons of failed searches that may be gone in a few minutes (contract text 7).
 PASSING = frozenset({"scrape_error", "timeout", "error"})
 
 

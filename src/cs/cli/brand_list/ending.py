@@ -23,7 +23,7 @@ from cs.client import (
     Window,
 )
 
-#: From the one that lasts longest, as the service tells them (CONTRACT.md R4).
+#: From the one that lasts longest, as the service tells them (contract R4).
 _GRAVITY = (NO_QUOTA, LIMITED)
 
 
@@ -52,7 +52,7 @@ def shows_unknown(error: ClientError) -> bool:
     """Return whether *error* shows that the idempotency key is not known to the service.
 
     It looks a key up after secret, path and body, and before pause, quota and limits
-    (CONTRACT.md 1.2): what is refused by one of those has nothing stored under its key.
+    (contract O1 to O11): what is refused by one of those has nothing stored under its key.
     Of the limits only the daily one shows it, as the others are told for calls, too, that
     are known (checks) or were not looked at (a line of calls that is full).
     """

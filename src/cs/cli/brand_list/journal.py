@@ -20,7 +20,7 @@ from cs.cli.brand_list.rows import Row
 from cs.client import Done, Failed, Other
 from cs.runtime.private_files import open_private
 
-#: A server knows an idempotency key for 24 hours (CONTRACT.md L14); one hour to spare.
+#: A server knows an idempotency key for 24 hours (contract L14); one hour to spare.
 KNOWN_FOR = timedelta(hours=23)
 #: What was asked for later than now was asked for by another clock, or by this one before it
 #: was set back: who knows when.  Clocks that are kept differ by less.
@@ -56,7 +56,7 @@ class Asked(_Entry, frozen=True, tag="asked"):
     """*key* is about to be asked for: from here on it may have been charged.
 
     It is asked for again as *row* says it, whatever the list says by then: an idempotency
-    key belongs to the brand as it was written (CONTRACT.md L14).
+    key belongs to the brand as it was written (contract L14).
     """
 
     key: str

@@ -10,7 +10,7 @@ def check_owner(
     """Return if the list may go on with the server and key of *identity*.
 
     A rotated secret and a moved server are known by the search last heard of, which nobody
-    reads but the key that made it, whatever its secret (CONTRACT.md S17, H11).  There the
+    reads but the key that made it, whatever its secret (contract S17, H11).  There the
     idempotency keys are known as well.  Where no search is known nothing but lost answers
     can be charged twice, which *ask_again* allows.
 

@@ -129,7 +129,7 @@ class Searching:
     def _asked_before(self, client: Client, *, often: bool) -> Iterator[Outcome]:
         """Ask again, one by one, for what is known to the service if it ever was there.
 
-        It looks that up before pause, quota and limits (CONTRACT.md 1.2), so what others
+        It looks that up before pause, quota and limits (contract O1 to O11), so what others
         were refused by is no reason not to ask.
 
         Args:

@@ -41,7 +41,7 @@ from cs.domain.lookup.finish import pass_deadline
 from cs.domain.lookup.issuing import begin, reissue_silent, restart, retry_due
 from cs.domain.lookup.state import Lookup
 
-#: SPEC.md section 8: results are reused this long from the finish (CONTRACT.md C7, C8).
+#: Contract text 8: results are reused this long from the finish (contract C7, C8).
 REUSED_FOR = timedelta(days=30)
 
 
@@ -190,7 +190,7 @@ def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[Contact
 def _without(state: Brand, event: ContactsErased) -> Brand:
     """Return *state* after people were erased.
 
-    An answer without a verified e-mail is no answer any more (CONTRACT.md C11).
+    An answer without a verified e-mail is no answer any more (contract C11).
     """
     people = (*event.people, "") if event.aged_out else event.people
     erased = state.erased | {f"{event.lookup}#{person}" for person in people}

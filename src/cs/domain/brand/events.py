@@ -15,7 +15,7 @@ from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.ranking import CONTACTS
 from cs.domain.stages.work import AnyFinding, StageInput, StageName
 
-#: How long a lookup may take (CONTRACT.md S9).
+#: How long a lookup may take (contract S9).
 DEADLINE = timedelta(seconds=120)
 
 

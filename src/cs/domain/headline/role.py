@@ -19,7 +19,7 @@ from cs.domain.headline.role_family import (
 from cs.domain.headline.role_level import ELIGIBLE, Level, level_of
 from cs.domain.names.plain_text import flat
 
-#: The order of the families in SPEC.md 1, lowest first.
+#: The order of the families in contract text 1, lowest first.
 _FAMILIES = (Family.BRAND, Family.PARTNERSHIPS, Family.SOCIAL, Family.INFLUENCER)
 
 #: Who runs it comes first: a head or director of influencer marketing decides on it, a

@@ -9,7 +9,7 @@ from cs.domain.names.plain_text import flat, folded
 
 
 class Family(StrEnum):
-    """The four families asked for (SPEC.md 1), in the order they count, and the rest."""
+    """The four families asked for (contract text 1), in the order they count, and the rest."""
 
     INFLUENCER = "influencer"
     SOCIAL = "social"

@@ -19,7 +19,7 @@ class Level(StrEnum):
     UNKNOWN = "unknown"
 
 
-#: "Manager level and up" (SPEC.md 1).
+#: "Manager level and up" (contract text 1).
 ELIGIBLE = frozenset(
     {
         Level.MANAGER,

@@ -10,7 +10,7 @@ from cs.domain.ranking import rank
 
 
 def contacts_of(state: Lookup) -> tuple[Contact, ...]:
-    """Return the people to show: verified first, then by rank (CONTRACT.md S5)."""
+    """Return the people to show: verified first, then by rank (contract S5)."""
     if state.brand is None:
         return ()
     ranked = state.ranked

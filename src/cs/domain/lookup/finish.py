@@ -17,12 +17,12 @@ def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
 
 
 def finish(state: Lookup, otherwise: Outcome, at: datetime) -> LookupFinished:
-    """End the run: ``done`` if anybody is verified (SPEC.md section 3), else *otherwise*."""
+    """End the run: ``done`` if anybody is verified (contract text 3), else *otherwise*."""
     contacts = contacts_of(state)
     verified = sum(contact.email is not None for contact in contacts)
     outcome: Outcome = "done" if verified else otherwise
     definite = all(checked.verdict in DEFINITE for checked in state.checked)
-    # CONTRACT.md C6: absence is reused only when it was established.
+    # Contract C6: absence is reused only when it was established.
     reusable = outcome in {"done", "no_linkedin", "no_contacts"} or (
         outcome == "no_emails" and definite and bool(state.checked)
     )

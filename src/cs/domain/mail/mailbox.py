@@ -16,7 +16,7 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"  # could not find out
 
 
-#: Verdicts that would be the same if asked again at once (CONTRACT.md C6).
+#: Verdicts that would be the same if asked again at once (contract C6).
 DEFINITE = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.CATCH_ALL})
 
 

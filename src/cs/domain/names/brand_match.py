@@ -2,7 +2,7 @@
 
 Names are the same or they are not: there is no edit distance here, because "Delta"
 and "Delta Faucet", or "Zara" and "Zora", are different companies, and a false match
-is worse than a miss (CONTRACT.md R7).  What is forgiven, in falling order of trust:
+is worse than a miss (contract R7).  What is forgiven, in falling order of trust:
 punctuation, accents and spacing; then a leading "the" and the legal form.
 """
 

@@ -1,6 +1,6 @@
 """Brand and domain as callers write them, and the cache key that they make.
 
-Rows B1 to B9, B18, B19, C1 and the vectors of CONTRACT.md 1.7 are decided here.  Everything is
+Rows B1 to B9, B18, B19, C1 and the vectors of contract V1 and V2 are decided here.  All is
 a function of its arguments: no suffix list, no look-up, so that the same request is
 valid on every server.
 """
@@ -68,7 +68,7 @@ def clean_brand(raw: str) -> str:
     Raises:
         Unacceptable: More than 120 code points as sent, fewer than 2 when cleaned, no
             Unicode text (lone surrogates), or an e-mail address in it: that is a person,
-            who would be stored in clear and asked of search engines (CONTRACT.md B18).
+            who would be stored in clear and asked of search engines (contract B18).
 
     >>> clean_brand(" Old\nNavy ")
     'Old Navy'

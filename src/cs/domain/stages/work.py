@@ -85,7 +85,7 @@ class Discovered(Finding, frozen=True, tag="discovered"):
     """Result of contact discovery: everybody found, progress included.
 
     ``conclusive`` is false when a source failed or was limited, so that "nobody" is not
-    an answer (CONTRACT.md C6).
+    an answer (contract C6).
     """
 
     people: tuple[Sighting, ...]

@@ -116,7 +116,7 @@ def _same_site(domain: str, end: str) -> bool:
     """Say whether a page at *end* is still the site of *domain*.
 
     Below it, or of the same name in another country; anything else is another brand or a domain
-    parked or sold, and its people are not this brand's (CONTRACT.md B9).
+    parked or sold, and its people are not this brand's (contract B9).
     """
     if end == domain or end.endswith(f".{domain}"):
         return True
