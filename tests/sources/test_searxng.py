@@ -280,11 +280,14 @@ def written(order: str) -> list[str]:
 
 @pytest.mark.parametrize("order", ORDERS)
 async def test_no_word_of_a_name_is_a_command_to_searxng(order: str) -> None:
-    for name in written(order):
-        questions = await asked_for(name)
+    async with asking(results()) as (source, web):
+        for name in written(order):
+            before = len(web.asked)
+            await source.find(BrandFacts(name=name, domain="acme.example"), limit=5)
 
-        assert [obeyed(query) for query in questions] == [[]] * len(questions), name
-        assert len(questions) == (len(WORDS) if re.search(r"\w", name) else 0)
+            questions = [question(asked) for asked in web.asked[before:]]
+            assert [obeyed(query) for query in questions] == [[]] * len(questions), name
+            assert len(questions) == (len(WORDS) if re.search(r"\w", name) else 0)
 
 
 async def test_no_word_of_a_parent_is_one_either() -> None:
