@@ -133,7 +133,7 @@ class AcmeRun:
         assert self.state == fold(self.events), "advancing and replaying agree"
         return events
 
-    def hear(
+    def record(
         self,
         stage: StageName,
         finding: AnyFinding,
@@ -156,16 +156,16 @@ class AcmeRun:
         )
 
     def resolved(self, brand: BrandFacts = ACME) -> "AcmeRun":
-        self.hear("brand-resolution", Resolved(status="matched", brand=brand))
+        self.record("brand-resolution", Resolved(status="matched", brand=brand))
         return self
 
     def discovered(self, *people: Sighting, conclusive: bool = True) -> "AcmeRun":
         found = Discovered(people=people or (ADA, BEN), conclusive=conclusive)
-        self.hear("contact-discovery", found)
+        self.record("contact-discovery", found)
         return self
 
     def ranked(self, *people: Ranked) -> "AcmeRun":
-        self.hear("ranking", RankingDone(people or (ranked("p1"), ranked("p2", "social"))))
+        self.record("ranking", RankingDone(people or (ranked("p1"), ranked("p2", "social"))))
         return self
 
     def verifying(self, brand: BrandFacts = ACME) -> "AcmeRun":
@@ -173,13 +173,13 @@ class AcmeRun:
         return self.resolved(brand).discovered().ranked()
 
     def verified(self, *people: Checked, at: str = HOME) -> "AcmeRun":
-        self.hear("verification", DomainVerified(people), item=at)
+        self.record("verification", DomainVerified(people), item=at)
         return self
 
     def failed(
         self, stage: StageName, finding: Failed, *, item: str = "", attempt: int = 1
     ) -> "AcmeRun":
-        self.hear(stage, finding, item=item, attempt=attempt)
+        self.record(stage, finding, item=item, attempt=attempt)
         return self
 
     def times_out(self) -> "AcmeRun":

@@ -19,7 +19,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline.heartbeats import MemorySigns
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder
 from cs.pipeline.process_manager import ProcessManager
 from cs.projections.reading import Reading
@@ -68,13 +68,15 @@ class Managed:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
 
-    def recorder(self, signs: MemorySigns, *, drain_s: float = DRAIN_S) -> OutcomeRecorder:
+    def recorder(
+        self, heartbeats: MemoryHeartbeats, *, drain_s: float = DRAIN_S
+    ) -> OutcomeRecorder:
         """Return a recorder alone, as in a process of its own."""
         return OutcomeRecorder(
             Streams(self.log),
             self.bus,
             self.clock,
-            signs,
+            heartbeats,
             receipts=RECEIPTS,
             verifiers=VERIFIERS,
             drain_s=drain_s,
@@ -121,7 +123,7 @@ class Managed:
         )
         await self.bus.publish(OUTCOMES, key=lookup.encode(), value=encode(receipted(outcome)))
 
-    async def heard(self) -> None:
+    async def caught_up(self) -> None:
         """Return once the process manager knows all that is in the log and was said.
 
         Another brand's run is ended and settled: by then it has read up to there.

@@ -39,7 +39,7 @@ from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import runner
-from cs.pipeline.heartbeats import MemorySigns
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Report
@@ -225,7 +225,12 @@ async def test_stages_and_recorders_are_given_five_seconds() -> None:
     bus, log = Noting(), MemoryEventLog(MemoryKeyStore())
     clock = HandClock(AT)
     recorder = OutcomeRecorder(
-        Streams(log), bus, clock, MemorySigns(clock.monotonic), receipts=RECEIPTS, verifiers=()
+        Streams(log),
+        bus,
+        clock,
+        MemoryHeartbeats(clock.monotonic),
+        receipts=RECEIPTS,
+        verifiers=(),
     )
 
     async with started(Runner(Gate(), bus, clock)), started(recorder):
@@ -263,9 +268,9 @@ async def test_a_cancelled_recorder_finishes_what_it_has_in_hand_in_time(
 ) -> None:
     bus, log, clock = bus_with_groups(), SlowLog(), HandClock(AT)
     lookup = await lookup_on(log)
-    signs = MemorySigns(clock.monotonic)
+    heartbeats = MemoryHeartbeats(clock.monotonic)
     recorder = OutcomeRecorder(
-        Streams(log), bus, clock, signs, receipts=RECEIPTS, verifiers=(), drain_s=drain_s
+        Streams(log), bus, clock, heartbeats, receipts=RECEIPTS, verifiers=(), drain_s=drain_s
     )
     async with started(recorder) as running:
         await answer(bus, lookup)

@@ -1,7 +1,7 @@
 """Nothing that is written to a topic ends the role that reads it, or stops what comes after.
 
 Every role runs that reads a topic: the recorder of outcomes with who is suppressed, the
-driver, and the four stages, on every kind of log, keys, signs and bus.
+driver, and the four stages, on every kind of log, keys, heartbeats and bus.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
-from cs.pipeline.heartbeats import MemorySigns, Signs
+from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
 from cs.pipeline.suppressing import Met, Suppressing
-from cs.postgres.heartbeats import PostgresSigns
+from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.runtime.clock import HandClock
 from cs.runtime.data_folder import DataFolder
 from domain.acme_run import AT, AcmeRun
@@ -55,7 +55,7 @@ class Form(NamedTuple):
 
     log: EventLog
     keys: KeyStore
-    signs: Signs
+    heartbeats: Heartbeats
     bus: Bus
 
 
@@ -69,16 +69,16 @@ GROUPS = [
 @asynccontextmanager
 async def in_memory() -> AsyncIterator[Form]:
     keys = MemoryKeyStore()
-    signs = MemorySigns(HandClock(AT).monotonic)
-    yield Form(MemoryEventLog(keys), keys, signs, MemoryBus(GROUPS))
+    heartbeats = MemoryHeartbeats(HandClock(AT).monotonic)
+    yield Form(MemoryEventLog(keys), keys, heartbeats, MemoryBus(GROUPS))
 
 
 @asynccontextmanager
 async def on_sqlite() -> AsyncIterator[Form]:
     with tempfile.TemporaryDirectory() as folder:
         async with opened(DataFolder(Path(folder))) as data:
-            signs = MemorySigns(HandClock(AT).monotonic)
-            yield Form(data.log, data.keys, signs, MemoryBus(GROUPS))
+            heartbeats = MemoryHeartbeats(HandClock(AT).monotonic)
+            yield Form(data.log, data.keys, heartbeats, MemoryBus(GROUPS))
 
 
 def at_each_stage(stream: str) -> dict[str, Sequence[BrandEvent]]:
@@ -121,7 +121,7 @@ async def withstands(form: Form, sent: Sequence[Sent]) -> None:
         Streams(form.log),
         form.bus,
         clock,
-        form.signs,
+        form.heartbeats,
         receipts=RECEIPTS,
         verifiers=VERIFIERS,
         suppressing=Suppressing(form.keys, erase),
@@ -216,7 +216,7 @@ async def over_several_processes(dsn: str, bootstrap: str, prefix: str) -> Async
         PostgresEventLog(pool, keys) as log,
         KafkaBus(kafka) as bus,
     ):
-        yield Form(log, keys, PostgresSigns(pool), bus)
+        yield Form(log, keys, PostgresHeartbeats(pool), bus)
 
 
 @settings(max_examples=1, deadline=None, phases=PHASES, suppress_health_check=CHECKS)

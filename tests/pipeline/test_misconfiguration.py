@@ -88,25 +88,27 @@ async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -
             with capture_logs() as logs:
                 first = await stage.handle(work, nobody_hears)
                 again = await stage.handle(work, nobody_hears)
-            told = dict(tools.misconfiguration.told)
+            reasons = dict(tools.misconfiguration.reasons)
 
     refused = Failed(why="sources-refuse", retryable=False, causes={"searxng": NO_JSON})
     assert first == again == refused
-    assert told == {"sources.searxng": NO_JSON}
+    assert reasons == {"sources.searxng": NO_JSON}
     assert not tools.misconfiguration.blocks, "what was found before can still be read"
     met = [line["name"] for line in logs if line["event"] == "misconfigured"]
     assert met == ["sources.searxng"], "once, not for each search"
 
 
 async def test_what_answers_again_is_told_of_no_more() -> None:
-    heard = Misconfiguration()
+    misconfiguration = Misconfiguration()
     refuses = PeopleAnswer(source="shop", ended=Ended.FAILED, why="bad key", permanent=True)
-    heard.hear("people_sources", [refuses])
-    assert heard.told == {"sources.shop": "bad key"}
+    misconfiguration.note_answers("people_sources", [refuses])
+    assert misconfiguration.reasons == {"sources.shop": "bad key"}
 
-    heard.hear("people_sources", [PeopleAnswer(source="shop", ended=Ended.NO_RESULTS)])
+    misconfiguration.note_answers(
+        "people_sources", [PeopleAnswer(source="shop", ended=Ended.NO_RESULTS)]
+    )
 
-    assert heard.told == {}
+    assert misconfiguration.reasons == {}
 
 
 async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_named() -> None:
@@ -117,7 +119,7 @@ async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_n
     )
 
     assert found == Failed(why="no-people-source-configured", retryable=False)
-    assert tools.misconfiguration.told == {
+    assert tools.misconfiguration.reasons == {
         "people_sources": "none is configured; shop: not configured"
     }
 
@@ -132,7 +134,7 @@ async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
     )
 
     assert isinstance(found, Discovered)
-    assert tools.misconfiguration.told == {}
+    assert tools.misconfiguration.reasons == {}
 
 
 @pytest.mark.parametrize("sources", [[], [Brands("wikidata", Ended.NOT_CONFIGURED)]])
@@ -146,4 +148,4 @@ async def test_without_any_brand_source_no_brand_is_said_to_be_unknown(
     )
 
     assert found == Failed(why="no-brand-source-configured", retryable=False)
-    assert "brand_sources" in tools.misconfiguration.told
+    assert "brand_sources" in tools.misconfiguration.reasons

@@ -154,7 +154,7 @@ async def test_a_retry_is_issued_when_it_is_due_and_not_before(managed: Managed)
         await managed.say("brand-resolution", AWAY)
         failed = await managed.event(AttemptFailed)
         managed.passes(9.999)
-        await managed.heard()
+        await managed.caught_up()
         assert await managed.issued() == [1]
 
         managed.passes(0.001)
@@ -197,23 +197,23 @@ async def test_work_nobody_speaks_of_is_issued_again_twice_and_no_more(
     async with managed.running():
         await managed.start()
         for attempt in (1, 2):
-            await managed.heard()
+            await managed.caught_up()
             managed.passes(SILENCE_S + 0.1)
             await _attempt(managed, STREAM, attempt + 1)
         await managed.start(stream="brand-witness")
-        await managed.heard()
+        await managed.caught_up()
         managed.passes(SILENCE_S + 0.1)
         await _attempt(managed, "brand-witness", 2)
 
         assert await managed.issued() == [1, 2, 3]
 
 
-async def test_a_sign_of_life_keeps_the_work_in_hand(managed: Managed) -> None:
+async def test_a_heartbeat_keeps_the_work_in_flight(managed: Managed) -> None:
     async with managed.running():
         await managed.start()
         await managed.start(stream="brand-witness")
         for _ in range(2):
-            await managed.heard()
+            await managed.caught_up()
             managed.passes(SILENCE_S - 1)
             await managed.say("brand-resolution", Alive())
         await _attempt(managed, "brand-witness", 2)
@@ -232,7 +232,7 @@ async def _attempt(managed: Managed, stream: str, attempt: int) -> None:
 # A start anew.
 
 
-async def test_a_start_issues_again_what_was_in_hand(managed: Managed) -> None:
+async def test_a_start_issues_again_what_was_in_flight(managed: Managed) -> None:
     async with managed.running():
         await managed.start()
         await managed.search("s1", "a")
@@ -438,10 +438,10 @@ async def test_an_outcome_of_nothing_we_run_harms_nobody(
 ) -> None:
     async with managed.running():
         await managed.start()
-        await managed.heard()
+        await managed.caught_up()
         await managed.bus.publish(OUTCOMES, key=b"k", value=value)
-        await managed.heard()
-        await managed.heard()  # it lives on after what it heard last
+        await managed.caught_up()
+        await managed.caught_up()  # it lives on after what it heard last
         await managed.say("brand-resolution", NO_MATCH)
 
         assert (await managed.event(LookupFinished)).outcome == "no_linkedin"

@@ -42,7 +42,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline.heartbeats import MemorySigns
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import FORGED_TOLD_EVERY_S, GROUP, OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
@@ -104,12 +104,12 @@ class Recording:
         self.log = MemoryEventLog(MemoryKeyStore())
         self.events = events
         self.clock = HandClock(AT)
-        self.signs = MemorySigns(self.clock.monotonic)
+        self.heartbeats = MemoryHeartbeats(self.clock.monotonic)
         self.recorder = OutcomeRecorder(
             Streams(self.log),
             self.bus,
             self.clock,
-            self.signs,
+            self.heartbeats,
             receipts=RECEIPTS,
             verifiers=VERIFIERS,
             drain_s=0,
@@ -234,7 +234,7 @@ async def test_a_sign_of_life_needs_a_receipt_too() -> None:
             await recording.say(answer(Alive()))
             await recording.letters(1)
 
-            assert await recording.signs.silent_for(LOOKUP, STAGE, "", 1) is None
+            assert await recording.heartbeats.silent_for(LOOKUP, STAGE, "", 1) is None
 
 
 async def test_the_alarm_counts_and_is_not_raised_for_each() -> None:

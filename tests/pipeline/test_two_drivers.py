@@ -13,7 +13,7 @@ from cs.domain.key import SearchSettled
 from cs.domain.stages.work import Alive, Failed, Resolved
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
-from cs.pipeline.heartbeats import SILENCE_S, MemorySigns
+from cs.pipeline.heartbeats import SILENCE_S, MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
@@ -37,13 +37,13 @@ async def driven_by(managed: Managed, number: int) -> AsyncIterator[None]:
     runner = ViewRunner(managed.log, managed.views, managed.keys)
     await runner.catch_up()
     open_work = Reading(managed.log, managed.views, runner, managed.keys)
-    signs = MemorySigns(managed.clock.monotonic)
+    heartbeats = MemoryHeartbeats(managed.clock.monotonic)
     async with AsyncExitStack() as stack:
         for _ in range(number):
             driver = Driver(
-                Streams(managed.log), open_work, managed.clock, signs, restart_work=False
+                Streams(managed.log), open_work, managed.clock, heartbeats, restart_work=False
             )
-            for role in (driver, managed.recorder(signs)):
+            for role in (driver, managed.recorder(heartbeats)):
                 task = asyncio.create_task(role.run())
                 stack.push_async_callback(ended, task)
         yield
@@ -82,7 +82,7 @@ async def test_every_search_is_settled_once(managed: Managed) -> None:
             for _ in range(2):
                 await managed.say("brand-resolution", NO_MATCH, lookup=f"{stream}.1")
         await managed.event(SearchSettled, 2 * len(STREAMS))
-        await managed.heard()
+        await managed.caught_up()
 
     await assert_settled_once(managed)
 
@@ -93,7 +93,7 @@ async def test_two_drivers_that_start_settle_what_was_left_once(managed: Managed
         for stream in STREAMS:
             await managed.say("brand-resolution", NO_MATCH, lookup=f"{stream}.1")
         await managed.event(SearchSettled, 2 * len(STREAMS))
-        await managed.heard()
+        await managed.caught_up()
 
     await assert_settled_once(managed)
 
@@ -108,11 +108,11 @@ async def test_a_retry_a_silence_and_a_deadline_happen_once(managed: Managed) ->
         managed.passes(10)
         await managed.event(StageIssued, 2 * len(STREAMS))
         while not await issued_by_all(managed, 3):
-            await managed.heard()
+            await managed.caught_up()
             managed.passes(SILENCE_S + 1)
         managed.passes(3_600)
         await managed.event(LookupFinished, len(STREAMS) + managed.others)
-        await managed.heard()
+        await managed.caught_up()
 
     await assert_settled_once(managed)
     for stream in STREAMS:
@@ -130,7 +130,7 @@ async def test_a_sign_heard_by_one_is_known_to_the_other(managed: Managed) -> No
         await managed.start(stream="brand-alive")
         await managed.start(stream="brand-witness")
         for _ in range(2):
-            await managed.heard()
+            await managed.caught_up()
             managed.passes(SILENCE_S - 1)
             await managed.say("brand-resolution", Alive(), lookup="brand-alive.1")
         await managed.event(StageIssued, 5)  # two brands, two of `heard`, the witness again
@@ -145,14 +145,14 @@ async def test_silence_counts_on_where_leaders_come_and_go_faster_than_it_is_not
     await begin(managed)
     for _ in range(4):
         async with driven_by(managed, 1):
-            await managed.heard()
+            await managed.caught_up()
             managed.passes(SILENCE_S / 3)
 
     async with driven_by(managed, 1):
         for _ in range(4):  # far fewer seconds than silence takes
-            await managed.heard()
+            await managed.caught_up()
             managed.passes(1)
-        await managed.heard()
+        await managed.caught_up()
 
         assert await issued_by_all(managed, 2)
     issued = [each.attempt for each in await managed.events(StageIssued)]

@@ -16,7 +16,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline.heartbeats import MemorySigns
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP, OutcomeRecorder
 from cs.runtime.clock import HandClock
 from domain.acme_run import AT, STREAM, AcmeRun
@@ -66,7 +66,7 @@ async def recording(log: MemoryEventLog, at_once: int = AT_ONCE) -> AsyncIterato
         Streams(log),
         bus,
         clock,
-        MemorySigns(clock.monotonic),
+        MemoryHeartbeats(clock.monotonic),
         receipts=RECEIPTS,
         verifiers=(),
         drain_s=0,

@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cs.postgres.heartbeats import PostgresSigns
+from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 
@@ -16,8 +16,8 @@ async def pool(database: str) -> AsyncIterator[Pool]:
 
 
 async def test_what_one_process_heard_another_knows(pool: Pool) -> None:
-    recorder, driver = PostgresSigns(pool), PostgresSigns(pool)
-    await recorder.heard("brand-a.1", "verification", "acme.example", 1)
+    recorder, driver = PostgresHeartbeats(pool), PostgresHeartbeats(pool)
+    await recorder.record("brand-a.1", "verification", "acme.example", 1)
 
     silent = await driver.silent_for("brand-a.1", "verification", "acme.example", 1)
 
@@ -26,39 +26,41 @@ async def test_what_one_process_heard_another_knows(pool: Pool) -> None:
 
 
 async def test_silence_is_counted_from_the_last_sign(pool: Pool) -> None:
-    signs = PostgresSigns(pool)
-    await signs.heard("brand-a.1", "ranking", "", 1)
+    heartbeats = PostgresHeartbeats(pool)
+    await heartbeats.record("brand-a.1", "ranking", "", 1)
     await pool.execute("UPDATE signs_of_life SET heard_at = heard_at - interval '30 seconds'")
-    assert (await signs.silent_for("brand-a.1", "ranking", "", 1) or 0) >= 30
+    assert (await heartbeats.silent_for("brand-a.1", "ranking", "", 1) or 0) >= 30
 
-    await signs.heard("brand-a.1", "ranking", "", 1)
+    await heartbeats.record("brand-a.1", "ranking", "", 1)
 
-    assert (await signs.silent_for("brand-a.1", "ranking", "", 1) or 99) < 5
+    assert (await heartbeats.silent_for("brand-a.1", "ranking", "", 1) or 99) < 5
 
 
 async def test_a_sign_of_another_attempt_or_item_is_none(pool: Pool) -> None:
-    signs = PostgresSigns(pool)
-    await signs.heard("brand-a.1", "verification", "acme.example", 2)
-    await signs.heard("brand-a.1", "verification", "acme.example", 1)  # late
+    heartbeats = PostgresHeartbeats(pool)
+    await heartbeats.record("brand-a.1", "verification", "acme.example", 2)
+    await heartbeats.record("brand-a.1", "verification", "acme.example", 1)  # late
 
-    assert await signs.silent_for("brand-a.1", "verification", "acme.example", 1) is None
-    assert await signs.silent_for("brand-a.1", "verification", "", 2) is None
-    assert await signs.silent_for("brand-a.1", "verification", "acme.example", 2) is not None
+    assert await heartbeats.silent_for("brand-a.1", "verification", "acme.example", 1) is None
+    assert await heartbeats.silent_for("brand-a.1", "verification", "", 2) is None
+    assert (
+        await heartbeats.silent_for("brand-a.1", "verification", "acme.example", 2) is not None
+    )
 
 
 async def test_a_database_that_is_away_loses_signs_and_nothing_else(pool: Pool) -> None:
-    signs = PostgresSigns(pool)
+    heartbeats = PostgresHeartbeats(pool)
     pool.terminate()
 
-    await signs.heard("brand-a.1", "ranking", "", 1)
+    await heartbeats.record("brand-a.1", "ranking", "", 1)
 
-    assert await signs.silent_for("brand-a.1", "ranking", "", 1) is None
+    assert await heartbeats.silent_for("brand-a.1", "ranking", "", 1) is None
 
 
 async def test_a_sign_that_no_row_can_hold_is_lost_and_nothing_else(pool: Pool) -> None:
-    signs = PostgresSigns(pool)
+    heartbeats = PostgresHeartbeats(pool)
 
-    await signs.heard("brand-a.1", "ranking", "", 3_000_000_000)
-    await signs.heard("brand-a.1", "verification", "a\0b", 1)
+    await heartbeats.record("brand-a.1", "ranking", "", 3_000_000_000)
+    await heartbeats.record("brand-a.1", "verification", "a\0b", 1)
 
-    assert await signs.silent_for("brand-a.1", "ranking", "", 3_000_000_000) is None
+    assert await heartbeats.silent_for("brand-a.1", "ranking", "", 3_000_000_000) is None

@@ -17,7 +17,7 @@ from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver import Driver
-from cs.pipeline.heartbeats import MemorySigns
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.projections.postgres.views import PostgresViews
@@ -92,8 +92,8 @@ async def test_a_driver_that_takes_the_lead_waits_for_the_views(
 ) -> None:
     monkeypatch.setattr("cs.eventlog.follow.RETRY_S", 0.001)
     log, clock, views = MemoryEventLog(MemoryKeyStore()), HandClock(AT), AwayAtFirst()
-    signs = MemorySigns(clock.monotonic)
-    driver = Driver(Streams(log), views, clock, signs, restart_work=False)
+    heartbeats = MemoryHeartbeats(clock.monotonic)
+    driver = Driver(Streams(log), views, clock, heartbeats, restart_work=False)
     driving = asyncio.create_task(driver.run())
     async with asyncio.timeout(10):
         while not driver.at_rest(0):

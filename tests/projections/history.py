@@ -41,7 +41,7 @@ def done(stream: str = DONE) -> AcmeRun:
 
 def failed(stream: str = FAILED) -> AcmeRun:
     run = AcmeRun(stream=stream)
-    run.hear("brand-resolution", Resolved(status="no_match"))
+    run.record("brand-resolution", Resolved(status="no_match"))
     return run
 
 

@@ -11,7 +11,7 @@ class RawSmtp:
         self._reader = reader
         self.writer = writer
 
-    async def hear(self) -> str:
+    async def read_reply(self) -> str:
         """Return one whole reply, its lines joined by a bar."""
         lines: list[str] = []
         while True:
@@ -25,14 +25,14 @@ class RawSmtp:
     async def say(self, *lines: str) -> list[str]:
         self.writer.write("".join(f"{line}\r\n" for line in lines).encode())
         await self.writer.drain()
-        return [await self.hear() for _ in lines]
+        return [await self.read_reply() for _ in lines]
 
     async def start_tls(self, context: ssl.SSLContext) -> None:
         await self.writer.start_tls(context, server_hostname="mail")
 
     async def rcpt(self, *addresses: str) -> list[str]:
         """Greet, name a sender and ask for *addresses*; return the replies to RCPT."""
-        await self.hear()
+        await self.read_reply()
         await self.say("EHLO probe.test", "MAIL FROM:<check@probe.test>")
         return await self.say(*(f"RCPT TO:<{address}>" for address in addresses))
 

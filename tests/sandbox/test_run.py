@@ -124,10 +124,10 @@ async def test_connection_beyond_the_limit_is_closed(sandbox: Sandbox) -> None:
     async with sandbox() as world, AsyncExitStack() as clients:
         host, port = await world.address("mx1.acme.test"), world.addresses.smtp_port
         within = [await clients.enter_async_context(smtp(host, port)) for _ in range(256)]
-        banners = [await client.hear() for client in within]
+        banners = [await client.read_reply() for client in within]
         beyond = await clients.enter_async_context(smtp(host, port))
         with pytest.raises((EOFError, ConnectionResetError)):
-            await beyond.hear()
+            await beyond.read_reply()
 
     assert {banner[:3] for banner in banners} == {"220"}
 

@@ -136,7 +136,7 @@ async def test_greylisting_may_fall_silent_after_the_wait(sandbox: Sandbox) -> N
         world.clock.now += 112
         async with world.mail(HOST) as client:
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(client.hear(), 0.2)
+                await asyncio.wait_for(client.read_reply(), 0.2)
 
     assert first[:9] == "451 4.7.1"
 
@@ -144,7 +144,7 @@ async def test_greylisting_may_fall_silent_after_the_wait(sandbox: Sandbox) -> N
 async def test_silent_server_accepts_the_connection_and_says_nothing(sandbox: Sandbox) -> None:
     async with sandbox(mail=mail({"kind": "silent"})) as world, world.mail(HOST) as client:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(client.hear(), 0.2)
+            await asyncio.wait_for(client.read_reply(), 0.2)
 
 
 async def test_slow_server_waits_before_each_reply(sandbox: Sandbox) -> None:
@@ -171,9 +171,9 @@ async def test_refusal_at_the_banner_ends_the_session(
     sandbox: Sandbox, behaviour: dict[str, Any], said: str
 ) -> None:
     async with sandbox(mail=mail(behaviour)) as world, world.mail(HOST) as client:
-        banner = await client.hear()
+        banner = await client.read_reply()
         with pytest.raises(EOFError):
-            await client.hear()
+            await client.read_reply()
 
     assert banner[:9] == said
 
@@ -181,7 +181,7 @@ async def test_refusal_at_the_banner_ends_the_session(
 async def test_refusal_at_mail_names_the_sender(sandbox: Sandbox) -> None:
     behaviour = {"kind": "refuses_us", "at": "mail"}
     async with sandbox(mail=mail(behaviour)) as world, world.mail(HOST) as client:
-        await client.hear()
+        await client.read_reply()
         _, sender, recipient = await client.say(
             "EHLO probe.test", "MAIL FROM:<check@probe.test>", f"RCPT TO:<{JO}>"
         )
@@ -197,7 +197,7 @@ async def test_starttls_is_asked_for_and_works(sandbox: Sandbox) -> None:
     ):
         trusting = ssl.create_default_context(cafile=str(world.addresses.ca_file))
         trusting.check_hostname = False  # the client knows the host by address only
-        await client.hear()
+        await client.read_reply()
         hello, refused = await client.say("EHLO probe.test", "MAIL FROM:<check@probe.test>")
         await client.say("STARTTLS")
         await client.start_tls(trusting)
@@ -218,7 +218,7 @@ async def test_starttls_is_asked_for_and_works(sandbox: Sandbox) -> None:
 
 async def test_starttls_is_not_to_be_had_where_it_is_not_offered(sandbox: Sandbox) -> None:
     async with sandbox() as world, world.mail(HOST) as client:
-        await client.hear()
+        await client.read_reply()
         hello, refused = await client.say("EHLO probe.test", "STARTTLS")
 
     assert "STARTTLS" not in hello
@@ -274,7 +274,7 @@ async def test_no_mail_is_ever_taken(sandbox: Sandbox) -> None:
 )
 async def test_command_before_any_greeting(sandbox: Sandbox, line: str, said: str) -> None:
     async with sandbox() as world, world.mail(HOST) as client:
-        await client.hear()
+        await client.read_reply()
         (reply,) = await client.say(line)
 
     assert reply[:9] == said
@@ -292,7 +292,7 @@ async def test_command_before_any_greeting(sandbox: Sandbox, line: str, said: st
 )
 async def test_command_after_mail(sandbox: Sandbox, command: str, said: str) -> None:
     async with sandbox() as world, world.mail(HOST) as client:
-        await client.hear()
+        await client.read_reply()
         await client.say("EHLO probe.test", "MAIL FROM:<>")
         (reply,) = await client.say(command)
 
@@ -301,17 +301,17 @@ async def test_command_after_mail(sandbox: Sandbox, command: str, said: str) -> 
 
 async def test_line_without_end_is_cut_off(sandbox: Sandbox) -> None:
     async with sandbox() as world, world.mail(HOST) as client:
-        await client.hear()
+        await client.read_reply()
         client.writer.write(b"x" * 100_000)
         with pytest.raises((EOFError, ConnectionResetError, BrokenPipeError)):
-            await asyncio.wait_for(client.hear(), 2)
+            await asyncio.wait_for(client.read_reply(), 2)
 
 
 async def test_two_hundred_commands_are_enough(sandbox: Sandbox) -> None:
     async with sandbox() as world, world.mail(HOST) as client:
-        await client.hear()
+        await client.read_reply()
         replies = await client.say(*["NOOP"] * 200)
-        last = await client.hear()
+        last = await client.read_reply()
 
     assert {reply[:3] for reply in replies} == {"250"}
     assert last[:9] == "421 4.7.0"

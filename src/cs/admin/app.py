@@ -57,8 +57,8 @@ class Health:
             told["held"] = held
         if (damaged := self.views.set_aside.why) is not None:
             told["set_aside"] = damaged  # everything else can be answered: it stays ready
-        if wrong.told:
-            told["misconfigured"] = wrong.told
+        if wrong.reasons:
+            told["misconfigured"] = wrong.reasons
         return ready, told
 
 

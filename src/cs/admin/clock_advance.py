@@ -81,7 +81,7 @@ class Advancing:
             head = await self.events.head()
             if self._idle_at(head):
                 return
-            now_seen = (head, self.manager.in_hand(), self._next_due())
+            now_seen = (head, self.manager.in_flight(), self._next_due())
             quiet = quiet + 1 if now_seen == seen else 0
             seen = now_seen
             if quiet >= self._quiet_looks() and self._caught_up_with(head):
@@ -93,7 +93,7 @@ class Advancing:
 
     def _all_delayed(self) -> bool:
         # One mail domain is asked by one at a time, whoever wants it.
-        asked = {item or lookup for lookup, _, item, _ in self.manager.in_hand()}
+        asked = {item or lookup for lookup, _, item, _ in self.manager.in_flight()}
         return self.clock.delays >= len(asked)
 
     def _next_due(self) -> datetime | None:
@@ -102,7 +102,7 @@ class Advancing:
         return min((due for due in dues if due is not None), default=None)
 
     def _idle_at(self, head: int) -> bool:
-        return self._caught_up_with(head) and not self.manager.in_hand()
+        return self._caught_up_with(head) and not self.manager.in_flight()
 
     def _caught_up_with(self, head: int) -> bool:
         """Return whether everybody has read up to *head* and nobody is due."""

@@ -82,8 +82,8 @@ class Readiness:
             measures = msgspec.to_builtins(await self._bus.measured())
             told["bus"] = measures
             told["ready"] &= measures["reachable"]
-        if self._misconfiguration.told:
-            told["misconfigured"] = self._misconfiguration.told
+        if self._misconfiguration.reasons:
+            told["misconfigured"] = self._misconfiguration.reasons
         told["ready"] &= not self._misconfiguration.blocks
         return told["ready"], told
 

@@ -90,7 +90,7 @@ class Gate:
 
         with bound_contextvars(request=request_id):
             try:
-                await self._answer(scope, call.heard(receive), send_marked)
+                await self._answer(scope, call.watching_for_hang_up(receive), send_marked)
             except asyncio.CancelledError:  # the service leaves, and waits no longer
                 if not begun:
                     await failures.cut_off(Request(scope))(scope, receive, send_marked)

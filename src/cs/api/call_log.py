@@ -54,16 +54,16 @@ class Call:
         self._hung_up = False
         self.status: int | None = None
 
-    def heard(self, receive: Receive) -> Receive:
+    def watching_for_hang_up(self, receive: Receive) -> Receive:
         """Return *receive*, listened to for the caller hanging up before the answer."""
 
-        async def hear() -> Message:
+        async def receive_and_watch() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect" and self.status is None:
                 self._hung_up = True
             return message
 
-        return hear
+        return receive_and_watch
 
     def log(self) -> None:
         took_ms = round((perf_counter() - self._began) * 1000, 1)

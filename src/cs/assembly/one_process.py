@@ -72,12 +72,12 @@ class RunningService(msgspec.Struct, frozen=True):
 
 
 def stages(tools: Tools) -> Sequence[Stage]:
-    heard = tools.misconfiguration
+    misconfiguration = tools.misconfiguration
     return (
-        BrandResolution(Resolving(tools.brand_sources), heard),
-        ContactDiscovery(tools.people_sources, heard),
+        BrandResolution(Resolving(tools.brand_sources), misconfiguration),
+        ContactDiscovery(tools.people_sources, misconfiguration),
         Ranking(),
-        Verification(tools.verifiers, heard),
+        Verification(tools.verifiers, misconfiguration),
     )
 
 

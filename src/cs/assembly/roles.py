@@ -55,7 +55,7 @@ from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.clock import DatabaseTime
-from cs.postgres.heartbeats import PostgresSigns
+from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Leader
 from cs.postgres.pool import Pool
 from cs.postgres.pruning import pruning
@@ -264,7 +264,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         KafkaBus(bus_settings(settings, world)) as bus,
     ):
         data, streams, clock = shared.data, shared.streams, shared.clock
-        signs = PostgresSigns(data.pool)
+        heartbeats = PostgresHeartbeats(data.pool)
         views = ViewFollower(data.log, data.views, shared.streams.set_aside)
         views.listen_early(shared.streams.on_events)
         reading = Reading(data.log, data.views, views, data.keys)
@@ -276,7 +276,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
             streams,
             bus,
             clock,
-            signs,
+            heartbeats,
             receipts=Receipts(await data.keys.secret(SHARED)),
             verifiers=verifier_names(settings),
             suppressing=suppressing(erasure, data.keys),
@@ -284,7 +284,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
 
         async def drive(_: int) -> None:
             await Driver(
-                streams, reading, clock, signs, restart_work=False, real=SystemClock()
+                streams, reading, clock, heartbeats, restart_work=False, real=SystemClock()
             ).run()
 
         retention = Retention(
@@ -360,5 +360,5 @@ async def stage(settings: Settings, world: World, name: StageName) -> AsyncItera
         (work,) = [each for each in stages(tools) if each.name == name]
         runner = Runner(work, faulty.behind(bus), told.clock)
         async with _working(told, runner.run()):
-            heard = tools.misconfiguration
-            yield Role(Readiness(time=time, bus=bus, misconfiguration=heard))
+            misconfiguration = tools.misconfiguration
+            yield Role(Readiness(time=time, bus=bus, misconfiguration=misconfiguration))

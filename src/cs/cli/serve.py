@@ -108,7 +108,7 @@ async def run(
         if sandbox and (told := told_of_sandbox(asked, tools.names)):
             errors.print(f"sandbox: {'; '.join(told)}")
         service = await stack.enter_async_context(embedded(chosen, tools, kind, clock))
-        for name, why in tools.misconfiguration.told.items():
+        for name, why in tools.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
         moving = advancing(service, clock) if clock else None
         admin = admin_app(service.health, moving, {chosen.admin_host, *chosen.admin_names})

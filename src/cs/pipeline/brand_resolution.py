@@ -32,7 +32,7 @@ class BrandResolution:
         hopeless: str | None = NO_BRAND_SOURCE
         # Where only a web site could be read and no domain was sent, nobody was asked.
         if resolution.answers or not self.resolving.sources:
-            hopeless = self.misconfiguration.hear("brand_sources", resolution.answers)
+            hopeless = self.misconfiguration.note_answers("brand_sources", resolution.answers)
         if resolution.status != "matched" and hopeless is not None:
             return Failed(why=hopeless, retryable=False, causes=causes)
         if resolution.status != "matched" and not resolution.conclusive:

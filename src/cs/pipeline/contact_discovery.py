@@ -39,7 +39,7 @@ class ContactDiscovery:
         async with asyncio.TaskGroup() as asking:
             tasks = [asking.create_task(ask(source)) for source in self.sources]
         answers = [task.result() for task in tasks]
-        return _finding(answers, self.misconfiguration.hear("people_sources", answers))
+        return _finding(answers, self.misconfiguration.note_answers("people_sources", answers))
 
 
 def _finding(answers: Sequence[PeopleAnswer], hopeless: str | None) -> AnyFinding:

@@ -39,8 +39,8 @@ from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent, Recorded
 from cs.eventlog.streams import Streams
-from cs.pipeline.heartbeats import SILENCE_S, Signs
-from cs.pipeline.in_flight import Hands, Held
+from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
+from cs.pipeline.in_flight import AttemptId, InFlightWork
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.settling import Settling
 from cs.pipeline.silence import SILENCE_CHECK_S, Silence
@@ -63,7 +63,7 @@ class Driver:
         restart_work: Issue all open work again at the start: true where the bus forgets
             everything with the process.
         real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
-        silence_s: Work not heard of for so long is issued again.
+        silence_s: Work without a heartbeat for so long is issued again.
         silence_check_s: How often such work is looked for.
     """
 
@@ -72,7 +72,7 @@ class Driver:
         streams: Streams,
         open_work: OpenWork,
         clock: Clock,
-        signs: Signs,
+        heartbeats: Heartbeats,
         *,
         restart_work: bool,
         real: Clock | None = None,
@@ -88,11 +88,11 @@ class Driver:
         self._lookups = Lookups(streams, clock)
         self._settling = Settling(streams, self._lookups, clock)
         self._timers = Timers(clock)
-        self._hands = Hands(real.monotonic)
+        self._in_flight = InFlightWork(real.monotonic)
         self._silence = Silence(
             self._lookups,
-            self._hands,
-            signs,
+            self._in_flight,
+            heartbeats,
             clock,
             real,
             set_aside=streams.set_aside,
@@ -126,9 +126,9 @@ class Driver:
                 tasks.create_task(self._follow_timers(), name="driver-timers")
                 tasks.create_task(self._silence.watch(), name="driver-silence")
 
-    def in_hand(self) -> frozenset[Held]:
-        """Return the work that stages have in hand."""
-        return self._hands.all()
+    def in_flight(self) -> frozenset[AttemptId]:
+        """Return the work that was issued and is not answered yet."""
+        return self._in_flight.attempts()
 
     def at_rest(self, head: int) -> bool:
         """Return whether all up to *head* is noted and no timer is due."""
@@ -195,7 +195,7 @@ class Driver:
             else:
                 # Where leaders come and go faster than silence is noticed, it counts on.
                 ago_s = 0.0 if restart else self._since(work.issued_at)
-                self._hands.took(lookup, work.stage, work.item, work.attempt, ago_s)
+                self._in_flight.issued(lookup, work.stage, work.item, work.attempt, ago_s)
         if restart:
             known = await self._lookups.known(lookup)
             at = self._clock.now()
@@ -222,23 +222,23 @@ class Driver:
                 self._open.add(lookup)
                 self._timers.set(deadline_at, lookup)
             case StageIssued(lookup=lookup, stage=stage, item=item, attempt=attempt):
-                self._hands.took(lookup, stage, item, attempt)
+                self._in_flight.issued(lookup, stage, item, attempt)
             case AttemptFailed(lookup=lookup, stage=stage, item=item, retry_at=retry_at):
-                self._hands.gave(lookup, stage, item)
+                self._in_flight.answered(lookup, stage, item)
                 if retry_at is not None:
                     self._timers.set(retry_at, lookup)
             case BrandResolved(lookup=lookup):
-                self._hands.gave(lookup, "brand-resolution")
+                self._in_flight.answered(lookup, "brand-resolution")
             case ContactsDiscovered(lookup=lookup):
-                self._hands.gave(lookup, "contact-discovery")
+                self._in_flight.answered(lookup, "contact-discovery")
             case ContactsRanked(lookup=lookup):
-                self._hands.gave(lookup, "ranking")
+                self._in_flight.answered(lookup, "ranking")
             case MailDomainChecked(lookup=lookup, mail_domain=domain, learned=learned):
-                self._hands.gave(lookup, "verification", domain)
+                self._in_flight.answered(lookup, "verification", domain)
                 await self._learn(domain, learned)
             case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
                 self._open.discard(lookup)
-                self._hands.gave_all(lookup)
+                self._in_flight.finished(lookup)
                 log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
                 await self._settling.settle_all(lookup)
             case ContactsErased(lookup=lookup):

@@ -15,8 +15,8 @@ from cs.sources.port import Ended
 log = get_logger()
 
 
-class Answered(Protocol):
-    """How one run of a source ended, as brand and people sources tell it."""
+class SourceAnswer(Protocol):
+    """How one run of a source ended, the same for brand and people sources."""
 
     @property
     def source(self) -> str: ...
@@ -32,32 +32,32 @@ class Misconfiguration:
     """Remembers by setting or plug-in what is wrong with it.
 
     Attributes:
-        told: Name and reason, for people.
+        reasons: Name and reason, for people.
         blocks: No search can end well as this process was started.
     """
 
     def __init__(self) -> None:
-        self.told: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
         self.blocks = False
 
     def begin(self, found: Mapping[str, str]) -> None:
         """Take what was *found* before anything was asked."""
         for name, why in found.items():
-            self.met(name, why)
+            self.note_broken(name, why)
         self.blocks = bool(found)
 
-    def met(self, name: str, why: str) -> None:
+    def note_broken(self, name: str, why: str) -> None:
         """Take it that *name* does not work, and say so once for each reason."""
-        if self.told.get(name) != why:
-            self.told[name] = why
+        if self.reasons.get(name) != why:
+            self.reasons[name] = why
             log.error("misconfigured", name=name, why=why)
 
-    def mended(self, name: str) -> None:
+    def note_working(self, name: str) -> None:
         """Take it that *name* works."""
-        if self.told.pop(name, None) is not None:
+        if self.reasons.pop(name, None) is not None:
             log.info("misconfiguration_mended", name=name)
 
-    def hear(self, setting: str, answers: Sequence[Answered]) -> str | None:
+    def note_answers(self, setting: str, answers: Sequence[SourceAnswer]) -> str | None:
         """Learn from how the sources of *setting* ended one run.
 
         Returns:
@@ -67,16 +67,18 @@ class Misconfiguration:
         for answer in answers:
             name = f"sources.{answer.source}"
             if answer.permanent:
-                self.met(name, answer.why or "refuses for good")
+                self.note_broken(name, answer.why or "refuses for good")
             elif answer.ended in {Ended.USED, Ended.NO_RESULTS}:
-                self.mended(name)
+                self.note_working(name)
         configured = [each for each in answers if each.ended is not Ended.NOT_CONFIGURED]
         if not configured:
-            told = [f"{each.source}: {each.why or 'not configured'}" for each in answers]
-            self.met(setting, f"none is configured; {'; '.join(told)}" if told else NONE)
+            reasons = [f"{each.source}: {each.why or 'not configured'}" for each in answers]
+            self.note_broken(
+                setting, f"none is configured; {'; '.join(reasons)}" if reasons else NONE
+            )
             return NOBODY[setting]
         if not self.blocks:
-            self.mended(setting)
+            self.note_working(setting)
         away = [each for each in configured if each.ended in {Ended.FAILED, Ended.RATE_LIMITED}]
         return SOURCES_REFUSE if away and all(each.permanent for each in away) else None
 

@@ -34,7 +34,7 @@ from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.port import KeysUnavailable
-from cs.pipeline.heartbeats import Signs
+from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.receipts import ForgedOutcome, Receipts
 from cs.pipeline.suppressing import Suppressing
@@ -54,7 +54,7 @@ DRAIN_S = 5.0
 #: Somebody who forges outcomes may send many: the alarm counts them.
 FORGED_TOLD_EVERY_S = 10.0
 #: What a stage says while it works on.  A result needs no note: it ends the work.
-SIGNS_OF_LIFE = (Alive, PeopleSeen, MailboxChecked)
+HEARTBEATS = (Alive, PeopleSeen, MailboxChecked)
 #: What says nothing about the record at hand.
 AWAY = (LogUnavailable, KeysUnavailable, DatabaseAway, BusUnavailable)
 
@@ -76,7 +76,7 @@ class OutcomeRecorder:
         streams: Streams,
         bus: Bus,
         clock: Clock,
-        signs: Signs,
+        heartbeats: Heartbeats,
         *,
         receipts: Receipts,
         verifiers: Collection[str],
@@ -87,7 +87,7 @@ class OutcomeRecorder:
         self._lookups = Lookups(streams, clock)
         self._bus = bus
         self._clock = clock
-        self._signs = signs
+        self._heartbeats = heartbeats
         self._receipts = receipts
         self._verifiers = frozenset(verifiers)
         self._suppressing = suppressing
@@ -144,7 +144,7 @@ class OutcomeRecorder:
     async def _recorded(self, outcome: Outcome) -> None:
         if not await self._is_answer(outcome):
             return
-        await self._hear(outcome)
+        await self._record_heartbeat(outcome)
         if not isinstance(outcome.finding, Alive):
             failpoints.reach("outcome.before-append")
             await self._in_the_end(partial(self._take, outcome))
@@ -183,9 +183,9 @@ class OutcomeRecorder:
                 refused=self._forged,
             )
 
-    async def _hear(self, outcome: Outcome) -> None:
-        if isinstance(outcome.finding, SIGNS_OF_LIFE):
-            await self._signs.heard(
+    async def _record_heartbeat(self, outcome: Outcome) -> None:
+        if isinstance(outcome.finding, HEARTBEATS):
+            await self._heartbeats.record(
                 outcome.lookup, outcome.stage, outcome.item, outcome.attempt
             )
 

@@ -10,8 +10,8 @@ from cs.eventlog.open_work import OpenWork
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.driver import Driver
-from cs.pipeline.heartbeats import MemorySigns, Signs
-from cs.pipeline.in_flight import Held
+from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
+from cs.pipeline.in_flight import AttemptId
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.suppressing import Suppressing
@@ -26,7 +26,7 @@ class ProcessManager:
         real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
         receipts: Tell who was given the work that an outcome answers.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
-        signs: Where signs of life are kept; in memory if ``None``.
+        heartbeats: Where heartbeats are stored; in memory if ``None``.
         suppressing: Keeps out who asked to be forgotten; without it nobody did.
     """
 
@@ -41,21 +41,21 @@ class ProcessManager:
         receipts: Receipts,
         verifiers: Collection[str],
         real: Clock | None = None,
-        signs: Signs | None = None,
+        heartbeats: Heartbeats | None = None,
         suppressing: Suppressing | None = None,
     ) -> None:
         real = real or clock
-        signs = signs or MemorySigns(real.monotonic)
+        heartbeats = heartbeats or MemoryHeartbeats(real.monotonic)
         self._recorder = OutcomeRecorder(
             streams,
             bus,
             clock,
-            signs,
+            heartbeats,
             receipts=receipts,
             verifiers=verifiers,
             suppressing=suppressing,
         )
-        self._make_driver = partial(Driver, streams, open_work, clock, signs, real=real)
+        self._make_driver = partial(Driver, streams, open_work, clock, heartbeats, real=real)
         self._driver = self._make_driver(restart_work=restart_work)
         self._gate = VersionGate("driver")
 
@@ -70,9 +70,9 @@ class ProcessManager:
         finally:  # it leads once; what it issued again is issued
             self._driver = self._make_driver(restart_work=False)
 
-    def in_hand(self) -> frozenset[Held]:
+    def in_flight(self) -> frozenset[AttemptId]:
         """Return the work that stages have in hand."""
-        return self._driver.in_hand()
+        return self._driver.in_flight()
 
     def at_rest(self, head: int) -> bool:
         """Return whether all up to *head* is noted and no timer is due."""

@@ -61,7 +61,7 @@ class Verification:
         asked = work.input
         assert isinstance(asked, VerificationInput)
         if not self.verifiers:
-            self.misconfiguration.met("verifiers", NONE)
+            self.misconfiguration.note_broken("verifiers", NONE)
             return Failed(why=NO_VERIFIER, retryable=False)
         settled: list[Checked] = []
         later: list[Checked] = []

@@ -1,4 +1,4 @@
-"""Signs of life in a table that all recorders write and the driver asks."""
+"""Heartbeats in a table that every recorder writes and the driver reads."""
 
 import time
 
@@ -11,28 +11,28 @@ from cs.postgres.pool import Pool, away_is_told
 
 log = get_logger()
 
-#: Signs older than this are thrown away: no lookup lasts so long.
+#: Heartbeats older than this are thrown away: no lookup lasts so long.
 KEPT_S = 600
 SWEEP_EVERY_S = 60.0
-#: The database is away, or does not take what is to be noted: the sign is as good as lost.
-NO_SIGN = (DatabaseAway, asyncpg.PostgresError, asyncpg.InterfaceError)
+#: The database is away, or does not take the row: the heartbeat counts as lost.
+LOST = (DatabaseAway, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
-class PostgresSigns:
-    """The port `cs.pipeline.heartbeats.Signs`.  Silence is measured by the database's clock."""
+class PostgresHeartbeats:
+    """Heartbeats of a whole deployment; silence is measured by the database's clock."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._swept_at = time.monotonic()
 
-    async def heard(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
+    async def record(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
         try:
             with away_is_told():
-                await self._pool.execute(_HEARD, lookup, stage, item, attempt)
+                await self._pool.execute(_RECORD, lookup, stage, item, attempt)
                 if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
                     self._swept_at = time.monotonic()
                     await self._pool.execute(_SWEEP, KEPT_S)
-        except NO_SIGN as error:
+        except LOST as error:
             log.warning("sign_of_life_lost", lookup=lookup, stage=stage, why=str(error))
 
     async def silent_for(
@@ -43,13 +43,13 @@ class PostgresSigns:
                 seconds: float | None = await self._pool.fetchval(
                     _SILENT, lookup, stage, item, attempt
                 )
-        except NO_SIGN as error:
+        except LOST as error:
             log.warning("sign_of_life_not_read", lookup=lookup, stage=stage, why=str(error))
             return None
         return seconds
 
 
-_HEARD = """
+_RECORD = """
 INSERT INTO signs_of_life (lookup, stage, item, attempt, heard_at)
 VALUES ($1, $2, $3, $4, clock_timestamp())
 ON CONFLICT (lookup, stage, item) DO UPDATE

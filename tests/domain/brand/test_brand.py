@@ -21,7 +21,7 @@ def done() -> AcmeRun:
 def broken(run: AcmeRun, number: int) -> None:
     """End the live run by a breakdown."""
     no = Failed(why="x", retryable=False)
-    run.hear("brand-resolution", no, lookup=f"{STREAM}.{number}")
+    run.record("brand-resolution", no, lookup=f"{STREAM}.{number}")
 
 
 def test_a_run_without_a_nonce_is_named_for_its_stream_and_number_and_has_a_deadline() -> None:
@@ -54,18 +54,18 @@ def test_runs_of_one_number_in_two_histories_are_told_apart_by_their_nonces() ->
 
     assert (lost.live.id, run.live.id) == (f"{STREAM}.1-k7f2m9qd", f"{STREAM}.1-x3b8w1ts")
     assert stream_of(lost.live.id) == STREAM
-    assert run.hear("brand-resolution", RESOLVED, lookup=lost.live.id) == ()
-    assert run.hear("brand-resolution", RESOLVED, lookup=run.live.id) != ()
+    assert run.record("brand-resolution", RESOLVED, lookup=lost.live.id) == ()
+    assert run.record("brand-resolution", RESOLVED, lookup=run.live.id) != ()
 
 
 def test_late_work_for_an_earlier_run_is_quiet() -> None:
     run = AcmeRun()
     broken(run, 1)
-    assert run.hear("brand-resolution", RESOLVED) == ()
+    assert run.record("brand-resolution", RESOLVED) == ()
     run.start()
 
-    assert run.hear("brand-resolution", RESOLVED, lookup=f"{STREAM}.1") == ()
-    assert run.hear("brand-resolution", RESOLVED, lookup=f"{STREAM}.2") != ()
+    assert run.record("brand-resolution", RESOLVED, lookup=f"{STREAM}.1") == ()
+    assert run.record("brand-resolution", RESOLVED, lookup=f"{STREAM}.2") != ()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_breakdown_leaves_what_was_found_before() -> None:
 def test_a_newer_finish_takes_the_place_of_the_older() -> None:
     run = done()
     run.start()
-    run.hear("brand-resolution", Resolved(status="no_match"), lookup=f"{STREAM}.2")
+    run.record("brand-resolution", Resolved(status="no_match"), lookup=f"{STREAM}.2")
 
     newest = run.state.answer(run.at)
     assert newest is not None

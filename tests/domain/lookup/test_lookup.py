@@ -114,7 +114,7 @@ def test_contacts_stand_verified_first_then_by_rank() -> None:
 def test_a_brand_that_is_not_pinned_down_ends_it_for_good() -> None:
     for status in ("no_match", "ambiguous"):
         run = AcmeRun()
-        run.hear("brand-resolution", Resolved(status=status))
+        run.record("brand-resolution", Resolved(status=status))
 
         assert run.ended == ("no_linkedin", True, False)
         assert run.finish.contacts == ()
@@ -128,7 +128,7 @@ def test_nobody_found_is_an_answer_only_if_every_source_answered(
     conclusive: bool, outcome: Outcome, reused: bool
 ) -> None:
     run = AcmeRun().resolved()
-    run.hear("contact-discovery", Discovered(people=(), conclusive=conclusive))
+    run.record("contact-discovery", Discovered(people=(), conclusive=conclusive))
 
     assert run.ended == (outcome, reused, False)
     assert run.finish.brand == ACME  # the matched page shows a wrong match
@@ -142,7 +142,7 @@ def test_nobody_in_a_role_is_an_answer_only_if_every_source_answered(
     conclusive: bool, outcome: Outcome, reused: bool
 ) -> None:
     run = AcmeRun().resolved().discovered(ADA, conclusive=conclusive)
-    run.hear("ranking", RankingDone(()))
+    run.record("ranking", RankingDone(()))
 
     assert run.ended == (outcome, reused, False)
     assert run.finish.contacts == ()
@@ -210,7 +210,7 @@ def test_somebody_the_stage_forgot_is_unknown() -> None:
 
 def test_the_deadline_delivers_what_is_verified() -> None:
     run = AcmeRun().verifying()
-    run.hear("verification", MailboxChecked(checked("p2", YES)), item=HOME)
+    run.record("verification", MailboxChecked(checked("p2", YES)), item=HOME)
     run.times_out()
 
     assert run.ended == ("done", True, True)
@@ -219,7 +219,7 @@ def test_the_deadline_delivers_what_is_verified() -> None:
 
 def test_the_deadline_with_nobody_verified_is_a_timeout_with_those_found_so_far() -> None:
     run = AcmeRun().resolved()
-    run.hear("contact-discovery", PeopleSeen((ADA, sighting("Cid Fell", "Designer"))))
+    run.record("contact-discovery", PeopleSeen((ADA, sighting("Cid Fell", "Designer"))))
     run.times_out()
 
     assert run.ended == ("timeout", False, True)
@@ -327,7 +327,7 @@ def test_what_cannot_be_tried_again_ends_the_run(why: str, outcome: Outcome) -> 
 
 def test_a_greylisted_domain_is_asked_again_for_those_who_are_open() -> None:
     run = AcmeRun().verifying()
-    run.hear("verification", MailboxChecked(checked("p1", NO)), item=HOME)
+    run.record("verification", MailboxChecked(checked("p1", NO)), item=HOME)
     later = Failed(
         why="greylisted", retryable=True, retry_in_s=30, checked=(checked("p2", UNKNOWN),)
     )
@@ -341,7 +341,7 @@ def test_a_greylisted_domain_is_asked_again_for_those_who_are_open() -> None:
     assert isinstance(again.input, VerificationInput)
     assert [c.person for c in again.input.candidates] == ["p2"]
     assert again.input.known == known[HOME]
-    run.hear("verification", DomainVerified((checked("p2", YES),)), item=HOME, attempt=2)
+    run.record("verification", DomainVerified((checked("p2", YES),)), item=HOME, attempt=2)
     assert run.ended == ("done", True, False)
 
 
@@ -354,7 +354,7 @@ def test_without_time_for_a_retry_what_the_failed_attempt_saw_is_what_stays() ->
         checked=(checked("p1", UNKNOWN),),
         learned=DomainFacts(greylists=True),
     )
-    events = run.hear("verification", later, item=HOME)
+    events = run.record("verification", later, item=HOME)
 
     assert [type(event).__name__ for event in events] == [
         "AttemptFailed",
@@ -376,7 +376,7 @@ def test_an_attempt_given_up_before_cannot_fail_the_one_in_hand() -> None:
     run.send(ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at))
 
     late = Failed(why="x", retryable=False)
-    assert run.hear("brand-resolution", late, attempt=1) == ()
+    assert run.record("brand-resolution", late, attempt=1) == ()
     assert run.live.find("brand-resolution", "") is not None
 
 
@@ -435,9 +435,9 @@ def test_the_first_result_stored_wins_whichever_attempt_it_came_from(attempt: in
     run = AcmeRun()
     run.send(ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at))
 
-    run.hear("brand-resolution", RESOLVED, attempt=attempt)
+    run.record("brand-resolution", RESOLVED, attempt=attempt)
     other = Resolved(status="no_match")
-    assert run.hear("brand-resolution", other, attempt=3 - attempt) == ()
+    assert run.record("brand-resolution", other, attempt=3 - attempt) == ()
 
     assert run.live.brand == ACME
 
@@ -447,8 +447,8 @@ def test_the_first_result_stored_wins_whichever_attempt_it_came_from(attempt: in
 
 def test_people_are_kept_as_they_come_and_counted_once() -> None:
     run = AcmeRun().resolved()
-    run.hear("contact-discovery", PeopleSeen((ADA,)))
-    assert run.hear("contact-discovery", PeopleSeen((ADA,))) == ()
+    run.record("contact-discovery", PeopleSeen((ADA,)))
+    assert run.record("contact-discovery", PeopleSeen((ADA,))) == ()
     run.discovered(ADA, BEN, BEN)
 
     found = [e for e in run.events if isinstance(e, PeopleFound | ContactsDiscovered)]
@@ -478,7 +478,7 @@ def test_who_is_one_person_is_told_by_profile_else_by_name_and_company() -> None
 def test_a_run_keeps_a_hundred_people_and_no_more() -> None:
     crowd = [sighting(f"Jo {n}") for n in range(PEOPLE + 50)]
     run = AcmeRun().resolved()
-    run.hear("contact-discovery", PeopleSeen(tuple(crowd[:60])))
+    run.record("contact-discovery", PeopleSeen(tuple(crowd[:60])))
     run.discovered(*crowd)
 
     assert [p.full_name for p in run.live.people] == [f"Jo {n}" for n in range(PEOPLE)]
@@ -487,7 +487,7 @@ def test_a_run_keeps_a_hundred_people_and_no_more() -> None:
 
 def test_a_verdict_that_came_as_progress_is_not_changed_by_the_result() -> None:
     run = AcmeRun().verifying()
-    run.hear("verification", MailboxChecked(checked("p1", NO)), item=HOME)
+    run.record("verification", MailboxChecked(checked("p1", NO)), item=HOME)
     run.verified(checked("p1", YES), checked("p2", NO))
 
     assert not any(isinstance(event, MailboxVerified) for event in run.events)
@@ -495,7 +495,7 @@ def test_a_verdict_that_came_as_progress_is_not_changed_by_the_result() -> None:
 
 
 def test_a_sign_of_life_is_never_stored() -> None:
-    assert AcmeRun().hear("brand-resolution", Alive()) == ()
+    assert AcmeRun().record("brand-resolution", Alive()) == ()
 
 
 # Several mail domains.
@@ -557,7 +557,7 @@ def test_a_broken_domain_leaves_the_other_alone() -> None:
     ],
 )
 def test_a_finding_of_another_stage_is_quiet(stage: StageName, finding: AnyFinding) -> None:
-    assert AcmeRun().hear(stage, finding) == ()
+    assert AcmeRun().record(stage, finding) == ()
 
 
 def test_people_that_ranking_made_up_or_told_twice_are_left_out() -> None:
@@ -577,7 +577,7 @@ def test_a_verdict_on_another_mail_domain_or_on_nobody_asked_for_is_quiet() -> N
     run = AcmeRun().verifying()
 
     for odd in (checked("p1", YES, at="elsewhere.example"), checked("p9", YES)):
-        assert run.hear("verification", MailboxChecked(odd), item=HOME) == ()
+        assert run.record("verification", MailboxChecked(odd), item=HOME) == ()
     run.verified(checked("p1", YES, at="elsewhere.example"), checked("p9", YES))
 
     assert run.ended == ("no_emails", False, False)

@@ -65,7 +65,7 @@ def test_an_older_result_leaves_the_run_of_today_alone() -> None:
     run = AcmeRun().verifying().verified(*BOTH)
     run.at += timedelta(days=31)
     run.start()
-    run.hear("brand-resolution", RESOLVED, lookup="brand-0a1b.2")
+    run.record("brand-resolution", RESOLVED, lookup="brand-0a1b.2")
     live = run.live
 
     assert len(erase(run, "p1", "p2")) == 1
@@ -98,7 +98,7 @@ def test_who_is_erased_while_being_checked_is_not_in_the_result() -> None:
 
 def test_who_is_erased_after_being_verified_is_not_in_the_result() -> None:
     run = AcmeRun().verifying()
-    run.hear("verification", MailboxChecked(checked=BOTH[0]), item=HOME)
+    run.record("verification", MailboxChecked(checked=BOTH[0]), item=HOME)
 
     erase(run, "p1")
     run.verified(BOTH[1])
@@ -110,7 +110,7 @@ def test_who_is_erased_while_being_ranked_is_not_ranked() -> None:
     run = AcmeRun().resolved().discovered()
 
     erase(run, "p1")
-    run.hear("ranking", RankingDone((ranked("p1"), ranked("p2"))))
+    run.record("ranking", RankingDone((ranked("p1"), ranked("p2"))))
 
     assert run.live.ranked is not None
     assert [each.person for each in run.live.ranked] == ["p2"]
@@ -119,9 +119,9 @@ def test_who_is_erased_while_being_ranked_is_not_ranked() -> None:
 def test_the_number_of_an_erased_person_is_not_given_again() -> None:
     run = AcmeRun().resolved()
     seen = (ADA, sighting("Cid Fell"))
-    run.hear("contact-discovery", PeopleSeen(people=seen[:1]))
+    run.record("contact-discovery", PeopleSeen(people=seen[:1]))
     erase(run, "p1")
-    run.hear("contact-discovery", PeopleSeen(people=seen))
+    run.record("contact-discovery", PeopleSeen(people=seen))
 
     assert (run.live.people[0].person, run.live.people[0].full_name) == ("p1", "")
     assert "p1" not in [p.person for p in run.live.people if p.full_name]

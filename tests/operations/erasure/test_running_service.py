@@ -65,7 +65,7 @@ async def erase_beside(folder: Path) -> Erased:
         return await erasure.erase_profile(ADA_PROFILE)
 
 
-async def heard(data: Data) -> None:
+async def erasure_stored(data: Data) -> None:
     """Return once the service can have read that somebody was erased."""
     async for page in follow(data.log, 0):
         if any(isinstance(recorded.event, PersonErased) for recorded in page):
@@ -75,7 +75,7 @@ async def heard(data: Data) -> None:
 async def gone(service: Service, data: Data) -> None:
     """Wait for at most a second until the service holds nothing of Ada."""
     async with asyncio.timeout(1):
-        await heard(data)
+        await erasure_stored(data)
         while of_ada(service, data):
             await data.log.head()
 
@@ -109,7 +109,7 @@ async def test_what_a_service_remembers_of_a_search_that_runs_is_dropped(
 
         await erase_beside(tmp_path / "data")
         async with asyncio.timeout(10):
-            await heard(data)
+            await erasure_stored(data)
             while of_ada(states):  # the stage has its work in hand until it answers
                 await data.log.head()
         mailboxes.told.set()

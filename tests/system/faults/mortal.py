@@ -41,7 +41,7 @@ class Mortal:
     said: list[str] = field(default_factory=list)
     _up: asyncio.Event = field(default_factory=asyncio.Event)
     _process: asyncio.subprocess.Process | None = None
-    _hearing: asyncio.Task[None] | None = None
+    _reading: asyncio.Task[None] | None = None
 
     async def start(self, fail_points: str = "") -> None:
         """Start it; return at once."""
@@ -56,7 +56,7 @@ class Mortal:
             | {"CS_LOG_LEVEL": "warning", "CS_FAILPOINTS": fail_points, "COLUMNS": "400"}
             | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        self._hearing = asyncio.create_task(self._hear(self._process))
+        self._reading = asyncio.create_task(self._read_stderr(self._process))
 
     def _module(self) -> list[str]:
         """Return what serves, a module and its own arguments."""
@@ -93,10 +93,10 @@ class Mortal:
     async def died(self) -> int:
         """Wait until it has ended; return the exit code, -9 for SIGKILL."""
         assert self._process is not None, "started"
-        assert self._hearing is not None, "started"
+        assert self._reading is not None, "started"
         code = await self._process.wait()
-        await self._hearing
-        self._process = self._hearing = None
+        await self._reading
+        self._process = self._reading = None
         return code
 
     def kill(self) -> None:
@@ -110,7 +110,7 @@ class Mortal:
             self._process.terminate()
         return await self.died()
 
-    async def _hear(self, process: asyncio.subprocess.Process) -> None:
+    async def _read_stderr(self, process: asyncio.subprocess.Process) -> None:
         assert process.stderr is not None, "a pipe"
         async for line in process.stderr:
             text = line.decode()

@@ -24,7 +24,7 @@ from cs.eventlog.postgres.snapshots import PostgresSnapshots
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver import Driver
-from cs.pipeline.heartbeats import MemorySigns
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.lease import Leader
 from cs.postgres.pool import open_pool
 from cs.projections.following import ViewFollower
@@ -64,8 +64,10 @@ class Member:
         await runner.run()
 
     async def _drive(self, _: int) -> None:
-        signs = MemorySigns(SystemClock().monotonic)
-        await Driver(self.streams, self.reading, SystemClock(), signs, restart_work=False).run()
+        heartbeats = MemoryHeartbeats(SystemClock().monotonic)
+        await Driver(
+            self.streams, self.reading, SystemClock(), heartbeats, restart_work=False
+        ).run()
 
     def _begin(self, name: str, work: Awaitable[None]) -> None:
         self._tasks[name] = task = asyncio.ensure_future(work)

@@ -11,7 +11,7 @@ from cs.domain.stages.work import Resolved
 from cs.eventlog.port import NO_STREAM, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
-from cs.pipeline.heartbeats import MemorySigns
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
@@ -43,9 +43,11 @@ async def test_a_driver_that_meets_it_gives_up(managed: Managed) -> None:
     runner = ViewRunner(managed.log, managed.views, managed.keys)
     await managed.key("a")
     await runner.catch_up()
-    signs = MemorySigns(managed.clock.monotonic)
+    heartbeats = MemoryHeartbeats(managed.clock.monotonic)
     reading = Reading(managed.log, managed.views, runner, managed.keys)
-    driver = Driver(Streams(managed.log), reading, managed.clock, signs, restart_work=False)
+    driver = Driver(
+        Streams(managed.log), reading, managed.clock, heartbeats, restart_work=False
+    )
     driving = asyncio.create_task(driver.run())
     await asyncio.wait([driving], timeout=0.05)
     assert not driving.done()
@@ -73,7 +75,7 @@ async def test_in_one_process_the_driver_stands_still_and_goes_on_from_there(
 
         with upgraded():
             assert await settled == ["key-a"]
-            await managed.heard()
+            await managed.caught_up()
 
     assert await stored(managed.log, SETTLED) == ["key-a", "key-other1"]
 
@@ -81,8 +83,8 @@ async def test_in_one_process_the_driver_stands_still_and_goes_on_from_there(
 async def test_an_outcome_on_such_a_stream_is_kept_and_the_others_go_on(
     managed: Managed,
 ) -> None:
-    signs = MemorySigns(managed.clock.monotonic)
-    recorder = managed.recorder(signs, drain_s=0)
+    heartbeats = MemoryHeartbeats(managed.clock.monotonic)
+    recorder = managed.recorder(heartbeats, drain_s=0)
     held = [f"{HELD}{n}" for n in range(AT_ONCE)]
     for stream in held:
         await held_stream(managed, stream)
@@ -103,10 +105,10 @@ async def test_an_outcome_on_such_a_stream_is_kept_and_the_others_go_on(
 async def test_a_kept_outcome_is_given_to_the_next_member_when_this_one_ends(
     managed: Managed,
 ) -> None:
-    signs = MemorySigns(managed.clock.monotonic)
+    heartbeats = MemoryHeartbeats(managed.clock.monotonic)
     await held_stream(managed)
 
-    old = asyncio.create_task(managed.recorder(signs, drain_s=0).run())
+    old = asyncio.create_task(managed.recorder(heartbeats, drain_s=0).run())
     await managed.say("brand-resolution", NO_MATCH, lookup=f"{HELD}.1")
     await asyncio.wait([old], timeout=0.1)
     old.cancel()
@@ -114,7 +116,7 @@ async def test_a_kept_outcome_is_given_to_the_next_member_when_this_one_ends(
     assert FINISHED not in {each.topic for each in await managed.log.stored(0)}
 
     with upgraded():
-        new = asyncio.create_task(managed.recorder(signs, drain_s=0).run())
+        new = asyncio.create_task(managed.recorder(heartbeats, drain_s=0).run())
         assert await stored(managed.log, FINISHED) == [HELD]
     new.cancel()
     await asyncio.gather(new, return_exceptions=True)

@@ -27,11 +27,11 @@ async def managed() -> AsyncIterator[Managed]:
 
 async def issued_again(managed: Managed) -> None:
     """Let time pass until the work is silent; return once it is issued again."""
-    await managed.heard()
+    await managed.caught_up()
     managed.passes(SILENCE_S + 0.1)
     async with asyncio.timeout(10):
         while 2 not in await managed.issued():
-            await managed.heard()
+            await managed.caught_up()
             managed.passes(1.1)
 
 

@@ -49,7 +49,7 @@ async def heard(said: bytes, times: int = 1) -> tuple[Reply | str, list[str]]:
     notes: list[str] = []
     async with flooding(said, times, notes) as wire:
         try:
-            return await wire.hear(), notes
+            return await wire.read_reply(), notes
         except Lost as lost:
             return lost.why, notes
 

@@ -106,7 +106,7 @@ async def open_session(
         note=note,
     )
     try:
-        _accepted(await wire.hear(), "banner", identity, exchange)
+        _accepted(await wire.read_reply(), "banner", identity, exchange)
         offers_tls = await _greet(wire, identity, exchange)
         if offers_tls and try_tls:
             await _encrypt(wire, identity, exchange)

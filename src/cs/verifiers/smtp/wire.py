@@ -64,7 +64,7 @@ class Wire(asyncio.Protocol):
         self._news.set()
 
     # Called by us.
-    async def hear(self) -> Reply:
+    async def read_reply(self) -> Reply:
         """Return the next reply.
 
         Raises:
@@ -90,7 +90,7 @@ class Wire(asyncio.Protocol):
         """Say *command*, which is one ASCII line, and return the reply.
 
         Raises:
-            Lost: As `hear`; or something was said already that nobody had asked.
+            Lost: As `read_reply`; or something was said already that nobody had asked.
         """
         if self._gone.is_set() or self._transport is None:
             raise Lost("closed")
@@ -100,7 +100,7 @@ class Wire(asyncio.Protocol):
         self._note("C", command)
         self._in_step = False
         self._transport.write(command.encode("ascii") + b"\r\n")
-        return await self.hear()
+        return await self.read_reply()
 
     async def encrypt(self, server_name: str) -> None:
         """Go over to TLS, whoever the other side is.
