@@ -12,8 +12,9 @@ from cs.assembly.call_answering import Terms
 from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import memory_bus, running, stages
 from cs.domain.key import SearchAdmitted
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.projections.port import Changed

@@ -15,7 +15,8 @@ from cs.api.time_limits import Patience
 from cs.domain.api_key import hash_key
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.port import Append, Ceiling, EventLog, LogUnavailable
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Append, Ceiling, EventLog
 from cs.eventlog.postgres import append as postgres_append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams

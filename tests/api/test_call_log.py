@@ -21,7 +21,7 @@ from cs.api.call_log import clients_id, route, search_id
 from cs.api.few_lines import PER_S
 from cs.api.key_limiter import Lines
 from cs.domain.api_key import make_key
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from cs.runtime import logs
 from cs.settings import Settings

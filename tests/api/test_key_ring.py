@@ -11,7 +11,8 @@ from cs.api import key_ring
 from cs.api.key_ring import READ_THROUGH_PER_S, KeyRing
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
-from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Recorded
 from cs.projections import reading
 from domain.acme_run import AT
 

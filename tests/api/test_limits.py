@@ -10,7 +10,7 @@ from contracts.checks import ChecksContract
 from cs.api import postgres_limits
 from cs.api.limits import CHECKS_PER_MINUTE, MemoryChecks
 from cs.api.postgres_limits import PostgresChecks
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.postgres.pool import Pool, open_pool, transaction
 from cs.postgres.schema import migrate
 from harness.servers.postgres import Postgres

@@ -7,7 +7,7 @@ import pytest
 
 from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT, Json, faults, undescribed
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from system.loop.outside import tools
 from system.loop.service import Service, in_memory
 

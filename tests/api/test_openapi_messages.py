@@ -16,7 +16,7 @@ from cs.api.key_limiter import Lines
 from cs.api.limits import Check, MemoryChecks
 from cs.api.running_lookups import LookupsRunning
 from cs.domain.api_key import make_key
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from cs.runtime.clock import HandClock
 from system.loop.outside import tools

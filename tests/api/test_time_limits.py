@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cs.api.time_limits import within
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 
 
 async def test_what_takes_too_long_is_a_log_that_is_away() -> None:

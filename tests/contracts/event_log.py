@@ -10,14 +10,9 @@ from msgspec.structs import replace
 
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
+from cs.eventlog.errors import WrongExpectedVersion
 from cs.eventlog.follow import follow
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    EventLog,
-    Recorded,
-    WrongExpectedVersion,
-)
+from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
 from domain.golden_files import golden_event, golden_events
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,7 +17,8 @@ from eventsourcing.persistence import (
 )
 
 from cs.domain.key import SearchSettled
-from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded, WrongExpectedVersion
+from cs.eventlog.errors import WrongExpectedVersion
+from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
 
 T = TypeVar("T")
 

@@ -29,7 +29,8 @@ from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
 from cs.eventlog.damage import SetAside, Unreadable, read_past
-from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, Recorded
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import NO_STREAM, Append, Recorded
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import Prepared

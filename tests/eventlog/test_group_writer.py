@@ -3,8 +3,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.group_writer import BATCH, GroupWriter
-from cs.eventlog.port import LogUnavailable
 
 
 class Paper:

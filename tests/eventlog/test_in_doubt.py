@@ -15,7 +15,8 @@ from eventsourcing.sqlite import SQLiteCursor
 from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
-from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
+from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.keystore.memory import MemoryKeyStore

@@ -12,8 +12,9 @@ from structlog.testing import capture_logs
 
 from contracts.event_log import AT, said, units
 from contracts.event_log_ceiling import start
+from cs.eventlog.errors import CeilingReached
 from cs.eventlog.lookup_starts import LookupStarts
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, CeilingReached
+from cs.eventlog.port import NO_STREAM, Append, Ceiling
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 

@@ -12,15 +12,9 @@ from cs.domain.codec import AnyEvent
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
 from cs.domain.refusal import Refusal
 from cs.eventlog import streams
+from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    Ceiling,
-    LogUnavailable,
-    Recorded,
-    WrongExpectedVersion,
-)
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded
 from cs.eventlog.streams import PAGE, Streams
 from cs.keystore.memory import MemoryKeyStore
 

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from contracts.key_store import KeyStoreContract
-from cs.keystore.port import KeysUnavailable, WrongMasterKey
+from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
 from cs.postgres.lock_retry import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool

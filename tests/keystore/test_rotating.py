@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.assembly.folder_stores import opened
 from cs.assembly.master_key import change, versions
-from cs.keystore.port import WrongMasterKey
+from cs.keystore.errors import WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.rotating import rotate
 from cs.keystore.sqlite import SqliteKeyStore

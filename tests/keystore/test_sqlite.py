@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from contracts.key_store import KeyStoreContract
+from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.open_keys import OpenKeys
-from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.sqlite import SqliteKeyStore, master_key
 
 MASTER = b"m" * 32

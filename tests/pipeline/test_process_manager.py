@@ -28,9 +28,10 @@ from cs.domain.stages.work import (
     Resolved,
     VerificationInput,
 )
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import Append, Ceiling, LogUnavailable
+from cs.eventlog.port import Append, Ceiling
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import SILENCE_S
 from domain.acme_run import (

@@ -12,8 +12,9 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, encode
 from cs.domain.brand.events import LookupFinished
 from cs.domain.stages.work import Alive, Outcome, Resolved
+from cs.eventlog.errors import LogUnavailable, NewerEvent
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, LogUnavailable, NewerEvent, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import MemoryHeartbeats

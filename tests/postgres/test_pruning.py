@@ -13,7 +13,8 @@ from contracts.event_log_ceiling import DAY, start
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly import roles
 from cs.assembly.folder_stores import projections
-from cs.eventlog.port import Ceiling, CeilingReached
+from cs.eventlog.errors import CeilingReached
+from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres import log as postgres_log
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams

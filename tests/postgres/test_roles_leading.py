@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 
 from cs.assembly import roles
 from cs.assembly.folder_stores import projections
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.open_work import Unfinished
-from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver import Driver

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from cs.assembly.folder_stores import projections
 from cs.domain.contact import Query
 from cs.domain.key import Running, SearchSettled, settled
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
+from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
+from cs.keystore.errors import KeysUnavailable
 from cs.keystore.memory import MemoryKeyStore
-from cs.keystore.port import KeysUnavailable
 from cs.projections import reading
 from cs.projections.brands import BRANDS
 from cs.projections.reading import Reading

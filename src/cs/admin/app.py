@@ -14,8 +14,10 @@ from cs.admin.clock_routes import Moves, clock_routes
 from cs.admin.docs_page import docs_routes
 from cs.admin.known_hosts import KnownHosts
 from cs.admin.readiness import LAG, Ready
-from cs.eventlog.port import EventLog, LogUnavailable
-from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import EventLog
+from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeyStore
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.projections.follower import Follower
 

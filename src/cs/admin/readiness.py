@@ -5,8 +5,10 @@ from typing import Any, Protocol
 import msgspec
 
 from cs.eventlog.damage import SetAside
-from cs.eventlog.port import EventLog, LogUnavailable
-from cs.keystore.port import KeyStore, KeysUnavailable
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import EventLog
+from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeyStore
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.lease import Leader

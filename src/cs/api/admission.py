@@ -19,9 +19,9 @@ from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
 from cs.domain.refusal import Refusal
-from cs.eventlog.port import Append, Ceiling, CeilingReached, DamagedEvent, LogUnavailable
+from cs.eventlog.errors import AppendInDoubt, CeilingReached, DamagedEvent, LogUnavailable
+from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import CATEGORIES, Folded, Streams
-from cs.postgres.errors import DatabaseAway
 from cs.projections.reading import Reusable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -253,14 +253,10 @@ class Admitting:
         return None if found is None else Admitted(found, key)
 
 
-def _may_be_under_way(error: BaseException | None) -> bool:
-    """Return whether the append that *error* ended may be stored yet, by what caused it.
+def _may_be_under_way(error: Exception) -> bool:
+    """Return whether the append that *error* ended may be stored yet.
 
-    A server may commit after the connection was given up, and after the log was looked at;
-    not what it was never sent, which has no cause.
+    A log may commit after its answer was given up, here or by itself, and after the stream
+    was read.
     """
-    while error is not None:
-        if isinstance(error, TimeoutError | DatabaseAway):
-            return True
-        error = error.__cause__
-    return False
+    return isinstance(error, AppendInDoubt) or isinstance(error.__cause__, TimeoutError)

@@ -22,7 +22,7 @@ from cs.api.request_ids import RequestIds
 from cs.api.routes import Api
 from cs.api.time_limits import within
 from cs.domain.api_key import hash_key
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 
 Handler = Callable[[Request], Awaitable[Response]]
 RawHeaders = list[tuple[bytes, bytes]]

@@ -10,7 +10,7 @@ from structlog import get_logger
 
 from cs.api.admission import InDoubt
 from cs.api.errors import ApiError
-from cs.eventlog.port import DamagedEvent
+from cs.eventlog.errors import DamagedEvent
 
 log = get_logger()
 

@@ -16,7 +16,8 @@ from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
-from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Recorded
 
 #: Keys remembered, some 350 bytes each; the least recently used goes first.
 KEPT = 100_000

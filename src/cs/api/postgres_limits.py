@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from cs.api.limits import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.key import MINUTE, Window
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, away_is_told
 from cs.postgres.pruning import PAGE

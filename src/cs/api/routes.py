@@ -36,8 +36,8 @@ from cs.api.record import POLL_S, poll_url, running_body, search_body, usage_bod
 from cs.api.time_limits import PATIENCE, Patience, within
 from cs.domain.key import INITIAL, Key
 from cs.domain.refusal import Refusal
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.projections.reading import Found, Reading
 from cs.runtime.clock import Clock

@@ -9,7 +9,7 @@ from types import TracebackType
 
 import msgspec
 
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 
 #: For the body of a request, once its head is read: 16 KiB at most.
 BODY_S = 10.0

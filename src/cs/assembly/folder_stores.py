@@ -17,17 +17,13 @@ from eventsourcing.persistence import PersistenceError
 from structlog import get_logger
 
 from cs.assembly.watched_keys import WatchedKeys
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.sqlite.file import LogFile
 from cs.eventlog.sqlite.log import LOCK_TIMEOUT_S, SqliteEventLog
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
-from cs.keystore.port import KeyStore, WrongMasterKey
-from cs.keystore.sqlite import (
-    OpenToOthers,
-    SqliteKeyStore,
-    existing_master_key,
-    master_key,
-)
+from cs.keystore.errors import OpenToOthers, WrongMasterKey
+from cs.keystore.port import KeyStore
+from cs.keystore.sqlite import SqliteKeyStore, existing_master_key, master_key
 from cs.keystore.wrapping import PAID_CALLS, MasterKeys, Wrapping
 from cs.paid_calls.forgetting import forgetting
 from cs.paid_calls.paid import Paid, Registered

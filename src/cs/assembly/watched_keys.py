@@ -10,10 +10,11 @@ from typing import TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.sqlite.file import LogFile
+from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.lost import LostValues
-from cs.keystore.port import KeyStore, KeysUnavailable, WrongMasterKey
+from cs.keystore.port import KeyStore
 
 log = get_logger()
 

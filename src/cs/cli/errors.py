@@ -14,9 +14,9 @@ from cs.bus.kafka.settings import BadKafkaSettings
 from cs.bus.port import BusUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.http_server.serving import CannotListen
-from cs.keystore.port import KeysUnavailable, WrongMasterKey
+from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseAway, WrongSchema
 from cs.runtime.data_folder import DataFolderError
 from cs.sandbox.world import WorldError

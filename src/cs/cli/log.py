@@ -16,7 +16,8 @@ from cs.cli.output import console, errors, print_json, print_table, stop, styled
 from cs.domain.operator_actions import Act, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
-from cs.eventlog.port import EventLog, NewerEvent, Recorded
+from cs.eventlog.errors import NewerEvent
+from cs.eventlog.port import EventLog, Recorded
 from cs.keystore.lost import LostValue, Why
 from cs.projections.searches import instant
 from cs.settings import Settings

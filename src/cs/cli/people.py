@@ -16,8 +16,8 @@ from cs.cli.output import console, print_json, print_table, stop
 from cs.domain.brand.brand import stream_of
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.profile_url import person_page
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, profile_print
-from cs.eventlog.port import DamagedEvent
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erased, Erasure

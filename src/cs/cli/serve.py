@@ -20,7 +20,7 @@ from cs.cli.output import errors, stop, warn
 from cs.cli.sandbox_service import EnterWorld, enter_world
 from cs.cli.temporary_folder import passing_folder
 from cs.domain.service import World
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import logs
 from cs.runtime.data_folder import DataFolder

@@ -22,7 +22,8 @@ from cs.domain.brand.events import (
 )
 from cs.domain.mail.mailbox import Evidence
 from cs.eventlog.damage import read_past
-from cs.eventlog.port import DamagedEvent, Recorded
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import Recorded
 from cs.projections.brands import BRANDS
 from cs.projections.searches import SEARCHES
 

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 from structlog import get_logger
 
-from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, LogUnavailable, Recorded
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.port import NO_STREAM, EventLog, Recorded
 from cs.eventlog.retries import Retries
 
 log = get_logger()

@@ -8,7 +8,8 @@ from typing import TypeVar
 from structlog import get_logger
 
 from cs.eventlog.damage import SetAside, read_past
-from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, NewerEvent, Recorded
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.version_gate import VersionGate
 
 log = get_logger()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar
 
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import AppendInDoubt, LogUnavailable
 from cs.runtime import failpoints
 
 Q = TypeVar("Q")
@@ -26,8 +26,8 @@ class GroupWriter(Generic[Q, A]):
 
     *write* answers each request of a batch by itself, with a value or an exception, so
     that one that fails leaves the others alone.  If it raises, all of the batch fail
-    with `LogUnavailable`.  *wrote* is called on the event loop with each answer, in
-    order, before its caller hears it.
+    with `AppendInDoubt` if that was raised, else with `LogUnavailable`.  *wrote* is called
+    on the event loop with each answer, in order, before its caller hears it.
 
     At most *waiting* requests wait (`WAITING` if ``None``); one more is refused.
     """
@@ -69,6 +69,7 @@ class GroupWriter(Generic[Q, A]):
 
         Raises:
             LogUnavailable: The writer is stopping or too many wait.
+            AppendInDoubt: It was being written when the answer was lost.
             Exception: What *write* answered for this request.
         """
         if self._task is None:
@@ -111,7 +112,8 @@ class GroupWriter(Generic[Q, A]):
         if error is not None:
             for _, future in batch:
                 if not future.done():
-                    unavailable = LogUnavailable(f"the log could not write: {error}")
+                    kind = AppendInDoubt if isinstance(error, AppendInDoubt) else LogUnavailable
+                    unavailable = kind(f"the log could not write: {error}")
                     unavailable.__cause__ = error
                     future.set_exception(unavailable)
             return

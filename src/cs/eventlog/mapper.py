@@ -19,9 +19,10 @@ from cs.domain.codec import (
     topic_of,
 )
 from cs.domain.person import PersonErased
+from cs.eventlog.errors import NewerEvent
 from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.key_cache import held_keys
-from cs.eventlog.port import Append, NewerEvent, Recorded
+from cs.eventlog.port import Append, Recorded
 from cs.eventlog.sealing import (
     PERSONAL,
     Held,

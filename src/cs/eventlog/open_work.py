@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from cs.eventlog.port import DamagedEvent
+from cs.eventlog.errors import DamagedEvent
 
 
 class WaitingSearch(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from cs.domain.codec import AnyEvent, UnknownEvent
+from cs.domain.codec import AnyEvent
 
 #: The expected version of a stream without events.
 NO_STREAM = -1
@@ -55,71 +55,6 @@ class Ceiling(msgspec.Struct, frozen=True):
     limit: int | None  # lookups started per rolling 24 h; None is no ceiling
 
 
-class WrongExpectedVersion(Exception):
-    """Somebody else appended first.  Nothing was stored.
-
-    Attributes:
-        stream: The stream that moved on.
-    """
-
-    def __init__(self, stream: str, expected: int, found: int) -> None:
-        super().__init__(f"{stream} is at version {found}, not {expected}")
-        self.stream = stream
-
-
-class CeilingReached(Exception):
-    """The append would start one lookup too many.  Nothing was stored.
-
-    Attributes:
-        opens_at: When the next lookup may start.
-    """
-
-    def __init__(self, opens_at: datetime) -> None:
-        super().__init__(f"no lookup may start before {opens_at.isoformat()}")
-        self.opens_at = opens_at
-
-
-class LogUnavailable(Exception):
-    """The log cannot take or give events now; whether an append was stored is not known."""
-
-
-class NewerEvent(UnknownEvent, LogUnavailable):
-    """An event stands in the way that a newer version wrote: waiting does not make it known.
-
-    Its words name no stream: a stream's name may tell of a person or a customer.
-
-    Attributes:
-        position: Of that event.
-        stream: That it belongs to.
-        topic: What it is stored as.
-    """
-
-    def __init__(self, position: int, stream: str, topic: str) -> None:
-        super().__init__(
-            f"the event at position {position} is {topic}, which this version does not know: "
-            "a newer one wrote it; upgrade this role"
-        )
-        self.position = position
-        self.stream = stream
-        self.topic = topic
-
-
-class DamagedEvent(LogUnavailable):
-    """A stored event cannot be read, and waiting does not mend it: its stream is set aside.
-
-    Attributes:
-        position: Of that event; 0 if a stream lacks it.
-        stream: That it belongs to; empty if the log lacks it.
-        version: In its stream; -1 if the log lacks it.
-    """
-
-    def __init__(self, position: int, stream: str, version: int, why: str) -> None:
-        super().__init__(why)
-        self.position = position
-        self.stream = stream
-        self.version = version
-
-
 class EventLog(Protocol):
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
         """Store all events of all *appends*, or none; return the last position.
@@ -127,7 +62,9 @@ class EventLog(Protocol):
         Raises:
             WrongExpectedVersion: A stream is not at its expected version.
             CeilingReached: *ceiling* forbids it.
-            LogUnavailable: The log is stopping, its queue is full or the disk failed.
+            LogUnavailable: The log is stopping, its queue is full or the disk failed; as far
+                as the log is readable, it says what was stored.
+            AppendInDoubt: It may be stored later than this is raised.
         """
 
     async def read(

@@ -10,7 +10,8 @@ from hashlib import sha256
 
 import msgspec
 
-from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import NO_STREAM, EventLog
 
 #: Longest wait: what makes an event senseless may stand far away from it, and be mended there.
 MOST_S = 300.0

@@ -7,16 +7,13 @@ from typing import Self
 
 from structlog import get_logger
 
+from cs.eventlog.errors import SnapshotsUnavailable
 from cs.eventlog.snapshots import Snapshot
 
 log = get_logger()
 
 #: Streams whose snapshots may wait to be written; more are not kept this time.
 WAITING = 1_000
-
-
-class SnapshotsUnavailable(Exception):
-    """Snapshots cannot be read or written now."""
 
 
 class SnapshotWriter(ABC):

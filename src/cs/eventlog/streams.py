@@ -26,15 +26,8 @@ from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
 from cs.eventlog.damage import SetAside
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    DamagedEvent,
-    EventLog,
-    LogUnavailable,
-    Recorded,
-    WrongExpectedVersion,
-)
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
 from cs.eventlog.snapshots import EVERY, NoSnapshots, Shape, Snapshots
 from cs.runtime import failpoints
 from cs.runtime.keyed_lock import Turns

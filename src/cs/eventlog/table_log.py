@@ -12,6 +12,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from eventsourcing.persistence import StoredEvent
 
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.group_writer import GroupWriter
 from cs.eventlog.mapper import (
     DataKeys,
@@ -21,17 +22,9 @@ from cs.eventlog.mapper import (
     readable,
     store_form,
 )
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    Ceiling,
-    DamagedEvent,
-    LogUnavailable,
-    Recorded,
-    Stored,
-)
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded, Stored
 from cs.eventlog.recent import Recent
-from cs.keystore.port import KeysUnavailable
+from cs.keystore.errors import KeysUnavailable
 
 #: What decoding raises if a stored event is not what was stored.
 _DAMAGED = (

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.port import NewerEvent
+from cs.eventlog.errors import NewerEvent
 
 log = get_logger()
 

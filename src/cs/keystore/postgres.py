@@ -14,9 +14,9 @@ from typing import Self
 
 import asyncpg
 
+from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.lost import LostValues
 from cs.keystore.open_keys import OpenKeys, ensured
-from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import (
     FINGERPRINTS,
     UNNAMED_SIZE,

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
+from cs.keystore.errors import KeysUnavailable, OpenToOthers, WrongMasterKey
 from cs.keystore.lost import LostValues
 from cs.keystore.open_keys import OpenKeys, ensured
-from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import (
     FINGERPRINTS,
     UNNAMED_SIZE,
@@ -31,10 +31,6 @@ T = TypeVar("T")
 LOCK_TIMEOUT_S = 10
 #: How often the write-ahead log is emptied until nobody reads it; each waits as long.
 WIPES = 3
-
-
-class OpenToOthers(Exception):
-    """Others may read the master key; the message says how to mend it."""
 
 
 def existing_master_key(path: Path) -> bytes:

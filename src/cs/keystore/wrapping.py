@@ -9,7 +9,7 @@ from contextlib import suppress
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.keystore.port import WrongMasterKey
+from cs.keystore.errors import WrongMasterKey
 
 #: The secret that fingerprints are made with.
 FINGERPRINTS = "fingerprints"

@@ -10,7 +10,8 @@ from datetime import date, datetime, timedelta
 
 from structlog import get_logger
 
-from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.port import EventLog
 from cs.operations.erasure.ageing import Ageing
 from cs.projections.port import Views
 from cs.projections.returned import RETURNED

@@ -35,9 +35,10 @@ from cs.domain.brand.events import (
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.damage import events_since
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
-from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent, Recorded
+from cs.eventlog.port import Recorded
 from cs.eventlog.streams import Streams
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import AttemptId, InFlightWork

@@ -15,8 +15,9 @@ from structlog import get_logger
 from cs.bus.headers import event_headers
 from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Stored
+from cs.eventlog.port import EventLog, Stored
 from cs.pipeline.lanes import Lanes, kept_while
 
 log = get_logger()

@@ -14,8 +14,8 @@ from cs.domain.codec import AnyEvent
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.refusal import Refusal
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import DamagedEvent
 from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
 

@@ -30,10 +30,10 @@ from cs.domain.stages.work import (
     PeopleSeen,
     RankingDone,
 )
-from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
-from cs.keystore.port import KeysUnavailable
+from cs.keystore.errors import KeysUnavailable
 from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.receipts import ForgedOutcome, Receipts

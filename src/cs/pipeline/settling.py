@@ -12,8 +12,9 @@ from cs.domain import key
 from cs.domain.brand.brand import Finish, stream_of
 from cs.domain.brand.events import LookupFinished
 from cs.domain.key import Key, SettleSearch
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import NO_STREAM, DamagedEvent
+from cs.eventlog.port import NO_STREAM
 from cs.eventlog.streams import Streams
 from cs.pipeline.lookups import Lookups, on_sound_state
 from cs.runtime import failpoints

@@ -6,7 +6,7 @@ from structlog import get_logger
 
 from cs.domain.brand.events import ReissueSilent
 from cs.eventlog.damage import SetAside
-from cs.eventlog.port import DamagedEvent
+from cs.eventlog.errors import DamagedEvent
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import Attempt, InFlightWork
 from cs.pipeline.lookups import Lookups

@@ -11,7 +11,8 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 
 from cs.domain.key import KeyIssued, KeyRotated
-from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent, Recorded
+from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.port import EventLog, Recorded
 from cs.projections.set_aside import AsideRow
 
 #: Damaged keys that are looked through; with more than these the whole log is in doubt.

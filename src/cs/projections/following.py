@@ -12,8 +12,9 @@ from functools import partial
 from structlog import get_logger
 
 from cs.eventlog.damage import SetAside, events_since, read_past
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import follow, retry_while_unavailable
-from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable
+from cs.eventlog.port import EventLog
 from cs.eventlog.version_gate import VersionGate
 from cs.projections.follower import Listener
 from cs.projections.port import Views

@@ -10,7 +10,8 @@ import msgspec
 
 from cs.domain.codec import topic_of
 from cs.eventlog.damage import Unreadable
-from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Recorded
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Table
 from cs.projections.set_aside import ASIDE, TakeUp

@@ -18,14 +18,15 @@ from cryptography.exceptions import InvalidTag
 from cs.domain.brand.brand import stream_of
 from cs.domain.key import Key, KeyEvent, SearchSettled
 from cs.eventlog.damage import read_past
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.key_cache import held_keys
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
-from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, Recorded
+from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.sealing import need_of, open_bytes, why_lost
+from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue
-from cs.keystore.port import KeysUnavailable
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.damaged_keys import DamagedKeys
 from cs.projections.ended import EndedSearches

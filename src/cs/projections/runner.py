@@ -9,19 +9,14 @@ from functools import partial
 from structlog import get_logger
 
 from cs.eventlog.damage import PAGE, SetAside, read_past
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import (
-    DamagedEvent,
-    EventLog,
-    LogUnavailable,
-    NewerEvent,
-    Recorded,
-)
+from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.retries import Retries
 from cs.eventlog.sealing import seal_bytes
 from cs.eventlog.version_gate import VersionGate
-from cs.keystore.port import KeysUnavailable
+from cs.keystore.errors import KeysUnavailable
 from cs.projections.follower import Listener
 from cs.projections.port import UNREADABLE, Views, named
 from cs.projections.projection import SealBody

@@ -12,7 +12,8 @@ from structlog import get_logger
 
 from cs.domain.cause import fault
 from cs.eventlog.damage import Unreadable
-from cs.eventlog.port import DamagedEvent, Recorded
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import Recorded
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 

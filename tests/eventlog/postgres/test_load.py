@@ -7,8 +7,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from contracts.event_log import said, units
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
-from cs.eventlog.port import Append, LogUnavailable, Recorded
+from cs.eventlog.port import Append, Recorded
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool

@@ -9,16 +9,11 @@ from contracts.event_log_people import NoRoom, PeopleContract
 from cs.domain.brand.events import LookupStarted, MailboxNotVerified
 from cs.domain.codec import every_version
 from cs.domain.person import PersonErased
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    CeilingReached,
-    LogUnavailable,
-    WrongExpectedVersion,
-)
+from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.postgres.log import PostgresEventLog
+from cs.keystore.errors import KeysUnavailable
 from cs.keystore.memory import MemoryKeyStore
-from cs.keystore.port import KeysUnavailable
 from cs.postgres.pool import Pool, open_pool
 from domain.golden_files import golden_event, golden_events
 from eventlog.sqlite.test_log import ABOUT_PEOPLE

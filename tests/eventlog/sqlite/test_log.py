@@ -10,13 +10,8 @@ from contracts.event_log import AT, EventLogContract, said, units
 from contracts.event_log_ceiling import CeilingContract, start
 from contracts.event_log_people import NoRoom, PeopleContract
 from cs.domain.brand.events import LookupFinished, MailboxNotVerified, PeopleFound
-from cs.eventlog.port import (
-    NO_STREAM,
-    Append,
-    CeilingReached,
-    LogUnavailable,
-    WrongExpectedVersion,
-)
+from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore

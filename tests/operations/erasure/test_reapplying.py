@@ -10,7 +10,8 @@ import pytest
 
 from cs.assembly.folder_stores import Data, opened
 from cs.domain.brand.events import PeopleFound
-from cs.eventlog.port import DamagedEvent, EventLog
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure

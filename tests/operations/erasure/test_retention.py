@@ -14,8 +14,9 @@ from cs.domain.brand import brand
 from cs.domain.brand.events import DEADLINE, LookupFinished, PassDeadline, StartLookup
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import Append, LogUnavailable
+from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure.ageing import Ageing

@@ -10,8 +10,9 @@ import pytest
 from contracts.views import EVERY, History, ViewsContract
 from cs.assembly.folder_stores import projections
 from cs.domain.key import QuotaGranted, SearchAdmitted
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
+from cs.eventlog.port import NO_STREAM, Append
 from cs.postgres.lease import Fenced
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.port import TABLES

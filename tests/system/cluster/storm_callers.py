@@ -10,7 +10,7 @@ from itertools import count, cycle
 
 from cs.domain.contact import Query
 from cs.domain.refusal import Refusal
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.postgres.errors import DatabaseAway
 from system.cluster.cluster import Cluster
 from system.cluster.operating import Operating

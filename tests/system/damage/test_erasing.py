@@ -16,8 +16,9 @@ from cs.assembly.one_process import memory_bus, running, stages
 from cs.domain.brand.events import DEADLINE, ContactsErased, LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import follow
-from cs.eventlog.port import DamagedEvent, EventLog
+from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.person import Erased, Erasure

@@ -7,8 +7,8 @@ from structlog.testing import capture_logs
 
 from cs.domain.codec import encode
 from cs.eventlog.damage import SetAside
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import DamagedEvent, LogUnavailable
 from cs.eventlog.retries import MOST_S
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS

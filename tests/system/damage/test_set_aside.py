@@ -16,8 +16,9 @@ from cs.domain.brand.events import LookupFinished, StartLookup
 from cs.domain.key import SearchSettled, settled
 from cs.domain.stages.work import Outcome, Resolved
 from cs.eventlog.damage import SetAside, Unreadable, read_past
+from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent, Recorded
+from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.outcomes import GROUP

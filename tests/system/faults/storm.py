@@ -21,7 +21,7 @@ from typing import get_args
 import msgspec
 
 from cs.cli.output import console, errors, print_table
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.lasting_world import WorldClock, lasting_world
 from system.faults.mortal import Mortal, cs, forget, new_keys

@@ -10,7 +10,8 @@ from cs.api.running_lookups import LookupsRunning
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Recorded
 from system.overload.http_service import ALLOWED, over_http
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -18,7 +18,8 @@ import cs
 from cs.assembly.folder_stores import projections
 from cs.domain import key
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted
-from cs.eventlog.port import Append, LogUnavailable
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.postgres.snapshots import PostgresSnapshots
 from cs.eventlog.streams import Streams

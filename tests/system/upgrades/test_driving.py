@@ -8,7 +8,8 @@ import pytest
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES
 from cs.domain.stages.work import Resolved
-from cs.eventlog.port import NO_STREAM, NewerEvent
+from cs.eventlog.errors import NewerEvent
+from cs.eventlog.port import NO_STREAM
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats

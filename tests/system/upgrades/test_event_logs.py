@@ -8,8 +8,9 @@ from typing import NamedTuple
 import pytest
 
 from contracts.event_log import said, units
+from cs.eventlog.errors import NewerEvent
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, EventLog, NewerEvent
+from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore

@@ -10,8 +10,9 @@ from contracts.event_log import said, units
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import STAGE_TOPICS
 from cs.domain.brand.events import StageIssued
+from cs.eventlog.errors import NewerEvent
 from cs.eventlog.follow import follow
-from cs.eventlog.port import NO_STREAM, Append, NewerEvent, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Recorded
 from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.relay import relay
 from domain.golden_files import golden_event

@@ -9,7 +9,7 @@ import pytest
 from contracts.views import History
 from cs.admin.app import Health
 from cs.assembly.folder_stores import projections
-from cs.eventlog.port import NewerEvent
+from cs.eventlog.errors import NewerEvent
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.reading import Reading

@@ -17,7 +17,12 @@ import asyncpg
 from eventsourcing.persistence import StoredEvent
 from structlog import get_logger
 
-from cs.eventlog.port import CeilingReached, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.errors import (
+    AppendInDoubt,
+    CeilingReached,
+    LogUnavailable,
+    WrongExpectedVersion,
+)
 from cs.eventlog.postgres.batch import arguments
 from cs.eventlog.table_log import Prepared
 from cs.postgres.errors import DatabaseAway
@@ -52,14 +57,13 @@ class PostgresAppender:
         """Store each request or say why not; all that are stored commit together.
 
         Raises:
-            LogUnavailable: PostgreSQL is away.  Whether they were stored is not known if a
-                `DatabaseAway` is its cause, else nothing was.
+            AppendInDoubt: PostgreSQL is away; they may be stored.
+            LogUnavailable: PostgreSQL is away; nothing was stored.
         """
         try:
             connection = await self._kept.get()
         except DatabaseAway as error:
-            # From nothing: a `DatabaseAway` behind it would say that something may be.
-            raise LogUnavailable(f"{error}; nothing was stored") from None
+            raise LogUnavailable(f"{error}; nothing was stored") from error
         answers: Sequence[Answer]
         try:
             answers = await _sent(connection, requests)
@@ -74,7 +78,7 @@ class PostgresAppender:
         """Find out what became of *requests*.
 
         Raises:
-            LogUnavailable: Not known within `IN_DOUBT_S`.
+            AppendInDoubt: Not known within `IN_DOUBT_S`.
         """
         log.warning("appends_in_doubt", appends=len(requests), why=str(lost))
         try:
@@ -82,7 +86,7 @@ class PostgresAppender:
                 return await self._sent_again(requests)
         except TimeoutError:
             await self._kept.drop()
-            raise LogUnavailable(f"{lost}; what was stored is not known") from lost
+            raise AppendInDoubt(f"{lost}; what was stored is not known") from lost
 
     async def _sent_again(self, requests: Sequence[Prepared]) -> Sequence[Answer]:
         """Send *requests* until answered; what stands there was stored the first time."""

@@ -12,9 +12,10 @@ from typing import Any, Self, cast
 import asyncpg
 
 from cs.domain.key import DAY
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.lookup_starts import STARTS_KEPT
 from cs.eventlog.mapper import DataKeys, StoredRow
-from cs.eventlog.port import Ceiling, LogUnavailable
+from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres.append import PostgresAppender
 from cs.eventlog.postgres.listening import LAST_POSITION, Listening
 from cs.eventlog.table_log import Prepared, TableLog

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from cs.eventlog.snapshot_writer import SnapshotsUnavailable, SnapshotWriter
+from cs.eventlog.errors import SnapshotsUnavailable
+from cs.eventlog.snapshot_writer import SnapshotWriter
 from cs.eventlog.snapshots import Snapshot
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.pool import Pool, connected, transaction

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from eventsourcing.persistence import PersistenceError
 
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.runtime.private_files import make_private
 
 #: What reading and writing raise when the file or its disk is the reason.

@@ -19,8 +19,9 @@ from typing import Any, Self
 
 from eventsourcing.sqlite import SQLiteDatastore
 
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys, StoredRow
-from cs.eventlog.port import Ceiling, LogUnavailable
+from cs.eventlog.port import Ceiling
 from cs.eventlog.recent import Recent
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder

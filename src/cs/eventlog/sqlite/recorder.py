@@ -15,9 +15,10 @@ from functools import cached_property
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
 from structlog import get_logger
 
+from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.mapper import StoredRow
-from cs.eventlog.port import NO_STREAM, Ceiling, CeilingReached, WrongExpectedVersion
+from cs.eventlog.port import NO_STREAM, Ceiling
 from cs.eventlog.table_log import Prepared
 from cs.runtime import failpoints
 

@@ -15,7 +15,8 @@ from typing import Self
 from eventsourcing.persistence import PersistenceError
 from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteDatastore
 
-from cs.eventlog.snapshot_writer import SnapshotsUnavailable, SnapshotWriter
+from cs.eventlog.errors import SnapshotsUnavailable
+from cs.eventlog.snapshot_writer import SnapshotWriter
 from cs.eventlog.snapshots import Snapshot
 
 #: How long to wait for whoever writes to the log.

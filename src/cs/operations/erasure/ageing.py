@@ -10,7 +10,7 @@ import msgspec
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased
 from cs.eventlog.damage import read_past
-from cs.eventlog.port import DamagedEvent
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.sealing import key_name
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore

@@ -13,7 +13,8 @@ from cs.domain.brand.events import (
 )
 from cs.domain.codec import to_plain
 from cs.domain.contact import Contact
-from cs.eventlog.port import NO_STREAM, Append, DamagedEvent, Recorded
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import NO_STREAM, Append, Recorded
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.projections.searches import key_of, later_result_key, result_key

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cs.domain.codec import to_plain
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, name_print, profile_print
-from cs.eventlog.port import DamagedEvent
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from cs.eventlog.port import LogUnavailable
+from cs.eventlog.errors import LogUnavailable
 from cs.paid_calls.port import CallsUnavailable
 
 #: Forgets what was answered for lookups; returns how many answers that was.

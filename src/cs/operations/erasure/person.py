@@ -18,8 +18,8 @@ import msgspec
 
 from cs.domain import person
 from cs.domain.person import ErasePerson, PersonCommand, SuppressPerson
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, profile_print
-from cs.eventlog.port import DamagedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.brand_streams import BrandStreams, by_stream, lookups_of

@@ -3,7 +3,7 @@
 It has keys that were destroyed since, and does not know who was suppressed or lifted.
 """
 
-from cs.eventlog.port import DamagedEvent
+from cs.eventlog.errors import DamagedEvent
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
 from cs.operations.erasure.suppressions import Suppressions, person_id

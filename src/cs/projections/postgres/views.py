@@ -13,7 +13,8 @@ import asyncpg
 import msgspec
 from structlog import get_logger
 
-from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Recorded
 from cs.postgres.errors import DatabaseAway
 from cs.postgres.lease import Fenced
 from cs.postgres.pool import (

@@ -14,7 +14,8 @@ from typing import TypeVar
 import msgspec
 from structlog import get_logger
 
-from cs.eventlog.port import LogUnavailable, Recorded
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import Recorded
 from cs.projections.port import (
     TABLES,
     Changed,
