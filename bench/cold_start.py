@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.brand.stream import brand_stream
 from cs.domain.codec import AnyEvent, topic_of
@@ -78,7 +78,7 @@ def history(
 
 
 async def issue(path: Path) -> list[NewSecret]:
-    async with opened(DataFolder(path)) as data:
+    async with open_folder(DataFolder(path)) as data:
         operator = Operator(Streams(data.log), SystemClock())
         await operator.choose_world("sandbox")
         return [await operator.create_key("bench", 10) for _ in range(OTHER_KEYS + 1)]
@@ -104,7 +104,7 @@ def fill(path: Path, events: int) -> NewSecret:
 
 async def build_views(path: Path) -> int:
     """Bring the views up to date; return the log's head."""
-    async with opened(DataFolder(path)) as data:
+    async with open_folder(DataFolder(path)) as data:
         while page := await data.log.tail(await data.views.position(), 5_000):
             await data.views.apply(page, lambda _, body: body)
         return await data.log.head()

@@ -21,9 +21,9 @@ from statistics import median
 
 from cs.api.body import Asked
 from cs.api.credentials import Caller
-from cs.assembly.call_answering import Terms
+from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import RunningService, memory_bus, running
+from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.api_key import hash_key
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.brand.stream import brand_stream
@@ -88,14 +88,14 @@ async def service(ceiling: int | None = None) -> AsyncIterator[Bench]:
     with tempfile.TemporaryDirectory() as folder:
         async with (
             SqliteEventLog(Path(folder, "log.db"), keys) as log,
-            running(
+            run_service(
                 log,
                 keys,
                 views,
                 [],
                 bus=memory_bus(),
                 clock=clock,
-                allowed=Terms(deadline=timedelta(hours=1), ceiling=ceiling),
+                allowed=ApiTerms(deadline=timedelta(hours=1), ceiling=ceiling),
             ) as parts,
         ):
             await Operator(Streams(log), clock).choose_world("sandbox")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
@@ -33,7 +33,7 @@ def status(process: int, name: str) -> int:
 
 async def new_keys(folder: Path, count: int) -> list[str]:
     """Return *count* new keys, made beside the service as `cs keys create` makes one."""
-    async with opened(DataFolder(folder, make=False)) as data:
+    async with open_folder(DataFolder(folder, make=False)) as data:
         operator = Operator(Streams(data.log, data.snapshots), SystemClock())
         return [(await operator.create_key(f"hold-{n}", 10)).key for n in range(count)]
 

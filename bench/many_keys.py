@@ -26,9 +26,9 @@ import asyncpg
 import msgspec
 
 from cs.assembly import roles
-from cs.assembly.call_answering import Terms
-from cs.assembly.folder_stores import opened, projections
-from cs.assembly.one_process import memory_bus, running
+from cs.assembly.call_answering import ApiTerms
+from cs.assembly.folder_stores import open_folder, projections
+from cs.assembly.one_process import memory_bus, run_service
 from cs.domain.codec import topic_of
 from cs.domain.key import KeyIssued
 from cs.eventlog.port import EventLog
@@ -110,16 +110,16 @@ def settings_of(postgres: str, folder: Path) -> Settings:
 
 @asynccontextmanager
 async def embedded(folder: Path, *, before: bool) -> AsyncIterator[None]:
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         kept = await load_all(data.views) if before else None
-        async with running(
+        async with run_service(
             data.log,
             data.keys,
             data.views,
             [],
             bus=memory_bus(),
             clock=SystemClock(),
-            allowed=Terms(deadline=timedelta(seconds=120)),
+            allowed=ApiTerms(deadline=timedelta(seconds=120)),
             snapshots=data.snapshots,
         ):
             yield
@@ -135,7 +135,7 @@ async def shared(postgres: str, folder: Path, *, before: bool) -> AsyncIterator[
             views = PostgresViews(pool, projections())
             kept = await load_all(views)
             await views.close()
-    async with roles.api(settings, "live"):
+    async with roles.run_api(settings, "live"):
         yield
     del kept
 
@@ -172,10 +172,10 @@ def compare(form: str, place: str, folder: Path) -> None:
 
 
 async def make_sqlite(folder: Path, keys: int) -> None:
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         await Operator(Streams(data.log), SystemClock()).choose_world("live")
     fill_sqlite(folder, keys)
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         await build_views(data.log, data.views)
 
 

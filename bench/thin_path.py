@@ -36,7 +36,7 @@ from typing import Any
 import httpx
 
 from api.http_load import CONNECTIONS, Took, call, load
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
@@ -99,7 +99,7 @@ def ours(stack: ExitStack, folder: Path) -> Served:
 
 async def new_keys(folder: Path, count: int) -> list[str]:
     """Return *count* new keys, made beside the service as `cs keys create` makes one."""
-    async with opened(DataFolder(folder, make=False)) as data:
+    async with open_folder(DataFolder(folder, make=False)) as data:
         operator = Operator(Streams(data.log, data.snapshots), SystemClock())
         made = [operator.create_key(f"thin-{n}", 10) for n in range(count)]
         return [new.key for new in await asyncio.gather(*made)]

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from bus.kafka.kafka_cases import settings_for
 from cs.admin.app import build
 from cs.assembly import roles
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.topics import OUTCOMES, TOPICS, encode
@@ -51,7 +51,7 @@ async def told(role: roles.Role, field: str) -> Any:
 
 
 async def test_keys_that_are_lost_are_counted(form: OnDatabases) -> None:
-    tools = Tools([Directory({"acme": ACME})], [Staff((ADA,))], [Mailboxes(frozenset())])
+    tools = StagePlugins([Directory({"acme": ACME})], [Staff((ADA,))], [Mailboxes(frozenset())])
     async with form.service(tools) as service:
         found = await service.search(await service.new_key(), brand="Acme")
         assert [each["full_name"] for each in found.json()["contacts"]] == ["Ada Kern"]
@@ -61,7 +61,7 @@ async def test_keys_that_are_lost_are_counted(form: OnDatabases) -> None:
         await pool.execute("DELETE FROM data_key")
 
     with capture_logs():
-        async with roles.projecting(form.settings, "live") as role:
+        async with roles.run_projections(form.settings, "live") as role:
             lost = await told(role, "keys_lost")
 
     assert lost == {"missing": 1}
@@ -76,8 +76,8 @@ async def test_outcomes_that_were_forged_are_counted(
 
     with capture_logs():
         async with (
-            roles.projecting(settings, "live"),  # whose views it waits for
-            roles.process_manager(settings, "live") as role,
+            roles.run_projections(settings, "live"),  # whose views it waits for
+            roles.run_process_manager(settings, "live") as role,
             KafkaBus(bus_settings) as bus,
         ):
             for _ in range(3):

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from cs.api.time_limits import Patience
-from cs.assembly.call_answering import Terms
+from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import memory_bus, running, stages
+from cs.assembly.one_process import build_stages, memory_bus, run_service
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
@@ -139,14 +139,14 @@ async def fragile() -> AsyncIterator[Fragile]:
     clock, keys, views = SystemClock(), MemoryKeyStore(), AwayViews()
     log = AwayLog(keys)
     try:
-        async with running(
+        async with run_service(
             log,
             keys,
             views,
-            stages(tools()),
+            build_stages(tools()),
             bus=memory_bus(),
             clock=clock,
-            allowed=Terms(deadline=timedelta(seconds=120)),
+            allowed=ApiTerms(deadline=timedelta(seconds=120)),
         ) as service:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")

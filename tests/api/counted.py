@@ -17,7 +17,7 @@ from cs.api.app import build
 from cs.api.limits import Checks, MemoryChecks
 from cs.api.postgres_limits import PostgresChecks
 from cs.api.routes import Api
-from cs.assembly.call_answering import Terms, answering
+from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.folder_stores import projections
 from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
@@ -143,8 +143,8 @@ async def _answering(
     streams = Streams(log)
     runner = ViewRunner(log, views, keys, watch_s=3600)
     reading = Reading(log, views, runner, keys)
-    allowed = Terms(deadline=timedelta(seconds=120))
-    api = await answering(streams, runner, reading, clock=clock, allowed=allowed, checks=checks)
+    allowed = ApiTerms(deadline=timedelta(seconds=120))
+    api = await build_api(streams, runner, reading, clock=clock, allowed=allowed, checks=checks)
     async with AsyncExitStack() as stack:
         following = asyncio.create_task(runner.run())
 

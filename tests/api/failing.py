@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.eventlog.memory import MemoryEventLog
@@ -61,6 +61,6 @@ class Unwritable(MemoryEventLog):
         return await self._log.read(stream, after, limit)
 
 
-NEVER = Tools([SilentDirectory()], [], [])
-AWAY = Tools([Directory({"acme": ACME})], [Staff((), Ended.FAILED)], [])
-CUT_OFF = Tools([Directory({"acme": ACME})], [Staff((BEN,))], [CutOff(frozenset())])
+NEVER = StagePlugins([SilentDirectory()], [], [])
+AWAY = StagePlugins([Directory({"acme": ACME})], [Staff((), Ended.FAILED)], [])
+CUT_OFF = StagePlugins([Directory({"acme": ACME})], [Staff((BEN,))], [CutOff(frozenset())])

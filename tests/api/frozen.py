@@ -13,7 +13,7 @@ from cs.api.app import build
 from cs.api.limits import Checks, MemoryChecks
 from cs.api.postgres_limits import PostgresChecks
 from cs.api.routes import Api
-from cs.assembly.call_answering import Terms, answering
+from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.folder_stores import projections
 from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
@@ -36,7 +36,7 @@ from domain.acme_run import AT
 from postgres.migrated import migrated
 from projections.history import done
 
-ALLOWED = Terms(deadline=timedelta(seconds=120))
+ALLOWED = ApiTerms(deadline=timedelta(seconds=120))
 
 
 @dataclass
@@ -137,7 +137,7 @@ async def _node(
     checks: Checks,
 ) -> AsyncIterator[Node]:
     reading = Reading(log, views, followed, keys)
-    api = await answering(
+    api = await build_api(
         Streams(log), followed, reading, clock=clock, allowed=ALLOWED, checks=checks
     )
     transport = httpx.ASGITransport(build(api))

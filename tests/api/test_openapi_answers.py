@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from api.failing import AWAY, CUT_OFF, NEVER
 from api.openapi_document import DOCUMENT, faults
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from system.loop.outside import CID, person, tools
 from system.loop.service import in_memory
 
@@ -62,7 +62,7 @@ async def test_a_person_of_whom_little_is_known_is_as_described() -> None:
     ],
 )
 async def test_a_failed_search_is_as_described(
-    reason: str, outside: Tools, brand: str, deadline_s: float
+    reason: str, outside: StagePlugins, brand: str, deadline_s: float
 ) -> None:
     async with in_memory(outside, deadline_s=deadline_s) as service:
         key = await service.new_key()

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from contracts.event_log import units
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.eventlog.port import NO_STREAM, Append
 from cs.runtime.data_folder import DataFolder, DataFolderError
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> DataFolder:
 
 
 async def append(folder: DataFolder) -> int:
-    async with opened(folder, lock_timeout_s=0) as data:
+    async with open_folder(folder, lock_timeout_s=0) as data:
         last = (await data.log.tail(0))[-1:]
         expected = last[0].version if last else NO_STREAM
         return await data.log.append([Append("key-a", expected, units(1))])

@@ -2,7 +2,11 @@ import asyncio
 
 from structlog.testing import capture_logs
 
-from cs.assembly.insecure import MentionsInsecure, insecure_connections, mentioned
+from cs.assembly.insecure import (
+    InsecureReadiness,
+    insecure_connections,
+    log_insecure_connections,
+)
 from cs.settings import Settings
 
 ELSEWHERE = Settings(
@@ -33,16 +37,16 @@ async def test_readiness_mentions_it_and_is_as_it_was() -> None:
     for ready in (True, False):
         role = AsReady(ready=ready)
 
-        assert await MentionsInsecure(role, CONNECTIONS).check() == (
+        assert await InsecureReadiness(role, CONNECTIONS).check() == (
             ready,
             {"ready": ready, "insecure": CONNECTIONS},
         )
-        assert await MentionsInsecure(role, {}).check() == (ready, {"ready": ready})
+        assert await InsecureReadiness(role, {}).check() == (ready, {"ready": ready})
 
 
 async def test_the_log_keeps_mentioning_it() -> None:
     with capture_logs() as lines:
-        async with asyncio.timeout(5), mentioned(CONNECTIONS, every_s=0.001):
+        async with asyncio.timeout(5), log_insecure_connections(CONNECTIONS, every_s=0.001):
             while len(lines) < 4:  # noqa: ASYNC110  lines come without telling
                 await asyncio.sleep(0)
 

@@ -4,7 +4,7 @@ from ipaddress import IPv4Network
 
 import pytest
 
-from cs.assembly.plugins import outside
+from cs.assembly.plugins import open_plugins
 from cs.domain.mail.mailbox import Verdict
 from cs.outside.guard import Guard
 from cs.settings import BadSettings, load
@@ -28,7 +28,7 @@ async def test_the_setting_reaches_the_guard_of_mail_and_web() -> None:
     settings = load(
         environment={"CS_DENY_NETWORKS": "93.184.216.0/24", "CS_SMTP_HELO": "x.test"}
     )
-    async with outside(settings) as tools:
+    async with open_plugins(settings) as tools:
         (smtp,) = [each for each in tools.verifiers if each.name == "smtp"]
         assert smtp is not None
         guard = smtp._verifier._guard  # type: ignore[attr-defined]

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cs.assembly.folder_stores import opened
-from cs.assembly.plugins import Tools
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts
 from cs.runtime.data_folder import DataFolder
 from cs.sources.port import PeopleAnswer
@@ -28,17 +28,19 @@ class SlowStaff(Staff):
         return await super().find(brand, limit=limit)
 
 
-def slow_tools(staff: SlowStaff) -> Tools:
+def slow_tools(staff: SlowStaff) -> StagePlugins:
     verifier = Mailboxes(frozenset({"ada.kern@acme.test"}))
-    return Tools([Directory({"acme": ACME, "slow": ACME})], [staff], [verifier])
+    return StagePlugins([Directory({"acme": ACME, "slow": ACME})], [staff], [verifier])
 
 
 @asynccontextmanager
-async def service_on(folder: Path, outside: Tools | None = None) -> AsyncIterator[Service]:
+async def service_on(
+    folder: Path, outside: StagePlugins | None = None
+) -> AsyncIterator[Service]:
     data_folder = DataFolder(folder)
     with data_folder.held():
         async with (
-            opened(data_folder) as data,
+            open_folder(data_folder) as data,
             one_process(
                 data.log, data.keys, data.views, outside or tools(), deadline_s=60
             ) as service,

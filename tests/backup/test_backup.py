@@ -13,11 +13,11 @@ import msgspec
 import pytest
 
 from backup.embedded_service import SlowStaff, service_on, slow_tools
-from cs.assembly.folder_stores import key_store, make_next_master_key, opened
+from cs.assembly.folder_stores import make_next_master_key, open_folder, open_key_store
 from cs.assembly.master_key import change
-from cs.backup.making import Places, make, places
+from cs.backup.making import BackupFolders, backup_folders, make
 from cs.backup.manifest import MANIFEST, BackupError, Manifest
-from cs.backup.restoring import Restored, restore
+from cs.backup.restoring import RestoreResult, restore
 from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
@@ -28,13 +28,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def backed_up(
-    folder: Path, at: Places, *, with_master_key: bool = False, made_at: datetime = NOW
+    folder: Path, at: BackupFolders, *, with_master_key: bool = False, made_at: datetime = NOW
 ) -> Manifest:
     source = DataFolder(folder, make=False)
     return await make(source, at, made_at, with_master_key=with_master_key)
 
 
-async def brought_back(at: Places, folder: Path, *master_keys: Path) -> Restored:
+async def brought_back(at: BackupFolders, folder: Path, *master_keys: Path) -> RestoreResult:
     return await restore(at, DataFolder(folder), master_keys)
 
 
@@ -57,12 +57,12 @@ async def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Places:
-    return places(tmp_path / "backup", None)
+def at(tmp_path: Path) -> BackupFolders:
+    return backup_folders(tmp_path / "backup", None)
 
 
 async def test_what_was_answered_before_a_backup_under_load_is_served_after_it(
-    tmp_path: Path, at: Places
+    tmp_path: Path, at: BackupFolders
 ) -> None:
     """Searches run, wait and are answered while the copy is taken."""
     folder, staff = tmp_path / "data", SlowStaff((ADA, BEN))
@@ -109,9 +109,9 @@ async def test_what_was_answered_before_a_backup_under_load_is_served_after_it(
 async def test_the_keys_lie_apart_and_the_master_key_only_where_it_was_asked_for(
     folder: Path, tmp_path: Path
 ) -> None:
-    apart = places(tmp_path / "one", tmp_path / "safe")
+    apart = backup_folders(tmp_path / "one", tmp_path / "safe")
     await backed_up(folder, apart)
-    asked = places(tmp_path / "two", None)
+    asked = backup_folders(tmp_path / "two", None)
     await backed_up(folder, asked, with_master_key=True)
 
     def names(where: Path) -> set[str]:
@@ -125,10 +125,10 @@ async def test_the_keys_lie_apart_and_the_master_key_only_where_it_was_asked_for
     assert modes == {0o600}
 
 
-async def test_the_manifest_says_what_is_in_the_backup(folder: Path, at: Places) -> None:
+async def test_the_manifest_says_what_is_in_the_backup(folder: Path, at: BackupFolders) -> None:
     made = await backed_up(folder, at)
 
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         assert made.head == await data.log.head()
     assert (made.world, made.made_at, made.part) == ("sandbox", NOW, "log")
     keys = msgspec.json.decode((at.keys / MANIFEST).read_bytes(), type=Manifest)
@@ -136,7 +136,7 @@ async def test_the_manifest_says_what_is_in_the_backup(folder: Path, at: Places)
 
 
 async def test_files_come_back_readable_for_nobody_else(
-    folder: Path, tmp_path: Path, at: Places
+    folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     await backed_up(folder, at, with_master_key=True)
     for path in (at.log / "log.db", at.keys / "keys.db", at.keys / "master.key"):
@@ -151,7 +151,7 @@ async def test_files_come_back_readable_for_nobody_else(
 
 
 async def test_a_folder_with_data_is_refused_and_left_as_it_was(
-    folder: Path, at: Places
+    folder: Path, at: BackupFolders
 ) -> None:
     await backed_up(folder, at, with_master_key=True)
     before = (folder / "log.db").read_bytes()
@@ -165,7 +165,7 @@ async def test_a_folder_with_data_is_refused_and_left_as_it_was(
 
 
 async def test_a_folder_that_is_served_is_refused(
-    folder: Path, tmp_path: Path, at: Places
+    folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     await backed_up(folder, at, with_master_key=True)
     async with service_on(tmp_path / "served"):
@@ -173,7 +173,7 @@ async def test_a_folder_that_is_served_is_refused(
             await brought_back(at, tmp_path / "served")
 
 
-async def test_a_backup_goes_into_a_new_folder_only(folder: Path, at: Places) -> None:
+async def test_a_backup_goes_into_a_new_folder_only(folder: Path, at: BackupFolders) -> None:
     await backed_up(folder, at)
     kept = (at.log / MANIFEST).read_bytes()
 
@@ -191,9 +191,9 @@ async def test_a_folder_that_holds_anything_is_refused_and_left_alone(
     (used / "letter.txt").write_text("mine")
 
     with pytest.raises(BackupError, match="is not empty"):
-        await backed_up(folder, places(used, None))
+        await backed_up(folder, backup_folders(used, None))
     with pytest.raises(BackupError, match="is not empty"):
-        await backed_up(folder, places(used, tmp_path / "keys"))
+        await backed_up(folder, backup_folders(used, tmp_path / "keys"))
 
     assert [path.name for path in used.iterdir()] == ["letter.txt"]
     assert not (tmp_path / "keys").exists()
@@ -225,7 +225,7 @@ def flip(path: Path) -> None:
 async def test_a_damaged_backup_is_refused_and_nothing_is_put_in_place(
     folder: Path, tmp_path: Path, damage: Callable[[Path], None], file: str, told: str
 ) -> None:
-    at = places(tmp_path / "backup", None)
+    at = backup_folders(tmp_path / "backup", None)
     await backed_up(folder, at, with_master_key=True)
     damage(tmp_path / "backup" / file)
 
@@ -236,30 +236,32 @@ async def test_a_damaged_backup_is_refused_and_nothing_is_put_in_place(
 
 
 async def test_the_parts_are_not_taken_for_each_other(
-    folder: Path, tmp_path: Path, at: Places
+    folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     await backed_up(folder, at)
 
     with pytest.raises(BackupError, match="holds the keys of a backup, not its log"):
-        await brought_back(Places(at.keys, at.log), tmp_path / "new")
+        await brought_back(BackupFolders(at.keys, at.log), tmp_path / "new")
 
 
 async def test_keys_older_than_the_log_are_refused(folder: Path, tmp_path: Path) -> None:
-    old, new = places(tmp_path / "old", None), places(tmp_path / "later", None)
+    old, new = backup_folders(tmp_path / "old", None), backup_folders(tmp_path / "later", None)
     await backed_up(folder, old)
     await backed_up(folder, new, made_at=NOW + timedelta(days=1))
 
     with pytest.raises(BackupError, match="older than the log"):
-        await brought_back(Places(new.log, old.keys), tmp_path / "new", folder / "master.key")
+        await brought_back(
+            BackupFolders(new.log, old.keys), tmp_path / "new", folder / "master.key"
+        )
     later = await brought_back(
-        Places(old.log, new.keys), tmp_path / "new", folder / "master.key"
+        BackupFolders(old.log, new.keys), tmp_path / "new", folder / "master.key"
     )
 
     assert later.keys_from != later.manifest.backup
 
 
 async def test_keys_that_are_lost_are_counted_and_the_rest_is_backed_up_and_back(
-    folder: Path, tmp_path: Path, at: Places
+    folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     with closing(sqlite3.connect(folder / "keys.db")) as db, db:
         gone = db.execute("DELETE FROM data_key WHERE name LIKE '%#p1'").rowcount
@@ -274,7 +276,10 @@ async def test_keys_that_are_lost_are_counted_and_the_rest_is_backed_up_and_back
 async def test_keys_that_lack_more_than_those_of_the_backup_are_refused(
     folder: Path, tmp_path: Path
 ) -> None:
-    whole, later = places(tmp_path / "whole", None), places(tmp_path / "later", None)
+    whole, later = (
+        backup_folders(tmp_path / "whole", None),
+        backup_folders(tmp_path / "later", None),
+    )
     await backed_up(folder, whole)
     with closing(sqlite3.connect(folder / "keys.db")) as db, db:
         db.execute("DELETE FROM data_key WHERE name LIKE '%#p1'")
@@ -282,14 +287,14 @@ async def test_keys_that_lack_more_than_those_of_the_backup_are_refused(
 
     with pytest.raises(BackupError, match=r"lacks \d+ keys of people .* which lacked 0"):
         await brought_back(
-            Places(whole.log, later.keys), tmp_path / "new", folder / "master.key"
+            BackupFolders(whole.log, later.keys), tmp_path / "new", folder / "master.key"
         )
 
 
 async def test_a_person_erased_before_the_backup_is_no_missing_key(
-    folder: Path, at: Places
+    folder: Path, at: BackupFolders
 ) -> None:
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         with closing(sqlite3.connect(folder / "keys.db")) as db:
             names = [name for (name,) in db.execute("SELECT name FROM data_key")]
         await data.keys.destroy(names)
@@ -297,7 +302,9 @@ async def test_a_person_erased_before_the_backup_is_no_missing_key(
     assert (await backed_up(folder, at)).violations == 0
 
 
-async def test_another_master_key_is_refused(folder: Path, tmp_path: Path, at: Places) -> None:
+async def test_another_master_key_is_refused(
+    folder: Path, tmp_path: Path, at: BackupFolders
+) -> None:
     await backed_up(folder, at)
     other = tmp_path / "other.key"
     other.write_bytes(b"x" * 32)
@@ -311,7 +318,7 @@ async def test_another_master_key_is_refused(folder: Path, tmp_path: Path, at: P
 
 
 async def test_a_restore_that_was_cut_off_can_be_made_again(
-    folder: Path, tmp_path: Path, at: Places
+    folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     await backed_up(folder, at, with_master_key=True)
     left = tmp_path / "new" / "restoring"
@@ -330,7 +337,7 @@ async def changing(folder: Path) -> tuple[Path, Path]:
     """The master key of *folder* and the next one, in the middle of its change."""
     data = DataFolder(folder)
     version = make_next_master_key(data)
-    async with key_store(data) as keys:
+    async with open_key_store(data) as keys:
         await keys.begin_rotation(version)
         await keys.rewrap("", 1)
         assert await keys.left() > 0
@@ -339,7 +346,7 @@ async def changing(folder: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("order", [1, -1])
 async def test_a_backup_of_a_change_that_was_not_ended_needs_both_master_keys(
-    folder: Path, tmp_path: Path, at: Places, changing: tuple[Path, Path], order: int
+    folder: Path, tmp_path: Path, at: BackupFolders, changing: tuple[Path, Path], order: int
 ) -> None:
     await backed_up(folder, at)
     named = [Wrapping(key.read_bytes()).version for key in changing]
@@ -354,7 +361,7 @@ async def test_a_backup_of_a_change_that_was_not_ended_needs_both_master_keys(
     assert new.next_master_key.read_bytes() == changing[1].read_bytes()
     done = await change(Settings(data_dir=new.path), lambda *_: None)
     assert done.version == named[1]
-    async with opened(new) as data:
+    async with open_folder(new) as data:
         page = await data.log.tail(0)
         assert page
         assert not data.keys.lost.read
@@ -362,13 +369,13 @@ async def test_a_backup_of_a_change_that_was_not_ended_needs_both_master_keys(
 
 @pytest.mark.usefixtures("changing")
 async def test_a_backup_with_its_master_keys_has_both_while_one_is_changed(
-    folder: Path, tmp_path: Path, at: Places
+    folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     await backed_up(folder, at, with_master_key=True)
     await brought_back(at, tmp_path / "new")
 
     assert (tmp_path / "new" / "master.key.next").stat().st_mode & 0o777 == 0o600
-    async with opened(DataFolder(tmp_path / "new")) as data:
+    async with open_folder(DataFolder(tmp_path / "new")) as data:
         assert await data.log.tail(0)
 
 
@@ -398,7 +405,7 @@ class ChangesItsMasterKey(DataFolder):
 
 @pytest.mark.usefixtures("changing")
 async def test_a_backup_during_which_a_change_ends_has_the_master_key_it_needs(
-    folder: Path, tmp_path: Path, at: Places
+    folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     source = ChangesItsMasterKey(folder, at.keys / "keys.db", times=1)
 
@@ -406,13 +413,13 @@ async def test_a_backup_during_which_a_change_ends_has_the_master_key_it_needs(
     await brought_back(at, tmp_path / "new")
 
     assert not (folder / "master.key.next").exists()
-    async with opened(DataFolder(tmp_path / "new")) as data:
+    async with open_folder(DataFolder(tmp_path / "new")) as data:
         assert await data.log.tail(0)
         assert not data.keys.lost.read
 
 
 async def test_a_backup_is_given_up_if_the_master_key_is_changed_again_and_again(
-    folder: Path, at: Places
+    folder: Path, at: BackupFolders
 ) -> None:
     source = ChangesItsMasterKey(folder, at.keys / "keys.db", times=9)
 

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from backup.embedded_service import service_on
-from cs.assembly.folder_stores import opened
-from cs.assembly.one_process import clock_beside, sandbox_clock
-from cs.backup.making import make, places
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.one_process import clock_of_data, sandbox_clock
+from cs.backup.making import backup_folders, make
 from cs.backup.restoring import restore
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
@@ -25,7 +25,7 @@ async def moved(folder: Path, by: timedelta) -> datetime:
 
 async def copied(folder: Path, backup: Path) -> Path:
     """Back *folder* up and bring it back elsewhere; return where."""
-    at, new = places(backup, None), backup.parent / f"{backup.name}-restored"
+    at, new = backup_folders(backup, None), backup.parent / f"{backup.name}-restored"
     source = DataFolder(folder, make=False)
     await make(source, at, SystemClock().now(), with_master_key=True)
     await restore(at, DataFolder(new))
@@ -34,8 +34,8 @@ async def copied(folder: Path, backup: Path) -> Path:
 
 async def now_of(folder: Path) -> datetime:
     """Return the time that a service on *folder* would go by."""
-    async with opened(DataFolder(folder, make=False)) as data:
-        return (await clock_beside(Streams(data.log), folder)).now()
+    async with open_folder(DataFolder(folder, make=False)) as data:
+        return (await clock_of_data(Streams(data.log), folder)).now()
 
 
 async def test_a_moved_clock_is_in_the_backup_and_goes_on_from_there(tmp_path: Path) -> None:
@@ -43,14 +43,14 @@ async def test_a_moved_clock_is_in_the_backup_and_goes_on_from_there(tmp_path: P
     async with service_on(folder):
         pass
     before = await moved(folder, MONTH)
-    async with opened(DataFolder(folder)) as data:
-        clock = await clock_beside(Streams(data.log), folder)
+    async with open_folder(DataFolder(folder)) as data:
+        clock = await clock_of_data(Streams(data.log), folder)
         await Operator(Streams(data.log), clock).create_key("of next month", 1)
 
     new = await copied(folder, tmp_path / "backup")
 
     assert await now_of(new) >= before
-    async with opened(DataFolder(new)) as data:
+    async with open_folder(DataFolder(new)) as data:
         newest = (await data.log.tail(await data.log.head() - 1))[-1].event
     assert before <= newest.at <= await now_of(new)
 

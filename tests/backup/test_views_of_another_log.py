@@ -7,7 +7,7 @@ from pathlib import Path
 
 import structlog.testing
 
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.projections.reading import Reading
@@ -18,7 +18,7 @@ from cs.runtime.data_folder import DataFolder
 
 async def labels(folder: Path) -> list[str]:
     """Return the labels of all keys, by the views brought up to date."""
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         runner = ViewRunner(data.log, data.views, data.keys)
         await runner.catch_up()
         rows = await Reading(data.log, data.views, runner, data.keys).keys()
@@ -26,7 +26,7 @@ async def labels(folder: Path) -> list[str]:
 
 
 async def with_keys(folder: Path, *names: str) -> Path:
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         for name in names:
             await Operator(Streams(data.log), SystemClock()).create_key(name, 1)
     assert await labels(folder) == sorted(names)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from cli.served import Served
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
@@ -78,7 +78,7 @@ class _Caller(asyncio.Protocol):
 
 async def new_keys(folder: Path, number: int) -> list[str]:
     """Return *number* new keys, made beside the service as `cs keys create` makes one."""
-    async with opened(DataFolder(folder, make=False)) as data:
+    async with open_folder(DataFolder(folder, make=False)) as data:
         operator = Operator(Streams(data.log, data.snapshots), SystemClock())
         return [(await operator.create_key(f"held-{n}", 10)).key for n in range(number)]
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cli.command import Here
-from cs.assembly.roles import bus_settings
+from cs.assembly.roles import kafka_settings
 from cs.sandbox.certificates import Authority
 from cs.settings import Settings, load
 
@@ -216,11 +216,11 @@ def password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, many: Path) -> Pat
 def test_kafkas_password_comes_from_a_file_and_only_its_path_is_shown(
     here: Here, password: Path
 ) -> None:
-    assert bus_settings(load()).password == "s3cret"
+    assert kafka_settings(load()).password == "s3cret"
     assert here("config", "check").code == 0
     shown = here("config", "show")
     assert f"{password}  # environment variable CS_KAFKA_PASSWORD_FILE" in shown.out
-    assert "s3cret" not in shown.out + repr(bus_settings(load()))
+    assert "s3cret" not in shown.out + repr(kafka_settings(load()))
 
 
 @pytest.mark.parametrize("written", [b"", b"\n", b"two\nlines", b"\xff", b"x" * 1_025])

@@ -19,7 +19,7 @@ from rich.text import Text
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here, Ran
 from client.answering import answered, answering
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.cli import output
 from cs.cli.foreign_text import cell, harmless, harmless_lines, json_line
 from cs.cli.progress import Progress
@@ -68,7 +68,7 @@ def used(folder: Path) -> Path:
     """A data folder in which brands of such names were searched."""
 
     async def search() -> None:
-        async with opened(DataFolder(folder)) as data:
+        async with open_folder(DataFolder(folder)) as data:
             for text in (CORPUS, *HOSTILE):
                 await start(Streams(data.log), Query(brand=text))
 

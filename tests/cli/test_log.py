@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from cli.command import Here, Ran
 from cli.served import served
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
@@ -36,7 +36,7 @@ def planted(folder: Path, on_key: Sequence[AnyEvent], on_brand: Sequence[AnyEven
     """Append events that nothing decided."""
 
     async def append() -> None:
-        async with opened(DataFolder(folder)) as data:
+        async with open_folder(DataFolder(folder)) as data:
             first = (await data.log.tail(0))[0]
             await data.log.append([Append("brand-acme", NO_STREAM, on_brand)])
             await data.log.append([Append(first.stream, first.version, on_key)])

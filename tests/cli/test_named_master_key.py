@@ -7,7 +7,7 @@ import pytest
 import structlog.testing
 
 from cli.command import Here
-from cs.assembly.one_process import embedded
+from cs.assembly.one_process import run_embedded
 from cs.keystore.wrapping import Wrapping
 from cs.settings import Settings
 from system.loop.outside import tools
@@ -24,7 +24,7 @@ def told_at_start(settings: Settings) -> list[dict[str, object]]:
     """Start the service and end it; return what it said of two master keys."""
 
     async def start() -> None:
-        async with embedded(settings, tools(), "sandbox"):
+        async with run_embedded(settings, tools(), "sandbox"):
             pass
 
     with structlog.testing.capture_logs() as lines:

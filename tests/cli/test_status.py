@@ -14,7 +14,7 @@ import pytest
 from cli.command import Here
 from cli.served import Served, served
 from conformance.target import until
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.cli.status import _health_told
 from cs.domain.brand.brand import INITIAL, decide
 from cs.domain.brand.events import DEADLINE, AttemptFailed, LookupFinished, StartLookup
@@ -191,7 +191,7 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
     here: Here, folder: Path
 ) -> None:
     async def begin() -> None:
-        async with opened(DataFolder(folder)) as data:
+        async with open_folder(DataFolder(folder)) as data:
             at = datetime(2026, 1, 1, tzinfo=UTC)
             for stream in ("brand-hurt", "brand-whole"):
                 asked = StartLookup(stream=stream, query=Query("A"), deadline=DEADLINE, at=at)
@@ -242,7 +242,7 @@ def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -
     )
 
     async def append() -> None:
-        async with opened(DataFolder(folder)) as data:
+        async with open_folder(DataFolder(folder)) as data:
             stream = failed.lookup.partition(".")[0]
             started = golden_event("brand.lookup-started.v1")
             events = [started, resolved, failed, ended]

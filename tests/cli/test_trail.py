@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.operator_command import acting
+from cs.assembly.operator_command import acting_operator
 from cs.settings import Settings
 
 
@@ -46,14 +46,14 @@ def test_who_became_root_by_sudo_is_told_by_name(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "getuid", lambda: 0)
     monkeypatch.setenv("SUDO_USER", "ada")
 
-    assert acting(Settings()) == "ada as root"
-    assert acting(Settings(operator="night shift")) == "night shift"
+    assert acting_operator(Settings()) == "ada as root"
+    assert acting_operator(Settings(operator="night shift")) == "night shift"
 
 
 def test_an_account_without_a_name_is_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 3_999_999_999)
 
-    assert acting(Settings()) == "uid 3999999999"
+    assert acting_operator(Settings()) == "uid 3999999999"
 
 
 def test_pause_forget_and_erase_are_in_the_trail(folder: Path, here: Here) -> None:
@@ -63,5 +63,5 @@ def test_pause_forget_and_erase_are_in_the_trail(folder: Path, here: Here) -> No
     acts = here("log", "trail", "--json", at).rows
 
     assert acts[-1]["what"] == "person_suppressed"
-    assert acts[-1]["by"] == acting(Settings())
+    assert acts[-1]["by"] == acting_operator(Settings())
     assert "jane" not in str(acts)

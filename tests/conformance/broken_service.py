@@ -21,8 +21,8 @@ from conformance.sandboxes import made_in
 from conformance.target import ADMIN, COMMAND, KEYS, URLS, Key
 from cs import settings
 from cs.admin.app import build as admin_app
-from cs.assembly.one_process import advancing, embedded, sandbox_clock
-from cs.assembly.plugins import outside
+from cs.assembly.one_process import clock_advance, run_embedded, sandbox_clock
+from cs.assembly.plugins import open_plugins
 from cs.cli.sandbox_service import enter_world
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import logs
@@ -41,13 +41,13 @@ async def serve(folder: Path) -> None:
     async with AsyncExitStack() as stack:
         clock = sandbox_clock(chosen.data_dir)
         chosen = await enter_world(stack, chosen, load(None), folder / "certificates", clock)
-        tools = await stack.enter_async_context(outside(chosen, clock, world="sandbox"))
-        service = await stack.enter_async_context(embedded(chosen, tools, "sandbox", clock))
+        tools = await stack.enter_async_context(open_plugins(chosen, clock, world="sandbox"))
+        service = await stack.enter_async_context(run_embedded(chosen, tools, "sandbox", clock))
         admin = stack.enter_context(listen(HOST, 0))
         sockets = {n: stack.enter_context(listen(HOST, 0)) for n in (SOUND, *BROKEN)}
         spoils = {SOUND: Spoil()} | {name: broken.spoil() for name, broken in BROKEN.items()}
         apps = [(Breaking(service.app, spoils[name]), sockets[name]) for name in sockets]
-        admin_part = (admin_app(service.health, advancing(service, clock)), admin)
+        admin_part = (admin_app(service.health, clock_advance(service, clock)), admin)
         await stack.enter_async_context(serving([admin_part, *apps], service.api.draining))
         leaving = asyncio.Event()
         with on_signal(leaving.set):

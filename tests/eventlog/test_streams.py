@@ -297,7 +297,7 @@ async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(
     assert most == 1
     await asyncio.gather(hold("key-a"), hold("key-b"))
     assert most == 2
-    assert len(folded._turns) == 0
+    assert len(folded._stream_locks) == 0
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_stores import folder_of, key_store, opened
+from cs.assembly.folder_stores import folder_of, open_folder, open_key_store
 from cs.assembly.master_key import change, versions
-from cs.assembly.postgres_stores import shared_key_store
+from cs.assembly.postgres_stores import open_shared_key_store
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.postgres.pool import open_pool
@@ -28,8 +28,8 @@ NAMES = [f"k{n:04}" for n in range(KEYS)]
 
 def store(chosen: Settings) -> AbstractAsyncContextManager[SqliteKeyStore | PostgresKeyStore]:
     if chosen.postgres is not None:
-        return shared_key_store(chosen, "test")
-    return key_store(folder_of(chosen, make=False))
+        return open_shared_key_store(chosen, "test")
+    return open_key_store(folder_of(chosen, make=False))
 
 
 @pytest.fixture(params=["folder", "databases"])
@@ -39,7 +39,7 @@ async def where(
     """What `killed_rotation.settings` takes."""
     data = tmp_path / "data"
     if request.param == "folder":
-        async with opened(DataFolder(data)):
+        async with open_folder(DataFolder(data)):
             pass
         yield [str(data)]
         return

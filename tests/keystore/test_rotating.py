@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change, versions
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
@@ -234,7 +234,7 @@ async def test_a_service_on_the_folder_goes_on_and_the_next_start_needs_the_new_
     tmp_path: Path,
 ) -> None:
     folder, settings = DataFolder(tmp_path), Settings(data_dir=tmp_path)
-    async with opened(folder) as data:
+    async with open_folder(folder) as data:
         made = await data.keys.ensure(NAMES)
         before = (await versions(settings)).in_use
 
@@ -248,7 +248,7 @@ async def test_a_service_on_the_folder_goes_on_and_the_next_start_needs_the_new_
     assert not folder.next_master_key.exists()
     assert {f.stat().st_mode & 0o777 for f in tmp_path.iterdir()} == {0o600}  # noqa: ASYNC240
     done.kept.unlink()
-    async with opened(folder) as data:
+    async with open_folder(folder) as data:
         assert await data.keys.find(made) == made
     again = await change(settings, quiet)
     assert again.version != done.version

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_stores import opened, paid_calls
-from cs.assembly.plugins import outside
+from cs.assembly.folder_stores import open_folder, open_paid_calls
+from cs.assembly.plugins import open_plugins
 from cs.domain.contact import BrandFacts
 from cs.paid_calls.current_lookup import working_for
 from cs.runtime.data_folder import DataFolder
@@ -42,9 +42,9 @@ def asking(url: str) -> Settings:
 async def one_life(folder: Path, settings: Settings, lookup: str) -> Ended:
     """Start, ask the source once for *lookup*, stop; return how the source ended."""
     async with (
-        paid_calls(Settings(data_dir=folder)) as paid,
-        outside(settings, paid=paid) as tools,
-        opened(DataFolder(folder)),
+        open_paid_calls(Settings(data_dir=folder)) as paid,
+        open_plugins(settings, paid=paid) as tools,
+        open_folder(DataFolder(folder)),
     ):
         (source,) = tools.people_sources
         with working_for(lookup):
@@ -71,7 +71,7 @@ async def test_a_provider_that_did_not_charge_is_asked_again(folder: Path) -> No
 
 
 async def test_a_service_without_paid_plug_ins_keeps_no_register(folder: Path) -> None:
-    async with paid_calls(Settings(data_dir=folder)), opened(DataFolder(folder)):
+    async with open_paid_calls(Settings(data_dir=folder)), open_folder(DataFolder(folder)):
         pass
 
     assert "calls.db" not in [file.name for file in folder.iterdir()]  # noqa: ASYNC240

@@ -1,6 +1,6 @@
 import asyncio
 
-from cs.paid_calls.forgetting import forgetting
+from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.port import PAGE, Call, CallsUnavailable
 
@@ -30,7 +30,7 @@ async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() 
         await calls.begin(Call(f"brand-a.{number}", "acme", b""), lease_s=1, again=False)
     calls.seconds = 3601
 
-    async with forgetting(calls, every_s=0.01), asyncio.timeout(10):
+    async with forget_expired_calls(calls, every_s=0.01), asyncio.timeout(10):
         await calls.idle.wait()
 
     assert calls.went[:4] == [0, PAGE, 5, 0]
@@ -38,7 +38,7 @@ async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() 
 
 async def test_forgetting_ends_with_whoever_uses_the_register() -> None:
     calls = Counting()
-    async with forgetting(calls):
+    async with forget_expired_calls(calls):
         pass
 
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "forgetting-calls"]

@@ -9,7 +9,7 @@ import pytest
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import LOOKUP_IN_HAND, working_for
 from cs.paid_calls.memory import MemoryCalls
-from cs.paid_calls.paid import EVERY_TIME, NotCharged, Registered
+from cs.paid_calls.paid import EVERY_TIME, NotCharged, PaidOnce
 from cs.paid_calls.port import (
     Beginning,
     Begun,
@@ -96,11 +96,11 @@ def register() -> MemoryCalls:
 
 
 @pytest.fixture
-def paid(register: MemoryCalls) -> Registered:
-    return Registered(register)
+def paid(register: MemoryCalls) -> PaidOnce:
+    return PaidOnce(register)
 
 
-async def test_the_second_attempt_hears_the_first_one_s_answer(paid: Registered) -> None:
+async def test_the_second_attempt_hears_the_first_one_s_answer(paid: PaidOnce) -> None:
     provider = saying(b"said")
 
     with working_for("brand-a.1"):
@@ -111,7 +111,7 @@ async def test_the_second_attempt_hears_the_first_one_s_answer(paid: Registered)
     assert len(provider.keys) == 1
 
 
-async def test_another_lookup_provider_or_question_is_asked(paid: Registered) -> None:
+async def test_another_lookup_provider_or_question_is_asked(paid: PaidOnce) -> None:
     provider = saying(b"said")
 
     for lookup, name, request in (
@@ -126,7 +126,7 @@ async def test_another_lookup_provider_or_question_is_asked(paid: Registered) ->
     assert len(set(provider.keys)) == 4
 
 
-async def test_outside_a_lookup_nothing_is_remembered(paid: Registered) -> None:
+async def test_outside_a_lookup_nothing_is_remembered(paid: PaidOnce) -> None:
     provider = saying(b"said")
 
     await paid.once("acme", "Ada", provider)
@@ -150,7 +150,7 @@ async def test_tasks_started_within_work_for_the_same_lookup_and_others_do_not()
 
 
 async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
-    paid: Registered,
+    paid: PaidOnce,
 ) -> None:
     provider = Held()
 
@@ -172,9 +172,9 @@ async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_a
 
     with working_for("brand-a.1"):
         with pytest.raises(Unanswered, match="acme was asked before"):
-            await Registered(register).once("acme", "Ada", provider)
+            await PaidOnce(register).once("acme", "Ada", provider)
         with pytest.raises(Unanswered):
-            await Registered(register).once("acme", "Ada", provider)
+            await PaidOnce(register).once("acme", "Ada", provider)
     assert provider.keys == []
 
 
@@ -185,13 +185,13 @@ async def test_waiting_for_another_ends_whatever_its_lease_says(
     await register.begin(call, lease_s=3600, again=False)
 
     with working_for("brand-a.1"), pytest.raises(Unanswered):
-        await Registered(register, lease_s=0.1).once("acme", "Ada", saying(b"said"))
+        await PaidOnce(register, lease_s=0.1).once("acme", "Ada", saying(b"said"))
 
 
 async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
     register: MemoryCalls,
 ) -> None:
-    paid = Registered(register)
+    paid = PaidOnce(register)
     lost, provider = raising(ConnectionResetError()), saying(b"said")
 
     with working_for("brand-a.1"):
@@ -217,7 +217,7 @@ async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
     ids=str,
 )
 async def test_a_call_that_may_have_been_charged_is_not_repeated(
-    paid: Registered, error: Exception
+    paid: PaidOnce, error: Exception
 ) -> None:
     provider = raising(error)
 
@@ -242,7 +242,7 @@ async def test_a_call_that_may_have_been_charged_is_not_repeated(
     ids=str,
 )
 async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
-    paid: Registered, error: Exception
+    paid: PaidOnce, error: Exception
 ) -> None:
     provider = saying(b"said")
 
@@ -257,7 +257,7 @@ async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
 async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
     register: MemoryCalls,
 ) -> None:
-    paid = Registered(register, call_s=0.02)
+    paid = PaidOnce(register, call_s=0.02)
     provider = Held()
 
     with working_for("brand-a.1"):
@@ -270,7 +270,7 @@ async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
 
 
 async def test_a_call_that_is_cancelled_is_not_repeated(register: MemoryCalls) -> None:
-    paid = Registered(register, lease_s=0.05)
+    paid = PaidOnce(register, lease_s=0.05)
     provider = Held()
 
     with working_for("brand-a.1"):
@@ -288,7 +288,7 @@ async def test_without_the_register_nobody_is_asked() -> None:
     provider = saying(b"said")
 
     with working_for("brand-a.1"), pytest.raises(NotAsked):
-        await Registered(Away()).once("acme", "Ada", provider)
+        await PaidOnce(Away()).once("acme", "Ada", provider)
 
     assert provider.keys == []
 
@@ -299,9 +299,9 @@ async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_
     provider = saying(b"said")
 
     with working_for("brand-a.1"):
-        assert await Registered(Away(register)).once("acme", "Ada", provider) == b"said"
+        assert await PaidOnce(Away(register)).once("acme", "Ada", provider) == b"said"
         with pytest.raises(Unanswered):
-            await Registered(register, lease_s=0.05).once("acme", "Ada", provider)
+            await PaidOnce(register, lease_s=0.05).once("acme", "Ada", provider)
 
     call = Call("brand-a.1", "acme", b'"Ada"')
     assert isinstance(await register.begin(call, lease_s=1, again=True), InFlight)

@@ -14,7 +14,7 @@ from cs.domain.stages.work import DomainVerified, VerificationInput, Work
 from cs.outside.guard import Guard
 from cs.outside.http import TrustedClient
 from cs.paid_calls.memory import MemoryCalls
-from cs.paid_calls.paid import Registered
+from cs.paid_calls.paid import PaidOnce
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.runtime.clock import SystemClock
@@ -54,7 +54,7 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
             fetcher=trusted,
             now=lambda: datetime.now(UTC),
             monotonic=lambda: 0.0,
-            paid=Registered(MemoryCalls()),
+            paid=PaidOnce(MemoryCalls()),
         )
         (provider.verifier,) = discover(lambda _: context, enabled=["oracle"])
         provider.web = web

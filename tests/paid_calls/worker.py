@@ -20,7 +20,7 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
 from cs.domain.contact import BrandFacts
 from cs.domain.stages.work import Discovered, DiscoveryInput, Failed, Work
 from cs.outside.http import TrustedClient
-from cs.paid_calls.paid import Registered
+from cs.paid_calls.paid import PaidOnce
 from cs.paid_calls.port import CallRegister
 from cs.paid_calls.postgres import PostgresCalls
 from cs.paid_calls.sqlite import SqliteCalls
@@ -70,7 +70,7 @@ async def main(where: str, url: str, takes_key: bool, dies: bool) -> None:
                 guarded=web,
                 settings=own if name == "paid-people" else {},
                 now=lambda: datetime.now(UTC),
-                paid=Registered(calls, lease_s=LEASE_S),
+                paid=PaidOnce(calls, lease_s=LEASE_S),
             )
 
         found = people_sources(context)

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bus.kafka.kafka_cases import settings_for
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.memory import MemoryBus
@@ -76,7 +76,7 @@ async def in_memory() -> AsyncIterator[Form]:
 @asynccontextmanager
 async def on_sqlite() -> AsyncIterator[Form]:
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(DataFolder(Path(folder))) as data:
+        async with open_folder(DataFolder(Path(folder))) as data:
             heartbeats = MemoryHeartbeats(HandClock(AT).monotonic)
             yield Form(data.log, data.keys, heartbeats, MemoryBus(GROUPS))
 

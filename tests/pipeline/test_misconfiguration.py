@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cs.assembly.one_process import stages
-from cs.assembly.plugins import Tools, outside, unusable
+from cs.assembly.one_process import build_stages
+from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
 from cs.domain.contact import Query
 from cs.domain.stages.work import (
     Discovered,
@@ -39,8 +39,8 @@ async def nobody_hears(_: object) -> None:
     pass
 
 
-def stage_named(name: str, tools: Tools) -> Stage:
-    (found,) = [stage for stage in stages(tools) if stage.name == name]
+def stage_named(name: str, tools: StagePlugins) -> Stage:
+    (found,) = [stage for stage in build_stages(tools) if stage.name == name]
     return found
 
 
@@ -64,8 +64,8 @@ def stage_named(name: str, tools: Tools) -> Stage:
 async def test_settings_that_leave_nobody_to_ask_are_named_before_anything_is_asked(
     given: Mapping[str, Any], wrong: Mapping[str, str]
 ) -> None:
-    async with outside(load(environment={}, given=given)) as tools:
-        found = unusable(tools)
+    async with open_plugins(load(environment={}, given=given)) as tools:
+        found = unusable_settings(tools)
 
     assert found.keys() == wrong.keys()
     assert all(wrong[name] in why for name, why in found.items()), found
@@ -75,15 +75,15 @@ async def test_the_only_source_without_its_address_is_named() -> None:
     # In a file this is `url = ""` in [sources.wikidata], which switches it off.
     empty = Settings(brand_sources=("wikidata",), wikidata_url="")
 
-    async with outside(empty) as tools:
-        assert "wikidata: set wikidata_url" in unusable(tools)["brand_sources"]
+    async with open_plugins(empty) as tools:
+        assert "wikidata: set wikidata_url" in unusable_settings(tools)["brand_sources"]
 
 
 async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -> None:
     work = issued(DiscoveryInput(ACME))
     async with serve(pages({"/search": (403, {}, b"")})) as web:
         settings = load(environment={"CS_SEARXNG_URL": web.url})
-        async with outside(settings) as tools:
+        async with open_plugins(settings) as tools:
             stage = stage_named("contact-discovery", tools)
             with capture_logs() as logs:
                 first = await stage.handle(work, nobody_hears)
@@ -112,7 +112,7 @@ async def test_what_answers_again_is_told_of_no_more() -> None:
 
 
 async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_named() -> None:
-    tools = Tools([], [People("shop", Ended.NOT_CONFIGURED)], [])
+    tools = StagePlugins([], [People("shop", Ended.NOT_CONFIGURED)], [])
 
     found = await stage_named("contact-discovery", tools).handle(
         issued(DiscoveryInput(ACME)), nobody_hears
@@ -125,7 +125,7 @@ async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_n
 
 
 async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
-    tools = Tools(
+    tools = StagePlugins(
         [], [People("shop", Ended.NOT_CONFIGURED), People("web", Ended.NO_RESULTS)], []
     )
 
@@ -141,7 +141,7 @@ async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
 async def test_without_any_brand_source_no_brand_is_said_to_be_unknown(
     sources: list[Brands],
 ) -> None:
-    tools = Tools(sources, [], [])
+    tools = StagePlugins(sources, [], [])
 
     found = await stage_named("brand-resolution", tools).handle(
         issued(ResolutionInput(Query(brand="Acme"))), nobody_hears

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cli.command import Here
-from cs.assembly.plugins import outside
+from cs.assembly.plugins import open_plugins
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.settings import load
@@ -51,7 +51,7 @@ async def test_the_documented_source_asks_with_what_it_was_given(install: Instal
                 "CS_SOURCES__SHOP__RESULTS": "7",
             }
         )
-        async with outside(settings) as tools:
+        async with open_plugins(settings) as tools:
             (source,) = tools.brand_sources
             answer = await source.find(Query(brand="Acme"), None)
 
@@ -73,7 +73,7 @@ async def test_the_documented_verifier_asks_with_what_it_was_given(install: Inst
                 "CS_VERIFIERS__ORACLE__TOKEN": "s3cret",
             }
         )
-        async with outside(settings) as tools:
+        async with open_plugins(settings) as tools:
             (verifier,) = tools.verifiers
             async with verifier.open("acme.example", DomainFacts()) as check:
                 evidence = await check.check("ada@acme.example")
@@ -110,7 +110,7 @@ async def test_why_the_documented_verifier_had_no_answer_is_in_evidence_and_log(
             }
         )
         with capture_logs() as logs:
-            async with outside(settings) as tools:
+            async with open_plugins(settings) as tools:
                 (verifier,) = tools.verifiers
                 async with verifier.open("acme.example", DomainFacts()) as check:
                     evidence = await check.check("ada@acme.example")
@@ -138,7 +138,7 @@ async def test_a_source_that_raises_is_told_as_failed_through_the_whole_set_up(
     settings = load(
         environment={"CS_BRAND_SOURCES": "shop", "CS_SOURCES__SHOP__API_KEY": "s3cret"}
     )
-    async with outside(settings) as tools:
+    async with open_plugins(settings) as tools:
         (source,) = tools.brand_sources
         answer = await source.find(Query(brand="Acme"), None)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cli.served import served
-from cs.assembly.plugins import outside
-from cs.assembly.sandbox_plugins import told_of_sandbox
+from cs.assembly.plugins import open_plugins
+from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.settings import load
 from plugins.installed import Install
 
@@ -126,13 +126,13 @@ def test_a_sandbox_asks_plug_ins_with_their_settings(site: Path, tmp_path: Path)
 
 @pytest.mark.usefixtures("site")
 async def test_what_tells_of_the_real_world_is_left_out_of_a_sandbox() -> None:
-    async with outside(load(environment={}), world="sandbox") as tools:
+    async with open_plugins(load(environment={}), world="sandbox") as tools:
         assert tools.names == ["website", "wikidata", "searxng", "team", "smtp", "oracle"]
     named = load(environment={"CS_BRAND_SOURCES": "directory,website"})
-    async with outside(named, world="sandbox") as tools:
+    async with open_plugins(named, world="sandbox") as tools:
         assert [source.name for source in tools.brand_sources] == ["website"]
     only = load(environment={"CS_BRAND_SOURCES": "directory"})
-    async with outside(only, world="sandbox") as tools:
+    async with open_plugins(only, world="sandbox") as tools:
         assert [source.name for source in tools.brand_sources] == ["website", "wikidata"]
 
 
@@ -145,8 +145,8 @@ def test_the_start_says_which_do_not_run_and_why() -> None:
         }
     )
 
-    assert told_of_sandbox(settings, ["wikidata", "searxng", "smtp"]) == [
+    assert sandbox_notices(settings, ["wikidata", "searxng", "smtp"]) == [
         "not asked here, as it tells of the real world: directory",
         "settings that the made-up world replaces: sources.wikidata, verifiers.smtp",
     ]
-    assert told_of_sandbox(load(environment={}), ["wikidata", "searxng", "smtp"]) == []
+    assert sandbox_notices(load(environment={}), ["wikidata", "searxng", "smtp"]) == []

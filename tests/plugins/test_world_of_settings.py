@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.one_process import sandbox_clock, sandboxed
+from cs.assembly.one_process import run_sandbox, sandbox_clock
 from cs.assembly.plugins import check_world
 from cs.sandbox.world import load as load_world
 from cs.settings import BadSettings, load
@@ -58,7 +58,9 @@ async def test_a_sandbox_leaves_out_what_plug_ins_were_told_of_the_real_world(
     }
     clock = sandbox_clock(tmp_path)
 
-    async with sandboxed(load(environment=tables), load_world(None), tmp_path, clock) as inside:
+    async with run_sandbox(
+        load(environment=tables), load_world(None), tmp_path, clock
+    ) as inside:
         check_world(inside, "sandbox")
 
         assert "real.example" not in repr(inside)

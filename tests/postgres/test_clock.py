@@ -6,7 +6,7 @@ import pytest
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.postgres.clock import DatabaseTime, SharedOffset
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import hints
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
@@ -51,7 +51,7 @@ async def test_the_time_goes_on_while_the_database_is_away(pool: Pool) -> None:
     before = times.now()
     pool.terminate()
 
-    with pytest.raises(DatabaseAway):
+    with pytest.raises(DatabaseUnavailable):
         await times.ask()
     monotonic += 7
 

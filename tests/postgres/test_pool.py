@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.kept_connection import KeptConnection
+from cs.postgres.dedicated_connection import DedicatedConnection
+from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected, open_pool, transaction
 from cs.sandbox.certificates import Authority
 from harness.servers.own_folder import own_folder
@@ -22,7 +22,7 @@ async def test_a_pool_opens_while_its_database_is_away() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
     async with open_pool(f"postgresql://cs@127.0.0.1:{port}/x", role="test") as pool:
-        with pytest.raises(DatabaseAway):
+        with pytest.raises(DatabaseUnavailable):
             async with connected(pool):
                 pass
 
@@ -42,14 +42,14 @@ async def test_what_is_no_address_is_refused_at_once() -> None:
 async def test_a_database_that_is_not_there_is_away(postgres: str) -> None:
     dsn = urlsplit(postgres)._replace(path="/never_made").geturl()
     async with open_pool(dsn, role="test") as pool:
-        with pytest.raises(DatabaseAway, match="never_made"):
+        with pytest.raises(DatabaseUnavailable, match="never_made"):
             async with connected(pool):
                 pass
 
 
 async def test_a_statement_that_takes_too_long_is_ended_by_the_server(postgres: str) -> None:
     async with open_pool(postgres, role="test", statement_timeout_s=0.1) as pool:
-        with pytest.raises(DatabaseAway, match="statement timeout"):
+        with pytest.raises(DatabaseUnavailable, match="statement timeout"):
             async with connected(pool) as connection:
                 await connection.execute("SELECT pg_sleep(60)")
 
@@ -61,7 +61,7 @@ async def test_connections_say_whose_they_are_and_never_more_than_allowed(
     async with open_pool(postgres, role="relay", most=2) as pool:
         async with connected(pool) as first, connected(pool):
             assert await first.fetchval("SHOW application_name") == "cs relay"
-            with pytest.raises(DatabaseAway):
+            with pytest.raises(DatabaseUnavailable):
                 async with connected(pool):
                     pass
         async with connected(pool) as again:
@@ -101,7 +101,7 @@ async def test_the_end_of_a_pool_does_not_wait_for_a_connection_in_use(
 
 async def test_a_kept_connection_is_the_same_until_it_dies(postgres: str) -> None:
     async with open_pool(postgres, role="test") as pool:
-        kept = KeptConnection(pool)
+        kept = DedicatedConnection(pool)
         first = await kept.get()
         pid = first.get_server_pid()
         assert (await kept.get()).get_server_pid() == pid
@@ -154,13 +154,13 @@ async def test_a_server_that_somebody_else_signed_for_is_refused(
     other = Authority(tmp_path).ca_file
     dsn = f"postgresql://cs@localhost:{port}/postgres?sslmode=verify-full&sslrootcert={other}"
     async with open_pool(dsn, role="test") as pool:
-        with pytest.raises(DatabaseAway, match="certificate"):
+        with pytest.raises(DatabaseUnavailable, match="certificate"):
             async with connected(pool):
                 pass
 
 
 async def test_a_server_without_tls_is_refused_where_tls_is_demanded(postgres: str) -> None:
     async with open_pool(f"{postgres}?sslmode=require", role="test") as pool:
-        with pytest.raises(DatabaseAway, match="SSL"):
+        with pytest.raises(DatabaseUnavailable, match="SSL"):
             async with connected(pool):
                 pass

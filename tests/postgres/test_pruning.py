@@ -20,9 +20,9 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected, open_pool
-from cs.postgres.pruning import pruning
+from cs.postgres.pruning import prune_forever
 from cs.postgres.schema import migrate
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.runner import ViewRunner
@@ -101,7 +101,7 @@ async def test_a_process_that_answers_calls_prunes(postgres: str, tmp_path: Path
             await pool.execute("UPDATE checks SET at = at - interval '11 minutes'")
             settings = Settings(postgres=dsn, keys_postgres=keys_dsn, master_key_file=key_file)
 
-            async with asyncio.timeout(20), roles.api(settings, "live"):
+            async with asyncio.timeout(20), roles.run_api(settings, "live"):
                 while await pool.fetchval("SELECT count(*) FROM checks") or await numbers(
                     pool
                 ) != [3]:
@@ -116,14 +116,14 @@ async def test_a_database_that_is_away_is_tried_again() -> None:
         tried.append("away")
         if tried.count("away") == 3:
             done.set()
-        raise DatabaseAway("gone")
+        raise DatabaseUnavailable("gone")
 
     async def pages() -> bool:
         tried.append("page")
         return tried.count("page") % 3 != 0
 
     with capture_logs() as lines:
-        running = asyncio.create_task(pruning(away, pages, pause_s=0.001, every_s=0.001))
+        running = asyncio.create_task(prune_forever(away, pages, pause_s=0.001, every_s=0.001))
         async with asyncio.timeout(5):
             await done.wait()
         running.cancel()

@@ -54,7 +54,7 @@ async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
         await lock.start()
         await other.execute("LOCK TABLE view_sets IN ACCESS EXCLUSIVE MODE")
         with capture_logs() as logs:
-            async with roles.projecting(settings, "live") as role:
+            async with roles.run_projections(settings, "live") as role:
                 async with asyncio.timeout(20):
                     while not any(each["event"] == "log_away" for each in logs):
                         await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])

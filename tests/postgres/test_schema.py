@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 import asyncpg
 import pytest
 
-from cs.postgres.errors import DatabaseAway, WrongSchema
+from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.schema import STORES, Migration, Store, check, migrate, migrations, missing
 
@@ -195,7 +195,7 @@ async def test_an_index_left_unfinished_by_a_kill_is_made_again(pool: Pool) -> N
             migrating = asyncio.create_task(migrate(connection, "service", [FIRST, INDEX]))
             await _applied_or_waiting(pool, pid, migrating)
             await pool.execute("SELECT pg_terminate_backend($1)", pid)
-            with pytest.raises(DatabaseAway):
+            with pytest.raises(DatabaseUnavailable):
                 await migrating
     assert await pool.fetchval(VALID, "by_one") is False
 

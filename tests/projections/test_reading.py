@@ -231,13 +231,13 @@ async def test_views_that_are_made_anew_do_not_hide_what_was_there(reader: Reade
 
 
 async def test_a_key_store_that_is_away_is_told(reader: Reader) -> None:
-    reader.reading._keys = KeysAway()
+    reader.reading._keys = KeyStoreUnavailable()
 
     with pytest.raises(LogUnavailable, match="the key store is away"):
         await reader.reading.search("s-done", "one")
 
 
-class KeysAway(MemoryKeyStore):
+class KeyStoreUnavailable(MemoryKeyStore):
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         del names
         raise KeysUnavailable("the key store is away")

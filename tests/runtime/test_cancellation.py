@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from cs.runtime.cancellation import as_whole
+from cs.runtime.cancellation import run_cancellable
 
 
 async def fails(told: asyncio.Event) -> None:
@@ -21,7 +21,7 @@ async def tries_again(told: asyncio.Event, attempts: list[int]) -> None:
     while True:
         attempts.append(len(attempts))
         try:
-            await as_whole(group(told))
+            await run_cancellable(group(told))
         except* OSError:
             told.clear()
 
@@ -54,6 +54,6 @@ async def test_what_it_gives_or_raises_comes_through() -> None:
 
     told = asyncio.Event()
     told.set()
-    assert await as_whole(gives()) == 7
+    assert await run_cancellable(gives()) == 7
     with pytest.raises(OSError, match="gone"):
-        await as_whole(fails(told))
+        await run_cancellable(fails(told))

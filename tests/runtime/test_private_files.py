@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.folder_stores import opened, paid_calls
+from cs.assembly.folder_stores import open_folder, open_paid_calls
 from cs.assembly.one_process import CLOCK_FILE
-from cs.assembly.postgres_stores import key_of
-from cs.backup.making import make, places
+from cs.assembly.postgres_stores import read_key
+from cs.backup.making import backup_folders, make
 from cs.cli.brand_list.journal import Journal
 from cs.cli.brand_list.results import Results
 from cs.paid_calls.current_lookup import LOOKUP_IN_HAND
@@ -42,7 +42,7 @@ async def test_every_file_of_a_data_folder_and_of_its_backup_is_its_owners(
     data.mkdir(mode=0o777)
     folder = DataFolder(data)
     with folder.held():
-        async with opened(folder), paid_calls(Settings(data_dir=data)) as paid:
+        async with open_folder(folder), open_paid_calls(Settings(data_dir=data)) as paid:
 
             async def answer(_: str) -> bytes:
                 return b"answer"
@@ -51,7 +51,7 @@ async def test_every_file_of_a_data_folder_and_of_its_backup_is_its_owners(
             await paid.once("provider", "request", answer)
             clock = SandboxClock.on_file(data / CLOCK_FILE)
             await clock.move_to(clock.now() + timedelta(hours=1))
-            here = places(backup, None)
+            here = backup_folders(backup, None)
             await make(folder, here, datetime.now(UTC), with_master_key=True)
             found = modes(tmp_path)
 
@@ -66,12 +66,12 @@ async def test_every_file_of_a_data_folder_and_of_its_backup_is_its_owners(
 
 async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
-    async with opened(folder):
+    async with open_folder(folder):
         pass
     for file in (folder.log, folder.views, folder.data_keys):
         file.chmod(0o644)
 
-    async with opened(folder):
+    async with open_folder(folder):
         assert set(modes(tmp_path).values()) == {0o600}
 
 
@@ -86,15 +86,15 @@ async def test_a_master_key_that_others_can_read_is_refused_with_what_to_run(
     tmp_path: Path, mode: int
 ) -> None:
     folder = DataFolder(tmp_path)
-    async with opened(folder):
+    async with open_folder(folder):
         pass
     folder.master_key.chmod(mode)
 
     with pytest.raises(DataFolderError, match=f"chmod 600 {folder.master_key}$"):
-        async with opened(folder):
+        async with open_folder(folder):
             pass
     with pytest.raises(BadSettings, match=f"chmod 600 {folder.master_key}$"):
-        key_of(folder.master_key, "master_key_file")
+        read_key(folder.master_key, "master_key_file")
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])
@@ -103,7 +103,7 @@ def test_a_key_that_nobody_else_can_read_is_taken(tmp_path: Path, mode: int) -> 
     file.write_bytes(b"k" * 32)
     file.chmod(mode)
 
-    assert key_of(file, "master_key_file") == b"k" * 32
+    assert read_key(file, "master_key_file") == b"k" * 32
 
 
 @pytest.mark.parametrize(

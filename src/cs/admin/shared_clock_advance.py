@@ -39,7 +39,7 @@ class SharedAdvancing:
 
         Raises:
             ValueError: The clock cannot be moved so far.
-            DatabaseAway: The clock's offset may not be kept.
+            DatabaseUnavailable: The clock's offset may not be kept.
         """
         async with self._turn:
             target = self.clock.now() + by

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from cs.api.limits import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.key import MINUTE, Window
 from cs.eventlog.errors import LogUnavailable
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, away_is_told
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
 from cs.postgres.pruning import PAGE
 
 #: A key that made no check for so long has none in its window, also by a clock a little off.
@@ -56,19 +56,19 @@ class PostgresChecks:
     async def take_back(self, key_id: str, at: datetime) -> None:
         self._shut.pop(key_id, None)
         try:
-            with away_is_told():
+            with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
                     await connection.execute(_TAKE_BACK, key_id, at)
-        except DatabaseAway as error:
+        except DatabaseUnavailable as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
 
     async def prune(self) -> bool:
         """Remove rows of a page of keys that made no check for `IDLE`; return whether to go on.
 
         Raises:
-            DatabaseAway: Next time.
+            DatabaseUnavailable: Next time.
         """
-        with away_is_told():
+        with translate_errors():
             row = await self._pool.fetchrow(
                 _PRUNE, self._pruned_up_to, PAGE, IDLE, self._ahead()
             )
@@ -90,12 +90,12 @@ class PostgresChecks:
 
     async def _ask(self, key_id: str) -> Check:
         try:
-            with away_is_told():
+            with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
                     row = await connection.fetchrow(
                         _TAKE, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
                     )
-        except DatabaseAway as error:
+        except DatabaseUnavailable as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
         assert row is not None, "the statement always writes its row"
         reset = row["oldest"] + MINUTE - row["at"]

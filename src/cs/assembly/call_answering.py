@@ -22,7 +22,7 @@ from cs.runtime.clock import Clock
 from cs.settings import Settings
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class ApiTerms(msgspec.Struct, frozen=True, kw_only=True):
     """What a service allows, and what it takes on at once (docs/operations.md, "Overload")."""
 
     deadline: timedelta
@@ -34,8 +34,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     calls_per_key: int = PLACES
 
 
-def terms(settings: Settings) -> Terms:
-    return Terms(
+def api_terms(settings: Settings) -> ApiTerms:
+    return ApiTerms(
         deadline=timedelta(seconds=settings.lookup_deadline_s),
         ceiling=settings.lookups_per_day,
         contacts=settings.contacts,
@@ -54,13 +54,13 @@ def reached_end(events: EventLog, views: Follower) -> Callable[[], Awaitable[Non
     return caught_up
 
 
-async def answering(
+async def build_api(
     streams: Streams,
     views: Follower,
     reading: Reading,
     *,
     clock: Clock,
-    allowed: Terms,
+    allowed: ApiTerms,
     checks: Checks | None = None,
 ) -> Api:
     """Return what answers calls, once *views* have caught up and keys are at hand.

@@ -16,7 +16,7 @@ import msgspec
 from eventsourcing.persistence import PersistenceError
 from structlog import get_logger
 
-from cs.assembly.watched_keys import WatchedKeys
+from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.sqlite.file import LogFile
 from cs.eventlog.sqlite.log import LOCK_TIMEOUT_S, SqliteEventLog
@@ -25,8 +25,8 @@ from cs.keystore.errors import OpenToOthers, WrongMasterKey
 from cs.keystore.port import KeyStore
 from cs.keystore.sqlite import SqliteKeyStore, existing_master_key, master_key
 from cs.keystore.wrapping import PAID_CALLS, MasterKeys, Wrapping
-from cs.paid_calls.forgetting import forgetting
-from cs.paid_calls.paid import Paid, Registered
+from cs.paid_calls.forgetting import forget_expired_calls
+from cs.paid_calls.paid import Paid, PaidOnce
 from cs.paid_calls.sqlite import SqliteCalls
 from cs.projections.brands import Brands
 from cs.projections.projection import Projection
@@ -36,7 +36,7 @@ from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import Usage
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import BadSettings, Settings
-from cs.sqlite.errors import told
+from cs.sqlite.errors import describe
 
 log = get_logger()
 
@@ -75,7 +75,7 @@ _BY_SYSTEM = {
 }
 
 
-class Data(msgspec.Struct, frozen=True):
+class FolderStores(msgspec.Struct, frozen=True):
     """What a data folder holds, open."""
 
     log: SqliteEventLog
@@ -102,12 +102,12 @@ def projections() -> Sequence[Projection]:
 
 
 @asynccontextmanager
-async def opened(
+async def open_folder(
     folder: DataFolder,
     *,
     appends_waiting: int | None = None,
     lock_timeout_s: int = LOCK_TIMEOUT_S,
-) -> AsyncIterator[Data]:
+) -> AsyncIterator[FolderStores]:
     """Open what is in *folder*, beside a running service or without one.
 
     Args:
@@ -122,11 +122,11 @@ async def opened(
     try:
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(
-                key_store(folder, lock_timeout_s=lock_timeout_s)
+                open_key_store(folder, lock_timeout_s=lock_timeout_s)
             )
             file = LogFile(folder.data_keys)
             file.opened()
-            keys = WatchedKeys(store, file)
+            keys = MonitoredKeyStore(store, file)
             events = await stack.enter_async_context(
                 SqliteEventLog(
                     folder.log, keys, waiting=appends_waiting, lock_timeout_s=lock_timeout_s
@@ -135,27 +135,27 @@ async def opened(
             snapshots = await stack.enter_async_context(SqliteSnapshots(folder.log))
             views = _views(folder)
             stack.push_async_callback(views.close)
-            yield Data(events, keys, views, snapshots)
+            yield FolderStores(events, keys, views, snapshots)
     except (WrongMasterKey, LogUnavailable, PersistenceError, sqlite3.DatabaseError) as error:
         if isinstance(error, WrongMasterKey) and not folder.own_master_key:
             raise DataFolderError(_wrong_named_key(folder, error)) from error
         raise DataFolderError(
-            f"the data in {folder.path} cannot be used: {told(error)}; "
+            f"the data in {folder.path} cannot be used: {describe(error)}; "
             f"{_advice(error, folder.path)}"
         ) from error
 
 
 @asynccontextmanager
-async def paid_calls(settings: Settings) -> AsyncIterator[Paid]:
+async def open_paid_calls(settings: Settings) -> AsyncIterator[Paid]:
     """Yield what remembers paid calls beside the data in the folder of *settings*.
 
     Nothing is made before the first such call: most services never make one.
     """
     async with (
         SqliteCalls(settings.data_dir / CALLS_FILE, partial(_calls_key, settings)) as calls,
-        forgetting(calls),
+        forget_expired_calls(calls),
     ):
-        yield Registered(calls)
+        yield PaidOnce(calls)
 
 
 async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
@@ -173,7 +173,7 @@ async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
 
 
 def _calls_key(settings: Settings) -> bytes:
-    keys = key_store(folder_of(settings, make=False))
+    keys = open_key_store(folder_of(settings, make=False))
     try:
         return keys.stored_secret(PAID_CALLS)
     finally:
@@ -198,7 +198,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def key_store(folder: DataFolder, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> SqliteKeyStore:
+def open_key_store(
+    folder: DataFolder, *, lock_timeout_s: int = LOCK_TIMEOUT_S
+) -> SqliteKeyStore:
     """Open the data keys of *folder* by themselves.
 
     Raises:

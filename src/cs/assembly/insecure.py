@@ -14,8 +14,8 @@ from cs.admin.readiness import Ready
 from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
 from cs.domain.service import World
-from cs.postgres.in_clear import in_clear as postgres_in_clear
 from cs.postgres.pool import check_address
+from cs.postgres.server_identity import unverified_hosts
 from cs.settings import BadSettings, Settings
 
 log = get_logger()
@@ -54,7 +54,7 @@ def insecure_connections(settings: Settings, world: World) -> Mapping[str, Seque
     return {name: hosts for name, hosts in every.items() if hosts}
 
 
-class MentionsInsecure:
+class InsecureReadiness:
     """The readiness of a role, its insecure connections beside it; they change nothing."""
 
     def __init__(self, role: Ready, connections: Mapping[str, Sequence[str]]) -> None:
@@ -67,7 +67,7 @@ class MentionsInsecure:
 
 
 @asynccontextmanager
-async def mentioned(
+async def log_insecure_connections(
     connections: Mapping[str, Sequence[str]], *, every_s: float = EVERY_S
 ) -> AsyncIterator[None]:
     """Mention *connections* in the log now, and then every *every_s*, until left."""
@@ -89,7 +89,7 @@ async def _mention(connections: Mapping[str, Sequence[str]], every_s: float) -> 
 def _hosts(settings: Settings, name: str) -> Sequence[str]:
     dsn: str | None = getattr(settings, name)
     try:
-        return () if dsn is None else postgres_in_clear(dsn)
+        return () if dsn is None else unverified_hosts(dsn)
     except ValueError as error:
         raise BadSettings(f"{name}: {error}") from error
 

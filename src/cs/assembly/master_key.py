@@ -9,16 +9,16 @@ import msgspec
 
 from cs.assembly.folder_stores import (
     folder_of,
-    key_store,
     make_next_master_key,
+    open_key_store,
     put_next_master_key_in_place,
 )
-from cs.assembly.postgres_stores import next_master_key, shared_key_store
+from cs.assembly.postgres_stores import next_master_key, open_shared_key_store
 from cs.keystore.rotating import Rewrapping, rotate
 from cs.settings import Settings
 
 
-class Rotated(msgspec.Struct, frozen=True):
+class RotationResult(msgspec.Struct, frozen=True):
     """``kept``: where a data folder's old master key is."""
 
     version: str
@@ -37,7 +37,7 @@ class _Store(Rewrapping, Protocol):
     async def versions(self) -> Sequence[str]: ...
 
 
-async def change(settings: Settings, told: Callable[[int, int], None]) -> Rotated:
+async def change(settings: Settings, told: Callable[[int, int], None]) -> RotationResult:
     """Wrap every key with the next master key.
 
     One that lies beside the data is made here and put in place; where the settings name the
@@ -51,16 +51,16 @@ async def change(settings: Settings, told: Callable[[int, int], None]) -> Rotate
     if settings.postgres is not None or settings.keys_postgres is not None:
         version = next_master_key(settings)
         async with _store(settings) as store:
-            return Rotated(version, await rotate(store, version, told))
+            return RotationResult(version, await rotate(store, version, told))
     folder = folder_of(settings, make=False)
     if not folder.own_master_key:
         version = next_master_key(settings)
         async with _store(settings) as store:
-            return Rotated(version, await rotate(store, version, told))
+            return RotationResult(version, await rotate(store, version, told))
     version = make_next_master_key(folder)
     async with _store(settings) as store:
         keys = await rotate(store, version, told)
-    return Rotated(version, keys, put_next_master_key_in_place(folder))
+    return RotationResult(version, keys, put_next_master_key_in_place(folder))
 
 
 async def versions(settings: Settings) -> Versions:
@@ -72,8 +72,8 @@ async def versions(settings: Settings) -> Versions:
 @asynccontextmanager
 async def _store(settings: Settings) -> AsyncIterator[_Store]:
     if settings.postgres is not None or settings.keys_postgres is not None:
-        async with shared_key_store(settings, "command") as shared:
+        async with open_shared_key_store(settings, "command") as shared:
             yield shared
     else:
-        async with key_store(folder_of(settings, make=False)) as own:
+        async with open_key_store(folder_of(settings, make=False)) as own:
             yield own

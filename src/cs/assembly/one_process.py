@@ -15,9 +15,9 @@ from cs.admin.clock_advance import Advancing
 from cs.admin.sandbox_clock import BadOffset, SandboxClock
 from cs.api.app import build
 from cs.api.routes import Api
-from cs.assembly.call_answering import Terms, answering, reached_end, terms
-from cs.assembly.folder_stores import erase_paid_calls, folder_of, opened
-from cs.assembly.plugins import Tools, check_world, unusable
+from cs.assembly.call_answering import ApiTerms, api_terms, build_api, reached_end
+from cs.assembly.folder_stores import erase_paid_calls, folder_of, open_folder
+from cs.assembly.plugins import StagePlugins, check_world, unusable_settings
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
@@ -72,7 +72,7 @@ class RunningService(msgspec.Struct, frozen=True):
     manager: ProcessManager
 
 
-def stages(tools: Tools) -> Sequence[Stage]:
+def build_stages(tools: StagePlugins) -> Sequence[Stage]:
     misconfiguration = tools.misconfiguration
     return (
         BrandResolution(Resolving(tools.brand_sources), misconfiguration),
@@ -82,7 +82,7 @@ def stages(tools: Tools) -> Sequence[Stage]:
     )
 
 
-def suppressing(erasure: Erasure, keys: KeyStore) -> Suppressing:
+def build_suppressing(erasure: Erasure, keys: KeyStore) -> Suppressing:
     async def erase(met: Met) -> None:
         with suppress(DamagedEvent):  # it is set aside; the others are without them
             await retry_while_unavailable(
@@ -101,7 +101,7 @@ def memory_bus(*, waiting: int | None = None) -> MemoryBus:
 
 
 @asynccontextmanager
-async def running(
+async def run_service(
     log: EventLog,
     keys: KeyStore,
     views: Views,
@@ -109,7 +109,7 @@ async def running(
     *,
     bus: Bus,
     clock: Clock,
-    allowed: Terms,
+    allowed: ApiTerms,
     kept_for_months: int | None = None,
     snapshots: Snapshots | None = None,
     real: Clock | None = None,
@@ -125,7 +125,7 @@ async def running(
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
     runner.listen_early(streams.on_events)
     reading = Reading(log, views, runner, keys)
-    api = await answering(streams, runner, reading, clock=clock, allowed=allowed)
+    api = await build_api(streams, runner, reading, clock=clock, allowed=allowed)
     receipts = Receipts(await keys.secret(SHARED))
     reflected = reached_end(log, runner)
     erasure = Erasure(streams, keys, clock, reflected, forget_calls=forget_calls)
@@ -138,7 +138,7 @@ async def running(
         receipts=receipts,
         verifiers=[v.name for s in work if isinstance(s, Verification) for v in s.verifiers],
         real=real or SystemClock(),
-        suppressing=suppressing(erasure, keys),
+        suppressing=build_suppressing(erasure, keys),
     )
     retention = None
     if kept_for_months is not None:
@@ -175,8 +175,8 @@ async def running(
 
 
 @asynccontextmanager
-async def embedded(
-    settings: Settings, tools: Tools, world: World, clock: Clock | None = None
+async def run_embedded(
+    settings: Settings, tools: StagePlugins, world: World, clock: Clock | None = None
 ) -> AsyncIterator[RunningService]:
     """Run the whole service in this process on the settings' data folder.
 
@@ -190,19 +190,19 @@ async def embedded(
     if unused := folder.unused_master_key:
         log.warning("two_master_keys", used=str(folder.master_key), unused=str(unused))
     with folder.held():
-        async with opened(folder, appends_waiting=settings.appends_waiting) as data:
+        async with open_folder(folder, appends_waiting=settings.appends_waiting) as data:
             clock = clock or SystemClock()
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
             _check_time(folder.path, world)
-            tools.misconfiguration.begin(unusable(tools))
-            async with running(
+            tools.misconfiguration.begin(unusable_settings(tools))
+            async with run_service(
                 data.log,
                 data.keys,
                 data.views,
-                stages(tools),
+                build_stages(tools),
                 bus=memory_bus(waiting=settings.messages_waiting),
                 clock=clock,
-                allowed=terms(settings),
+                allowed=api_terms(settings),
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=tools.misconfiguration,
@@ -212,17 +212,17 @@ async def embedded(
 
 
 @asynccontextmanager
-async def sandboxed(
+async def run_sandbox(
     settings: Settings, world: SandboxWorld, folder: Path, clock: SandboxClock
 ) -> AsyncIterator[Settings]:
     """Run *world* until left; yield *settings* pointed at it."""
     async with open_sandbox(
         world, folder=folder, clock=clock.monotonic, sleep=clock.sleep
     ) as addresses:
-        yield pointed_at(settings, addresses)
+        yield settings_for_sandbox(settings, addresses)
 
 
-def pointed_at(settings: Settings, addresses: Addresses) -> Settings:
+def settings_for_sandbox(settings: Settings, addresses: Addresses) -> Settings:
     """Return *settings* of a service that asks the made-up world at *addresses*."""
     return msgspec.structs.replace(
         settings,
@@ -251,7 +251,7 @@ def sandbox_clock(data_dir: Path) -> SandboxClock:
         raise DataFolderError(str(error)) from error
 
 
-async def clock_beside(streams: Streams, data_dir: Path) -> Clock:
+async def clock_of_data(streams: Streams, data_dir: Path) -> Clock:
     """Return the clock that the service on *data_dir* goes by, for a command beside it.
 
     Raises:
@@ -263,7 +263,7 @@ async def clock_beside(streams: Streams, data_dir: Path) -> Clock:
     return sandbox_clock(data_dir)
 
 
-def advancing(service: RunningService, clock: SandboxClock) -> Advancing:
+def clock_advance(service: RunningService, clock: SandboxClock) -> Advancing:
     """Return what moves the *clock* of *service*."""
     return Advancing(clock, service.health.events, service.health.views, service.manager)
 

@@ -12,9 +12,9 @@ from functools import partial
 
 import msgspec
 
-from cs.assembly.folder_stores import erase_paid_calls, folder_of, opened
-from cs.assembly.one_process import clock_beside
-from cs.assembly.postgres_stores import shared_data, stages_pool, times
+from cs.assembly.folder_stores import erase_paid_calls, folder_of, open_folder
+from cs.assembly.one_process import clock_of_data
+from cs.assembly.postgres_stores import open_shared_stores, open_shared_time, open_stages_pool
 from cs.domain.operator_actions import account
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
@@ -26,7 +26,7 @@ from cs.runtime.clock import Clock
 from cs.settings import Settings
 
 
-class Beside(msgspec.Struct, frozen=True):
+class CommandContext(msgspec.Struct, frozen=True):
     log: EventLog
     keys: KeyStore
     views: Views
@@ -40,7 +40,7 @@ class Beside(msgspec.Struct, frozen=True):
         return ViewRunner(self.log, self.views, self.keys)
 
 
-def acting(settings: Settings) -> str | None:
+def acting_operator(settings: Settings) -> str | None:
     """Return who acts, for the trail: the setting ``operator``, or else the account.
 
     Whoever became root by sudo is told by name.  It is what an honest operator says of
@@ -58,7 +58,9 @@ def acting(settings: Settings) -> str | None:
 
 
 @asynccontextmanager
-async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Beside]:
+async def open_command_context(
+    settings: Settings, *, new: bool = False
+) -> AsyncIterator[CommandContext]:
     """Open the data of *settings*.
 
     A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
@@ -66,32 +68,38 @@ async def beside(settings: Settings, *, new: bool = False) -> AsyncIterator[Besi
 
     Raises:
         DataFolderError: The folder cannot be used.
-        BadSettings, WrongSchema, WrongMasterKey, DatabaseAway: The databases cannot.
+        BadSettings, WrongSchema, WrongMasterKey, DatabaseUnavailable: The databases cannot.
     """
     if settings.postgres is None:
-        async with opened(folder_of(settings, make=new)) as data:
+        async with open_folder(folder_of(settings, make=new)) as data:
             streams = Streams(data.log, data.snapshots)
-            clock = await clock_beside(streams, settings.data_dir)
+            clock = await clock_of_data(streams, settings.data_dir)
             forget = partial(erase_paid_calls, settings)
-            yield Beside(
-                data.log, data.keys, data.views, streams, clock, acting(settings), forget
+            yield CommandContext(
+                data.log,
+                data.keys,
+                data.views,
+                streams,
+                clock,
+                acting_operator(settings),
+                forget,
             )
         return
     async with AsyncExitStack() as stack:
-        shared = await stack.enter_async_context(shared_data(settings, "command"))
+        shared = await stack.enter_async_context(open_shared_stores(settings, "command"))
         streams = Streams(shared.log, shared.snapshots)
         world = (await streams.service()).state.world or "live"
         pool = None
         if world == "sandbox" or settings.stages_postgres is not None:
-            pool = await stack.enter_async_context(stages_pool(settings, "command"))
-        clock = (await times(shared.time, world, pool)).clock
+            pool = await stack.enter_async_context(open_stages_pool(settings, "command"))
+        clock = (await open_shared_time(shared.time, world, pool)).clock
         shared_calls = partial(erase_calls, pool) if pool is not None else None
-        yield Beside(
+        yield CommandContext(
             shared.log,
             shared.keys,
             shared.views,
             streams,
             clock,
-            acting(settings),
+            acting_operator(settings),
             shared_calls,
         )

@@ -37,7 +37,7 @@ SMTP_PORT = 25
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
-class Tools(msgspec.Struct, frozen=True):
+class StagePlugins(msgspec.Struct, frozen=True):
     """What the stages ask the outside world with."""
 
     brand_sources: Sequence[BrandSource]
@@ -56,13 +56,13 @@ class Tools(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def outside(
+async def open_plugins(
     settings: Settings,
     clock: Clock | None = None,
     paid: Paid = EVERY_TIME,
     *,
     world: World = "live",
-) -> AsyncIterator[Tools]:
+) -> AsyncIterator[StagePlugins]:
     """Open the clients to the outside world and what asks with them.
 
     Args:
@@ -120,7 +120,7 @@ async def outside(
         try:
             found_brands = brand_sources(for_source, enabled=brand_names)
             found_people = people_sources(for_source, enabled=settings.people_sources)
-            yield Tools(
+            yield StagePlugins(
                 [
                     IsolatedBrandSource(each, of_source(settings, each.name))
                     for each in _enabled("brand_sources", found_brands, brand_names, left_out)
@@ -149,7 +149,7 @@ ASKS: Mapping[StageName, tuple[str, ...]] = {
 }
 
 
-def unusable(tools: Tools) -> dict[str, str]:
+def unusable_settings(tools: StagePlugins) -> dict[str, str]:
     """Return the settings that leave a stage with nobody to ask, and why, for people.
 
     Nothing is asked: what a plug-in does not say of itself comes out when it is.

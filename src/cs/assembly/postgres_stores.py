@@ -9,7 +9,7 @@ import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.folder_stores import projections
-from cs.assembly.watched_keys import WatchedKeys
+from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.domain.service import World
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.postgres.snapshots import PostgresSnapshots
@@ -25,7 +25,7 @@ from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings
 
 
-class SharedData(msgspec.Struct, frozen=True):
+class SharedStores(msgspec.Struct, frozen=True):
     """What roles that hold the master key share."""
 
     pool: Pool
@@ -36,7 +36,7 @@ class SharedData(msgspec.Struct, frozen=True):
     time: DatabaseTime
 
 
-class Times(msgspec.Struct, frozen=True):
+class SharedTime(msgspec.Struct, frozen=True):
     """The time of all roles.  ``offset`` moves a sandbox's; ``None`` in the live world."""
 
     clock: Clock
@@ -45,9 +45,9 @@ class Times(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def shared_data(
+async def open_shared_stores(
     settings: Settings, role: str, world: World = "live"
-) -> AsyncIterator[SharedData]:
+) -> AsyncIterator[SharedStores]:
     """Open the databases of *settings* for *role*, in *world*.
 
     Raises:
@@ -55,7 +55,7 @@ async def shared_data(
             a server elsewhere need not prove who it is.
         WrongSchema: A database is not of this version.
         WrongMasterKey: The key store was made with another.
-        DatabaseAway, KeysUnavailable: A database cannot be reached.
+        DatabaseUnavailable, KeysUnavailable: A database cannot be reached.
     """
     async with AsyncExitStack() as stack:
         pools = [_pool(settings, each, role, world) for each in ("postgres", "keys_postgres")]
@@ -65,7 +65,7 @@ async def shared_data(
         store = await stack.enter_async_context(
             PostgresKeyStore(keys_pool, MasterKeys(lambda: _masters(settings)))
         )
-        keys = WatchedKeys(store)
+        keys = MonitoredKeyStore(store)
         time = DatabaseTime(pool)
         await time.ask()
         events = await stack.enter_async_context(
@@ -74,13 +74,15 @@ async def shared_data(
         snapshots = await stack.enter_async_context(PostgresSnapshots(pool))
         views = PostgresViews(pool, projections())
         stack.push_async_callback(views.close)
-        yield SharedData(pool, events, keys, views, snapshots, time)
+        yield SharedStores(pool, events, keys, views, snapshots, time)
 
 
 @asynccontextmanager
-async def shared_key_store(settings: Settings, role: str) -> AsyncIterator[PostgresKeyStore]:
-    """Open the key store's database by itself; otherwise as `shared_data`."""
-    dsn = needed(settings.keys_postgres, "keys_postgres")
+async def open_shared_key_store(
+    settings: Settings, role: str
+) -> AsyncIterator[PostgresKeyStore]:
+    """Open the key store's database by itself; otherwise as `open_shared_stores`."""
+    dsn = required(settings.keys_postgres, "keys_postgres")
     async with open_pool(dsn, role=role, most=settings.postgres_connections) as pool:
         await _checked(pool, "keys")
         async with PostgresKeyStore(pool, MasterKeys(lambda: _masters(settings))) as store:
@@ -93,43 +95,43 @@ def next_master_key(settings: Settings) -> str:
     Raises:
         BadSettings: There is none.
     """
-    return Wrapping(key_of(settings.next_master_key_file, "next_master_key_file")).version
+    return Wrapping(read_key(settings.next_master_key_file, "next_master_key_file")).version
 
 
 def _masters(settings: Settings) -> list[bytes]:
     """Return the master key, and while it is changed the one that takes its place."""
-    masters = [key_of(settings.master_key_file, "master_key_file")]
+    masters = [read_key(settings.master_key_file, "master_key_file")]
     if settings.next_master_key_file is not None:
-        masters.append(key_of(settings.next_master_key_file, "next_master_key_file"))
+        masters.append(read_key(settings.next_master_key_file, "next_master_key_file"))
     return masters
 
 
 @asynccontextmanager
-async def stages_pool(
+async def open_stages_pool(
     settings: Settings, role: str, world: World = "live"
 ) -> AsyncIterator[Pool]:
-    """Open the stages' own database; otherwise as `shared_data`."""
+    """Open the stages' own database; otherwise as `open_shared_stores`."""
     async with _pool(settings, "stages_postgres", role, world) as pool:
         await _checked(pool, "stages")
         yield pool
 
 
-async def times(time: DatabaseTime, world: World, stages: Pool | None) -> Times:
+async def open_shared_time(time: DatabaseTime, world: World, stages: Pool | None) -> SharedTime:
     """Return the time of all roles: the database's, moved ahead in a sandbox.
 
     Raises:
-        DatabaseAway: The stages' database, where a sandbox's offset is, is away.
+        DatabaseUnavailable: The stages' database, where a sandbox's offset is, is away.
     """
     real = SystemClock(wall=time.now)
     if world == "live":
-        return Times(real, time, None)
+        return SharedTime(real, time, None)
     assert stages is not None, "a sandbox's roles share the stages' database"
     offset = SharedOffset(stages)
-    return Times(SandboxClock(await offset.load(), offset.keep, real), time, offset)
+    return SharedTime(SandboxClock(await offset.load(), offset.keep, real), time, offset)
 
 
 @asynccontextmanager
-async def keeping_time(told: Times) -> AsyncIterator[None]:
+async def keep_time(told: SharedTime) -> AsyncIterator[None]:
     """Ask for the database's time now and then, and follow a sandbox's clock, until left."""
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(told.time.run(), name="time")]
@@ -143,7 +145,7 @@ async def keeping_time(told: Times) -> AsyncIterator[None]:
                 task.cancel()
 
 
-def needed(value: str | None, setting: str) -> str:
+def required(value: str | None, setting: str) -> str:
     """Return *value*, which this role cannot do without.
 
     Raises:
@@ -154,7 +156,7 @@ def needed(value: str | None, setting: str) -> str:
     return value
 
 
-def key_of(file: Path | None, setting: str) -> bytes:
+def read_key(file: Path | None, setting: str) -> bytes:
     """Return the 32-byte key in *file*, which the operator made.
 
     Raises:
@@ -180,7 +182,7 @@ def key_of(file: Path | None, setting: str) -> bytes:
 def _pool(
     settings: Settings, setting: str, role: str, world: World
 ) -> AbstractAsyncContextManager[Pool]:
-    dsn = needed(getattr(settings, setting), setting)
+    dsn = required(getattr(settings, setting), setting)
     insecure = settings.insecure_postgres or world == "sandbox"
     try:
         check_address(dsn, insecure=insecure)

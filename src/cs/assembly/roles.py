@@ -20,18 +20,24 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.admin.shared_clock_advance import SharedAdvancing
 from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
-from cs.assembly.call_answering import answering, reached_end, terms
+from cs.assembly.call_answering import api_terms, build_api, reached_end
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import stages, suppressing
-from cs.assembly.plugins import ASKS, check_world, outside, unusable, verifier_names
+from cs.assembly.one_process import build_stages, build_suppressing
+from cs.assembly.plugins import (
+    ASKS,
+    check_world,
+    open_plugins,
+    unusable_settings,
+    verifier_names,
+)
 from cs.assembly.postgres_stores import (
-    SharedData,
-    Times,
-    keeping_time,
-    key_of,
-    shared_data,
-    stages_pool,
-    times,
+    SharedStores,
+    SharedTime,
+    keep_time,
+    open_shared_stores,
+    open_shared_time,
+    open_stages_pool,
+    read_key,
 )
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
@@ -44,8 +50,8 @@ from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import Operator
 from cs.operations.retention import Retention
-from cs.paid_calls.forgetting import forgetting
-from cs.paid_calls.paid import Registered
+from cs.paid_calls.forgetting import forget_expired_calls
+from cs.paid_calls.paid import PaidOnce
 from cs.paid_calls.postgres import PostgresCalls, erase_calls
 from cs.pipeline.driver import Driver
 from cs.pipeline.feed import feed
@@ -58,7 +64,7 @@ from cs.postgres.clock import DatabaseTime
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Leader
 from cs.postgres.pool import Pool
-from cs.postgres.pruning import pruning
+from cs.postgres.pruning import prune_forever
 from cs.projections.following import ViewFollower
 from cs.projections.port import generation
 from cs.projections.reading import Reading
@@ -80,12 +86,12 @@ class Role(msgspec.Struct, frozen=True):
     advancing: SharedAdvancing | None = None  # in a sandbox
 
 
-def holder() -> str:
+def lease_holder() -> str:
     """Return what tells this process from others, for people who look at leases."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def bus_settings(settings: Settings, world: World = "live") -> KafkaSettings:
+def kafka_settings(settings: Settings, world: World = "live") -> KafkaSettings:
     """Return how *settings* say that Kafka is reached in *world*.
 
     Raises:
@@ -143,9 +149,9 @@ def _kafka_password(settings: Settings) -> str | None:
 class _Shared(msgspec.Struct, frozen=True):
     """What every role beside the stages works with."""
 
-    data: SharedData
+    data: SharedStores
     streams: Streams
-    times: Times
+    times: SharedTime
     stages: Pool | None
 
     @property
@@ -162,20 +168,20 @@ async def _shared(settings: Settings, world: World, role: str) -> AsyncIterator[
     """
     check_world(settings, world)
     async with AsyncExitStack() as stack:
-        data = await stack.enter_async_context(shared_data(settings, role, world))
+        data = await stack.enter_async_context(open_shared_stores(settings, role, world))
         pool = None
         if world == "sandbox" or settings.stages_postgres is not None:
-            pool = await stack.enter_async_context(stages_pool(settings, role, world))
-        told = await times(data.time, world, pool)
+            pool = await stack.enter_async_context(open_stages_pool(settings, role, world))
+        told = await open_shared_time(data.time, world, pool)
         streams = Streams(data.log, data.snapshots)
         await Operator(streams, told.clock).choose_world(world)
         yield _Shared(data, streams, told, pool)
 
 
 @asynccontextmanager
-async def _working(told: Times, *work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def _working(told: SharedTime, *work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Do *work* until left, keeping time beside it."""
-    async with keeping_time(told), asyncio.TaskGroup() as tasks:
+    async with keep_time(told), asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(each) for each in work]
         try:
             yield
@@ -185,7 +191,7 @@ async def _working(told: Times, *work: Coroutine[Any, Any, None]) -> AsyncIterat
 
 
 @asynccontextmanager
-async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
+async def run_api(settings: Settings, world: World) -> AsyncIterator[Role]:
     """Answer calls."""
     async with _shared(settings, world, "api") as shared:
         data, clock = shared.data, shared.clock
@@ -193,12 +199,12 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
         views.listen_early(shared.streams.on_events)
         reading = Reading(data.log, data.views, views, data.keys)
         checks = _checks(data.pool, clock)
-        answers = await answering(
+        answers = await build_api(
             shared.streams,
             views,
             reading,
             clock=clock,
-            allowed=terms(settings),
+            allowed=api_terms(settings),
             checks=checks,
         )
         aside = shared.streams.set_aside
@@ -206,7 +212,7 @@ async def api(settings: Settings, world: World) -> AsyncIterator[Role]:
         advancing = None
         if isinstance(clock, SandboxClock):
             advancing = SharedAdvancing(clock, data.log, views, reading)
-        removing = pruning(checks.prune, data.log.prune_starts)
+        removing = prune_forever(checks.prune, data.log.prune_starts)
         watching = shared.streams.set_aside.watch()
         async with _working(shared.times, views.run(), watching, removing):
             yield Role(ready, build(answers), answers.draining, advancing)
@@ -219,11 +225,11 @@ def _checks(pool: Pool, clock: Clock) -> PostgresChecks:
 
 
 @asynccontextmanager
-async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
+async def run_relay(settings: Settings, world: World) -> AsyncIterator[Role]:
     """Publish issued work and, if it is asked for, the feed of events: each if this leads."""
     async with (
         _shared(settings, world, "relay") as shared,
-        KafkaBus(bus_settings(settings, world)) as bus,
+        KafkaBus(kafka_settings(settings, world)) as bus,
     ):
         data = shared.data
         receipts = Receipts(await data.keys.secret(SHARED))
@@ -244,11 +250,11 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
             checkpoint = Checkpoint(data.pool, "feed", epoch)
             await feed(data.log, bus, after=await checkpoint.load(), keep=checkpoint.keep)
 
-        leader = Leader(data.pool, "relay", holder(), publish)
+        leader = Leader(data.pool, "relay", lease_holder(), publish)
         aside = shared.streams.set_aside
         work = [bus.reached(), leader.run(), aside.watch()]
         if settings.events_feed:
-            work.append(Leader(data.pool, "feed", holder(), publish_feed).run())
+            work.append(Leader(data.pool, "feed", lease_holder(), publish_feed).run())
         ready = Readiness(
             data.log, data.keys, time=data.time, leader=leader, bus=bus, set_aside=aside
         )
@@ -257,11 +263,11 @@ async def relaying(settings: Settings, world: World) -> AsyncIterator[Role]:
 
 
 @asynccontextmanager
-async def process_manager(settings: Settings, world: World) -> AsyncIterator[Role]:
+async def run_process_manager(settings: Settings, world: World) -> AsyncIterator[Role]:
     """Record what stages answer; drive lookups, if this process leads."""
     async with (
         _shared(settings, world, "process-manager") as shared,
-        KafkaBus(bus_settings(settings, world)) as bus,
+        KafkaBus(kafka_settings(settings, world)) as bus,
     ):
         data, streams, clock = shared.data, shared.streams, shared.clock
         heartbeats = PostgresHeartbeats(data.pool)
@@ -279,7 +285,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
             heartbeats,
             receipts=Receipts(await data.keys.secret(SHARED)),
             verifiers=verifier_names(settings),
-            suppressing=suppressing(erasure, data.keys),
+            suppressing=build_suppressing(erasure, data.keys),
         )
 
         async def drive(_: int) -> None:
@@ -294,8 +300,8 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
         async def age_out(_: int) -> None:
             await retention.run()
 
-        aging = Leader(data.pool, "retention", holder(), age_out)
-        leader = Leader(data.pool, "driver", holder(), drive)
+        aging = Leader(data.pool, "retention", lease_holder(), age_out)
+        leader = Leader(data.pool, "driver", lease_holder(), drive)
         ready = Readiness(
             data.log,
             data.keys,
@@ -319,7 +325,7 @@ async def process_manager(settings: Settings, world: World) -> AsyncIterator[Rol
 
 
 @asynccontextmanager
-async def projecting(settings: Settings, world: World) -> AsyncIterator[Role]:
+async def run_projections(settings: Settings, world: World) -> AsyncIterator[Role]:
     """Keep the views up to date, if this process leads for its version of them."""
     async with _shared(settings, world, "project") as shared:
         data, aside = shared.data, shared.streams.set_aside
@@ -330,34 +336,36 @@ async def projecting(settings: Settings, world: World) -> AsyncIterator[Role]:
             await runner.run()
 
         name = f"views {generation(projections())}"
-        leader = Leader(data.pool, name, holder(), project)
+        leader = Leader(data.pool, name, lease_holder(), project)
         ready = Readiness(data.log, data.keys, time=data.time, leader=leader, set_aside=aside)
         async with _working(shared.times, leader.run(), aside.watch()):
             yield Role(ready)
 
 
 @asynccontextmanager
-async def stage(settings: Settings, world: World, name: StageName) -> AsyncIterator[Role]:
+async def run_stage(settings: Settings, world: World, name: StageName) -> AsyncIterator[Role]:
     """Work for the stage *name*: from its topic to ``cs.outcomes``, and nothing else.
 
     Holds no master key and knows no event log.
     """
     check_world(settings, world)
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(stages_pool(settings, f"stage {name}", world))
+        pool = await stack.enter_async_context(
+            open_stages_pool(settings, f"stage {name}", world)
+        )
         time = DatabaseTime(pool)
         await time.ask()
-        told = await times(time, world, pool)
-        calls = PostgresCalls(pool, key_of(settings.stages_key_file, "stages_key_file"))
+        told = await open_shared_time(time, world, pool)
+        calls = PostgresCalls(pool, read_key(settings.stages_key_file, "stages_key_file"))
         await calls.check_key()
-        await stack.enter_async_context(forgetting(calls))
+        await stack.enter_async_context(forget_expired_calls(calls))
         tools = await stack.enter_async_context(
-            outside(settings, told.clock, Registered(calls), world=world)
+            open_plugins(settings, told.clock, PaidOnce(calls), world=world)
         )
-        bus = await stack.enter_async_context(KafkaBus(bus_settings(settings, world)))
-        wrong = unusable(tools)
+        bus = await stack.enter_async_context(KafkaBus(kafka_settings(settings, world)))
+        wrong = unusable_settings(tools)
         tools.misconfiguration.begin({s: wrong[s] for s in ASKS[name] if s in wrong})
-        (work,) = [each for each in stages(tools) if each.name == name]
+        (work,) = [each for each in build_stages(tools) if each.name == name]
         runner = Runner(work, faulty.behind(bus), told.clock)
         async with _working(told, runner.run()):
             misconfiguration = tools.misconfiguration

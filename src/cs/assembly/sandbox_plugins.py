@@ -12,12 +12,12 @@ from cs.settings import Settings
 #: Sources that tell of the real world by heart; in a made-up one they would mislead.
 REAL_ONLY = frozenset({"directory"})
 #: What the world stands in for, by section: where it is, is not the settings' to say.
-PLAYED: Mapping[str, frozenset[str]] = {
+SIMULATED: Mapping[str, frozenset[str]] = {
     "sources": frozenset({"wikidata", "searxng"}),
     "verifiers": frozenset({"smtp"}),
 }
 #: Every plug-in that comes with the service.
-OURS = REAL_ONLY | {"website"} | PLAYED["sources"] | PLAYED["verifiers"]
+BUILT_IN = REAL_ONLY | {"website"} | SIMULATED["sources"] | SIMULATED["verifiers"]
 
 
 def names_in_sandbox(names: Sequence[str] | None) -> Sequence[str] | None:
@@ -34,12 +34,12 @@ def names_in_sandbox(names: Sequence[str] | None) -> Sequence[str] | None:
 def plugins_in_sandbox(plugins: GivenAll) -> GivenAll:
     """Return *plugins* without what was told of that for which the world stands in."""
     return GivenAll(
-        sources=_others(plugins.sources, PLAYED["sources"]),
-        verifiers=_others(plugins.verifiers, PLAYED["verifiers"]),
+        sources=_others(plugins.sources, SIMULATED["sources"]),
+        verifiers=_others(plugins.verifiers, SIMULATED["verifiers"]),
     )
 
 
-def told_of_sandbox(settings: Settings, asked: Iterable[str]) -> list[str]:
+def sandbox_notices(settings: Settings, asked: Iterable[str]) -> list[str]:
     """Return what an operator may not expect of *settings* in a sandbox, a sentence each.
 
     Args:
@@ -52,11 +52,11 @@ def told_of_sandbox(settings: Settings, asked: Iterable[str]) -> list[str]:
     given = {"sources": settings.plugins.sources, "verifiers": settings.plugins.verifiers}
     if replaced := [
         f"{section}.{name}"
-        for section, played in PLAYED.items()
+        for section, played in SIMULATED.items()
         for name in sorted(given[section].keys() & played)
     ]:
         told.append(f"settings that the made-up world replaces: {', '.join(replaced)}")
-    if others := sorted(set(asked) - OURS):
+    if others := sorted(set(asked) - BUILT_IN):
         told.append(f"asked as it is set up, wherever that leads: {', '.join(others)}")
     return told
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from cs.assembly.folder_stores import key_store, opened
+from cs.assembly.folder_stores import open_folder, open_key_store
 from cs.backup.manifest import BackupError
 from cs.eventlog.audit import Audit
 from cs.eventlog.streams import Streams
@@ -39,7 +39,7 @@ class Copies(DataFolder):
         return self._data_keys
 
 
-class Checked(msgspec.Struct, frozen=True):
+class LogCheck(msgspec.Struct, frozen=True):
     """What a log holds.
 
     Attributes:
@@ -54,7 +54,7 @@ class Checked(msgspec.Struct, frozen=True):
     master_keys: Sequence[str]  # names of those that the keys are wrapped with
 
 
-async def check(copies: Copies) -> Checked:
+async def check(copies: Copies) -> LogCheck:
     """Read the log of *copies* whole, opening every personal value in it.
 
     Raises:
@@ -62,7 +62,7 @@ async def check(copies: Copies) -> Checked:
     """
     before = set(copies.path.iterdir())
     try:
-        async with opened(copies) as data:
+        async with open_folder(copies) as data:
             audit = Audit()
             violations = position = 0
             lost: set[str] = set()
@@ -72,7 +72,7 @@ async def check(copies: Copies) -> Checked:
                     position = page[-1].position
             head = await data.log.head()
             world = (await Streams(data.log).service()).state.world
-        async with key_store(copies) as keys:
+        async with open_key_store(copies) as keys:
             master_keys = await keys.versions()
     except DataFolderError as error:
         raise BackupError(
@@ -83,4 +83,4 @@ async def check(copies: Copies) -> Checked:
             made.unlink(missing_ok=True)  # views, and what lies beside an open file
     if not head == position == audit.events:
         raise BackupError(f"{copies.log} ends at position {head} and holds {audit.events}")
-    return Checked(head, world, violations, len(lost), master_keys)
+    return LogCheck(head, world, violations, len(lost), master_keys)

@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from cs.assembly.one_process import CLOCK_FILE
-from cs.backup.checking import Checked, Copies, check
+from cs.backup.checking import Copies, LogCheck, check
 from cs.backup.copying import copy_database, copy_file, settle, write_file
-from cs.backup.manifest import BackupError, Manifest, Part, described, sync_folder, write
+from cs.backup.manifest import BackupError, Manifest, Part, describe_files, sync_folder, write
 from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
 from cs.runtime.ids import random_id
 
@@ -30,21 +30,21 @@ TRIES = 3
 _MASTER_KEY_BYTES = 4_096
 
 
-class Places(msgspec.Struct, frozen=True):
+class BackupFolders(msgspec.Struct, frozen=True):
     """Where the two parts of a backup are."""
 
     log: Path
     keys: Path
 
 
-def places(target: Path, keys: Path | None) -> Places:
+def backup_folders(target: Path, keys: Path | None) -> BackupFolders:
     """Return where the parts of the backup *target* are, its keys in *keys* if given."""
     target = target.absolute()
-    return Places(target / LOG, keys.absolute() if keys is not None else target / KEYS)
+    return BackupFolders(target / LOG, keys.absolute() if keys is not None else target / KEYS)
 
 
 async def make(
-    source: DataFolder, at: Places, made_at: datetime, *, with_master_key: bool
+    source: DataFolder, at: BackupFolders, made_at: datetime, *, with_master_key: bool
 ) -> Manifest:
     """Back up *source* and read the copies whole; return the manifest of the log.
 
@@ -71,7 +71,7 @@ async def make(
         raise
 
 
-async def _copy(source: DataFolder, at: Places, *, with_master_key: bool) -> Checked:
+async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool) -> LogCheck:
     for _ in range(TRIES):
         before = _master_keys(source)
         try:
@@ -92,7 +92,7 @@ async def _copy(source: DataFolder, at: Places, *, with_master_key: bool) -> Che
     return checked
 
 
-async def _copied(source: DataFolder, at: Places) -> Checked:
+async def _copied(source: DataFolder, at: BackupFolders) -> LogCheck:
     copies = (at.log / source.log.name, at.keys / source.data_keys.name)
     copy_database(source.log, copies[0])
     copy_database(source.data_keys, copies[1])
@@ -124,7 +124,7 @@ def _master_keys(source: DataFolder) -> Mapping[str, bytes]:
 
 
 def _describe(
-    folder: Path, part: Part, backup: str, made_at: datetime, checked: Checked
+    folder: Path, part: Part, backup: str, made_at: datetime, checked: LogCheck
 ) -> Manifest:
     names = sorted(path.name for path in folder.iterdir())
     manifest = Manifest(
@@ -136,7 +136,7 @@ def _describe(
         head=checked.head,
         violations=checked.violations,
         keys_lost=checked.keys_lost,
-        files=described(folder, names),
+        files=describe_files(folder, names),
         master_keys=checked.master_keys if part == "keys" else (),
     )
     write(folder, manifest)

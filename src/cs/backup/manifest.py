@@ -59,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     master_keys: Sequence[str] = ()  # names of those that the keys are wrapped with
 
 
-def described(folder: Path, names: Sequence[str]) -> dict[str, File]:
+def describe_files(folder: Path, names: Sequence[str]) -> dict[str, File]:
     """Return what the files *names* in *folder* are now."""
     return {name: _described(folder / name) for name in names}
 

@@ -15,7 +15,7 @@ import msgspec
 from cs.assembly.one_process import CLOCK_FILE
 from cs.backup.checking import Copies, check
 from cs.backup.copying import copy_file, settle
-from cs.backup.making import Places
+from cs.backup.making import BackupFolders
 from cs.backup.manifest import BackupError, Manifest, read, sync_folder
 from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder
@@ -33,14 +33,16 @@ class _MasterKeys(NamedTuple):
     following: Path | None = None
 
 
-class Restored(msgspec.Struct, frozen=True):
+class RestoreResult(msgspec.Struct, frozen=True):
     """What was brought back; *keys_from* is another backup's id if the keys are its."""
 
     manifest: Manifest
     keys_from: str
 
 
-async def restore(at: Places, target: DataFolder, master_keys: Sequence[Path] = ()) -> Restored:
+async def restore(
+    at: BackupFolders, target: DataFolder, master_keys: Sequence[Path] = ()
+) -> RestoreResult:
     """Bring the backup *at* back into *target*.
 
     Args:
@@ -72,7 +74,7 @@ async def restore(at: Places, target: DataFolder, master_keys: Sequence[Path] = 
             raise BackupError(f"{target.path} could not be written: {error}") from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-    return Restored(manifest, keys.backup)
+    return RestoreResult(manifest, keys.backup)
 
 
 def _refuse_data(target: DataFolder) -> None:
@@ -84,7 +86,9 @@ def _refuse_data(target: DataFolder) -> None:
         )
 
 
-def _master_keys(at: Places, target: DataFolder, given: Sequence[Path]) -> Sequence[Path]:
+def _master_keys(
+    at: BackupFolders, target: DataFolder, given: Sequence[Path]
+) -> Sequence[Path]:
     """Return the files that master keys are in."""
     there = [each for each in (target.master_key, target.next_master_key) if each.exists()]
     for path in given:
@@ -139,7 +143,11 @@ def _version(path: Path) -> str:
 
 
 async def _stage(
-    at: Places, staging: Path, target: DataFolder, manifest: Manifest, master: _MasterKeys
+    at: BackupFolders,
+    staging: Path,
+    target: DataFolder,
+    manifest: Manifest,
+    master: _MasterKeys,
 ) -> None:
     log, data_keys = staging / target.log.name, staging / target.data_keys.name
     copy_file(at.log / log.name, log)

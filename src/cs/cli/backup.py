@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from cs.assembly.folder_stores import folder_of
-from cs.backup.making import make, places
+from cs.backup.making import backup_folders, make
 from cs.backup.manifest import Manifest
 from cs.backup.restoring import restore as bring_back
 from cs.cli.options import Config, DataDir, Json, settings
@@ -47,7 +47,7 @@ def backup(
     """
     chosen = _embedded(settings(config, data_dir=data_dir))
     source = folder_of(chosen, make=False)
-    at = places(directory, keys)
+    at = backup_folders(directory, keys)
     made = asyncio.run(make(source, at, SystemClock().now(), with_master_key=with_master_key))
     if json:
         print_json(_shown(made) | {"log": str(at.log), "keys": str(at.keys)})
@@ -84,7 +84,7 @@ def restore(
     """
     chosen = _embedded(settings(config, data_dir=data_dir))
     target = folder_of(chosen)
-    restored = asyncio.run(bring_back(places(directory, keys), target, master_key))
+    restored = asyncio.run(bring_back(backup_folders(directory, keys), target, master_key))
     made = restored.manifest
     if json:
         print_json(_shown(made) | {"data_dir": str(target.path)})

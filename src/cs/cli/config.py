@@ -5,7 +5,7 @@ from typing import Any
 
 from cyclopts import App
 
-from cs.assembly.plugins import Tools, check_world, outside, unusable
+from cs.assembly.plugins import StagePlugins, check_world, open_plugins, unusable_settings
 from cs.cli.many_machines import check_shared, roles_of, shared_advice
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json
@@ -47,8 +47,8 @@ def check(*, json: Json = False, data_dir: DataDir = None, config: Config = None
     check_world(chosen, "live")
     check_shared(chosen)
 
-    async def run() -> Tools:
-        async with outside(chosen) as tools:
+    async def run() -> StagePlugins:
+        async with open_plugins(chosen) as tools:
             return tools
 
     tools = asyncio.run(run())
@@ -67,9 +67,9 @@ def check(*, json: Json = False, data_dir: DataDir = None, config: Config = None
         console.print(f"  {name:<16}{_plain(values)}")
 
 
-def advice(tools: Tools) -> list[str]:
+def advice(tools: StagePlugins) -> list[str]:
     """Return what the operator may want to set before searching the real world."""
-    found = [f"{setting}: {why}" for setting, why in unusable(tools).items()]
+    found = [f"{setting}: {why}" for setting, why in unusable_settings(tools).items()]
     if [source.name for source in tools.brand_sources] == ["website"]:
         found.append(
             "brand_sources: website alone finds no brand that is named without a domain"

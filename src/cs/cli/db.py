@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, stop
-from cs.postgres.errors import DatabaseAway, WrongSchema
+from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import check_address, connected, open_pool
 from cs.postgres.schema import Migration, Store, migrate, missing
 from cs.settings import Settings
@@ -107,7 +107,7 @@ async def _one(store: Store, dsn: str, *, check: bool, insecure: bool) -> Migrat
             if check:
                 return Migrated(store, missing=_steps(await missing(connection, store)))
             return Migrated(store, applied=_steps(await migrate(connection, store)))
-    except (DatabaseAway, WrongSchema) as error:
+    except (DatabaseUnavailable, WrongSchema) as error:
         stop(f"{store}: {error}")
     except asyncpg.PostgresError as error:
         _stop_at(store, error)

@@ -17,7 +17,7 @@ from cs.domain.refusal import Refusal
 from cs.eventlog.errors import LogUnavailable
 from cs.http_server.serving import CannotListen
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
-from cs.postgres.errors import DatabaseAway, WrongSchema
+from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.runtime.data_folder import DataFolderError
 from cs.sandbox.world import WorldError
 from cs.settings import BadSettings, Settings, allowed
@@ -27,7 +27,7 @@ TOLD = (
     BadKafkaSettings,
     BusUnavailable,
     CannotListen,
-    DatabaseAway,
+    DatabaseUnavailable,
     DataFolderError,
     KeysUnavailable,
     LogUnavailable,

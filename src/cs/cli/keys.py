@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.operator_command import beside
+from cs.assembly.operator_command import open_command_context
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop, styled
 from cs.domain.operator_actions import Act
@@ -41,7 +41,7 @@ class Desk(msgspec.Struct, frozen=True):
 @asynccontextmanager
 async def desk(chosen: Settings, *, new: bool = False) -> AsyncIterator[Desk]:
     """Open the data of *chosen*, its views brought up to date."""
-    async with beside(chosen, new=new) as data:
+    async with open_command_context(chosen, new=new) as data:
         runner = data.view_runner()
         await runner.catch_up()
         reading = Reading(data.log, data.views, runner, data.keys)

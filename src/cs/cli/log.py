@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.operator_command import beside
+from cs.assembly.operator_command import open_command_context
 from cs.cli.keys import said
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json, print_table, stop, styled
@@ -72,7 +72,7 @@ def trail(
 async def _acts(chosen: Settings, last: int) -> Sequence[Act]:
     """Return the newest *last* acts of operators, oldest first."""
     acts: deque[Act] = deque(maxlen=last)
-    async with beside(chosen) as data:
+    async with open_command_context(chosen) as data:
         head = await data.log.head()
         async for recorded in _told(_events(data.log, head), head):
             act = act_of(recorded.stream, recorded.event)
@@ -134,7 +134,7 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
                 )
             )
 
-    async with beside(chosen) as data:
+    async with open_command_context(chosen) as data:
         # The views first: the log only grows, so what they show must be in it by then.
         views_at = await data.views.position()
         head = await data.log.head()

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from cs.assembly.insecure import DATABASES, check_databases, insecure_connections
-from cs.assembly.postgres_stores import key_of, needed
-from cs.assembly.roles import bus_settings
+from cs.assembly.postgres_stores import read_key, required
+from cs.assembly.roles import kafka_settings
 from cs.bus.kafka.settings import BadKafkaSettings, connection
 from cs.runtime.data_folder import MASTER_KEY
 from cs.settings import BadSettings, Settings
@@ -37,13 +37,13 @@ def check_shared(chosen: Settings) -> None:
     """
     for name in ("postgres", "keys_postgres"):
         if chosen.postgres or chosen.keys_postgres:
-            needed(getattr(chosen, name), name)
+            required(getattr(chosen, name), name)
     _check_apart(chosen)
     check_databases(chosen)
     if chosen.postgres or (chosen.master_key_file and roles_of(chosen) == ["serve"]):
-        key_of(chosen.master_key_file, "master_key_file")
+        read_key(chosen.master_key_file, "master_key_file")
     if chosen.stages_key_file:
-        key_of(chosen.stages_key_file, "stages_key_file")
+        read_key(chosen.stages_key_file, "stages_key_file")
     _check_kafka(chosen)
 
 
@@ -104,7 +104,7 @@ def _check_kafka(chosen: Settings) -> None:
                 raise BadSettings(f"{name}: needs kafka; set CS_KAFKA=host:port of brokers")
         return
     try:
-        connection(bus_settings(chosen))
+        connection(kafka_settings(chosen))
     except BadKafkaSettings as error:
         raise BadSettings(f"kafka: {error}") from error
 

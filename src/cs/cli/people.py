@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.operator_command import beside
+from cs.assembly.operator_command import open_command_context
 from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
@@ -245,7 +245,7 @@ class _Forgetting:
 
 @asynccontextmanager
 async def _forgetting(chosen: Settings) -> AsyncIterator[_Forgetting]:
-    async with beside(chosen) as data:
+    async with open_command_context(chosen) as data:
         stores = (data.streams, data.keys, data.clock)
         reflected, calls = data.view_runner().catch_up, data.forget_calls
         yield _Forgetting(

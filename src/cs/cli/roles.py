@@ -10,7 +10,11 @@ from structlog import get_logger
 
 from cs.admin.app import build as admin_app
 from cs.assembly import roles
-from cs.assembly.insecure import MentionsInsecure, insecure_connections, mentioned
+from cs.assembly.insecure import (
+    InsecureReadiness,
+    insecure_connections,
+    log_insecure_connections,
+)
 from cs.assembly.roles import Role
 from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
@@ -48,7 +52,7 @@ def api(
     Example: `CS_POSTGRES=postgresql://cs@db/cs cs api --port 8080`
     """
     chosen = settings(config, host=host, port=port, admin_port=admin_port)
-    _run("api", chosen, roles.api, sandbox=sandbox)
+    _run("api", chosen, roles.run_api, sandbox=sandbox)
 
 
 def relay(
@@ -61,7 +65,7 @@ def relay(
 
     Example: `cs relay --admin-port 8091`
     """
-    _run("relay", settings(config, admin_port=admin_port), roles.relaying, sandbox=sandbox)
+    _run("relay", settings(config, admin_port=admin_port), roles.run_relay, sandbox=sandbox)
 
 
 def process_manager(
@@ -76,7 +80,7 @@ def process_manager(
     Example: `cs process-manager --admin-port 8092`
     """
     chosen = settings(config, admin_port=admin_port)
-    _run("process-manager", chosen, roles.process_manager, sandbox=sandbox)
+    _run("process-manager", chosen, roles.run_process_manager, sandbox=sandbox)
 
 
 def project(
@@ -89,7 +93,12 @@ def project(
 
     Example: `cs project --admin-port 8093`
     """
-    _run("project", settings(config, admin_port=admin_port), roles.projecting, sandbox=sandbox)
+    _run(
+        "project",
+        settings(config, admin_port=admin_port),
+        roles.run_projections,
+        sandbox=sandbox,
+    )
 
 
 def stage(
@@ -111,7 +120,7 @@ def stage(
     chosen = settings(config, admin_port=admin_port)
 
     def run(chosen: Settings, world: World) -> AbstractAsyncContextManager[Role]:
-        return roles.stage(chosen, world, name)
+        return roles.run_stage(chosen, world, name)
 
     _run(f"stage {name}", chosen, run, sandbox=sandbox)
 
@@ -146,8 +155,8 @@ async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:
             api_socket = stack.enter_context(listen(chosen.host, chosen.port))
         role = await stack.enter_async_context(run(chosen, world))
         insecure = insecure_connections(chosen, world)
-        await stack.enter_async_context(mentioned(insecure))
-        ready = MentionsInsecure(role.ready, insecure)
+        await stack.enter_async_context(log_insecure_connections(insecure))
+        ready = InsecureReadiness(role.ready, insecure)
         apps = [(role.app, api_socket)] if role.app and api_socket else []
         admin = admin_app(ready, role.advancing, {chosen.admin_host, *chosen.admin_names})
         draining = role.draining or asyncio.Event()

@@ -14,12 +14,12 @@ from cs.admin.clock_advance import Advancing
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.one_process import (
     RunningService,
-    advancing,
-    embedded,
+    clock_advance,
+    run_embedded,
+    run_sandbox,
     sandbox_clock,
-    sandboxed,
 )
-from cs.assembly.plugins import Tools, outside
+from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.cli.temporary_folder import passing_folder
 from cs.http_server.serving import CannotListen, address, listen, on_signal, serving
 from cs.operations.operator import Operator
@@ -50,7 +50,10 @@ class SandboxService(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def sandbox_service(
-    world: World, *, port: int = 0, around: Callable[[Tools], Tools] = lambda tools: tools
+    world: World,
+    *,
+    port: int = 0,
+    around: Callable[[StagePlugins], StagePlugins] = lambda tools: tools,
 ) -> AsyncIterator[SandboxService]:
     """Serve *world* from a folder that is gone afterwards; *around* may watch its tools.
 
@@ -69,9 +72,9 @@ async def sandbox_service(
         api_socket = stack.enter_context(listen(chosen.host, port))
         clock = sandbox_clock(chosen.data_dir)
         chosen = await enter_world(stack, chosen, world, folder / "certificates", clock)
-        tools = await stack.enter_async_context(outside(chosen, clock, world="sandbox"))
+        tools = await stack.enter_async_context(open_plugins(chosen, clock, world="sandbox"))
         service = await stack.enter_async_context(
-            embedded(chosen, around(tools), "sandbox", clock)
+            run_embedded(chosen, around(tools), "sandbox", clock)
         )
         await stack.enter_async_context(
             serving([(service.app, api_socket)], service.api.draining)
@@ -81,7 +84,7 @@ async def sandbox_service(
             service,
             Operator(service.streams, clock),
             clock,
-            advancing(service, clock),
+            clock_advance(service, clock),
         )
 
 
@@ -94,7 +97,7 @@ async def enter_world(
         CannotListen: This machine lacks the loopback addresses that it needs.
     """
     try:
-        return await stack.enter_async_context(sandboxed(chosen, world, folder, clock))
+        return await stack.enter_async_context(run_sandbox(chosen, world, folder, clock))
     except OSError as error:
         raise CannotListen(
             f"the sandbox world cannot start: {error}; "

@@ -9,10 +9,10 @@ from cyclopts import Parameter
 from structlog import get_logger
 
 from cs.admin.app import build as admin_app
-from cs.assembly.folder_stores import paid_calls
-from cs.assembly.one_process import advancing, embedded, sandbox_clock
-from cs.assembly.plugins import outside
-from cs.assembly.sandbox_plugins import told_of_sandbox
+from cs.assembly.folder_stores import open_paid_calls
+from cs.assembly.one_process import clock_advance, run_embedded, sandbox_clock
+from cs.assembly.plugins import open_plugins
+from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings
@@ -103,14 +103,14 @@ async def run(
             certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
             chosen = await enter(stack, chosen, made_up, certificates, clock)
         kind: World = "sandbox" if sandbox else "live"
-        paid = await stack.enter_async_context(paid_calls(chosen))
-        tools = await stack.enter_async_context(outside(chosen, clock, paid, world=kind))
-        if sandbox and (told := told_of_sandbox(asked, tools.names)):
+        paid = await stack.enter_async_context(open_paid_calls(chosen))
+        tools = await stack.enter_async_context(open_plugins(chosen, clock, paid, world=kind))
+        if sandbox and (told := sandbox_notices(asked, tools.names)):
             errors.print(f"sandbox: {'; '.join(told)}")
-        service = await stack.enter_async_context(embedded(chosen, tools, kind, clock))
+        service = await stack.enter_async_context(run_embedded(chosen, tools, kind, clock))
         for name, why in tools.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
-        moving = advancing(service, clock) if clock else None
+        moving = clock_advance(service, clock) if clock else None
         admin = admin_app(service.health, moving, {chosen.admin_host, *chosen.admin_names})
         await stack.enter_async_context(
             serving(

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import msgspec
 
-from cs.assembly.operator_command import Beside
+from cs.assembly.operator_command import CommandContext
 from cs.domain.brand.events import (
     AttemptFailed,
     BrandResolved,
@@ -87,7 +87,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     failures: Sequence[Failure]
 
 
-async def standing(data: Beside) -> Standing:
+async def standing(data: CommandContext) -> Standing:
     """Return how the service on *data* stands."""
     views_at = await data.views.position()
     head = await data.log.head()

@@ -12,7 +12,7 @@ from typing import Annotated, Self
 import msgspec
 from cyclopts import Parameter
 
-from cs.assembly.plugins import outside
+from cs.assembly.plugins import open_plugins
 from cs.cli.input_lines import Items, json_line
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, stop
@@ -86,7 +86,7 @@ def resolve(
             console.print(row.status, *filter(None, facts))
 
     async def run() -> None:
-        async with outside(settings(config)) as tools:
+        async with open_plugins(settings(config)) as tools:
             resolving = Resolving(tools.brand_sources)
             for asked in items:
                 tell(await resolve_line(asked, resolving))
@@ -165,7 +165,7 @@ def verify(
     )
 
     async def run() -> None:
-        async with outside(settings(config)) as tools, Domains(tools.verifiers) as domains:
+        async with open_plugins(settings(config)) as tools, Domains(tools.verifiers) as domains:
             for asked in items:
                 _tell(asked, await domains.check(asked), json=json)
 

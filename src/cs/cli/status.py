@@ -7,7 +7,7 @@ import httpx
 import msgspec
 from rich.text import Text
 
-from cs.assembly.operator_command import beside
+from cs.assembly.operator_command import open_command_context
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table
 from cs.cli.service_state import Ends, Standing, standing
@@ -32,7 +32,7 @@ def status(*, json: Json = False, data_dir: DataDir = None, config: Config = Non
     chosen = settings(config, data_dir=data_dir)
 
     async def run() -> tuple[Standing, dict[str, Any] | None]:
-        async with beside(chosen) as data:
+        async with open_command_context(chosen) as data:
             found = await standing(data)
         return found, await _health(chosen)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.roles import bus_settings
+from cs.assembly.roles import kafka_settings
 from cs.bus.access import access_of_roles, kafka_acls
 from cs.bus.kafka.access import grant
 from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings
@@ -153,7 +153,7 @@ def _kafka(config: Path | None, bootstrap: str | None, prefix: str | None) -> Ka
     chosen = _chosen(config, bootstrap, prefix)
     if not chosen.kafka:
         stop("name brokers: --bootstrap kafka-1:9092, or set CS_KAFKA", 2)
-    return bus_settings(chosen)
+    return kafka_settings(chosen)
 
 
 def _chosen(config: Path | None, bootstrap: str | None, prefix: str | None) -> Settings:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.postgres_stores import keeping_time, stages_pool, times
+from cs.assembly.postgres_stores import keep_time, open_shared_time, open_stages_pool
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.cli.output import errors
 from cs.cli.sandbox_service import enter_world
@@ -29,12 +29,12 @@ async def run_world(chosen: Settings, world: World, file: Path, beside: Path) ->
     assert starting is not None, "runs in a task"
     async with AsyncExitStack() as stack:
         stack.enter_context(on_signal(starting.cancel))
-        pool = await stack.enter_async_context(stages_pool(chosen, "sandbox", "sandbox"))
+        pool = await stack.enter_async_context(open_stages_pool(chosen, "sandbox", "sandbox"))
         time = DatabaseTime(pool)
         await time.ask()
-        told = await times(time, "sandbox", pool)
+        told = await open_shared_time(time, "sandbox", pool)
         assert isinstance(told.clock, SandboxClock)
-        await stack.enter_async_context(keeping_time(told))
+        await stack.enter_async_context(keep_time(told))
         folder = stack.enter_context(passing_folder(beside, "sandbox-"))
         pointed = await enter_world(stack, chosen, world, folder, told.clock)
         _write(file, _differing(chosen, pointed))

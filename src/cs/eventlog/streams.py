@@ -30,7 +30,7 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable, WrongExpectedVersio
 from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
 from cs.eventlog.snapshots import EVERY, NoSnapshots, Shape, Snapshots
 from cs.runtime import failpoints
-from cs.runtime.keyed_lock import Turns
+from cs.runtime.keyed_lock import KeyedLock
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -108,8 +108,8 @@ class Streams:
         self._kept: dict[str, OrderedDict[str, Folded[Any]]] = {
             name: OrderedDict() for name in CATEGORIES
         }
-        self._turns = Turns()
-        self._first = Turns()
+        self._stream_locks = KeyedLock()
+        self._first_read_locks = KeyedLock()
 
     async def load(self, stream: str) -> Folded[Any]:
         """Return the state of *stream* as it is now: what is kept, and what came since.
@@ -129,7 +129,9 @@ class Streams:
         states = self._kept[category_name(stream)]
         kept = states.get(stream)
         if kept is None:
-            async with self._first.of(stream):  # one folds it, the others go on from there
+            async with self._first_read_locks.of(
+                stream
+            ):  # one folds it, the others go on from there
                 kept = states.get(stream)
                 if kept is None:
                     return self._keep(stream, await self._folded_first(stream))
@@ -214,7 +216,7 @@ class Streams:
 
     def holding(self, stream: str) -> AbstractAsyncContextManager[None]:
         """Hold *stream* against other writers of this process, so that they queue, not race."""
-        return self._turns.of(stream)
+        return self._stream_locks.of(stream)
 
     async def _folded_first(self, stream: str) -> Folded[Any]:
         """Fold *stream* from its snapshot, or from its first event if there is none to use."""

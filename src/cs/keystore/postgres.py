@@ -25,9 +25,9 @@ from cs.keystore.wrapping import (
     secret_name,
     version_of,
 )
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.lock_retry import WRITE_ANEW_S, retried
-from cs.postgres.pool import Pool, PooledConnection, away_is_told, transaction
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked
+from cs.postgres.pool import Pool, PooledConnection, transaction, translate_errors
 
 
 class PostgresKeyStore:
@@ -201,8 +201,8 @@ class PostgresKeyStore:
     async def _rotating(self, step: Callable[[PooledConnection], Awaitable[None]]) -> None:
         try:
             async with asyncio.timeout(WRITE_ANEW_S):
-                await retried(self._pool, step)
-        except (DatabaseAway, TimeoutError) as error:
+                await retry_while_locked(self._pool, step)
+        except (DatabaseUnavailable, TimeoutError) as error:
             why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
             raise KeysUnavailable(f"the key store: {why}; rotate again") from error
 
@@ -248,9 +248,9 @@ class PostgresKeyStore:
 
     async def _read(self, query: str, values: Iterable[str]) -> Sequence[asyncpg.Record]:
         try:
-            with away_is_told():
+            with translate_errors():
                 return await self._pool.fetch(query, list(values))
-        except DatabaseAway as error:
+        except DatabaseUnavailable as error:
             raise KeysUnavailable(f"the key store: {error}") from error
 
     @asynccontextmanager
@@ -258,7 +258,7 @@ class PostgresKeyStore:
         try:
             async with transaction(self._pool) as connection:
                 yield connection
-        except DatabaseAway as error:
+        except DatabaseUnavailable as error:
             raise KeysUnavailable(f"the key store: {error}") from error
 
     async def _write_anew(self, destroyed: Iterable[asyncpg.Record]) -> None:
@@ -276,9 +276,9 @@ class PostgresKeyStore:
         try:
             async with asyncio.timeout(WRITE_ANEW_S):
                 for part in parts:
-                    await retried(self._pool, partial(self._replace, part))
-                await retried(self._pool, self._drop_replaced)
-        except (DatabaseAway, TimeoutError) as error:
+                    await retry_while_locked(self._pool, partial(self._replace, part))
+                await retry_while_locked(self._pool, self._drop_replaced)
+        except (DatabaseUnavailable, TimeoutError) as error:
             why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
             raise KeysUnavailable(
                 f"destroyed keys may linger in the key store: {why}; erase again"

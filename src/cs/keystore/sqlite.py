@@ -22,7 +22,7 @@ from cs.keystore.wrapping import (
     version_of,
 )
 from cs.runtime.private_files import exposed, make_private
-from cs.sqlite.errors import told
+from cs.sqlite.errors import describe
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -203,7 +203,7 @@ class SqliteKeyStore:
         try:
             return await loop.run_in_executor(self._thread, function, *args)
         except sqlite3.Error as error:
-            raise KeysUnavailable(told(error)) from error
+            raise KeysUnavailable(describe(error)) from error
 
     # What runs in the thread.
 

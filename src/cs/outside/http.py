@@ -14,7 +14,7 @@ from cs.outside.exchange import MAX_BYTES, Exchange, trust
 from cs.outside.guard import Guard, host_of
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
-from cs.runtime.keyed_lock import Turns
+from cs.runtime.keyed_lock import KeyedLock
 
 #: The name that robots.txt may call us by.
 ROBOT = "contact-search"
@@ -116,7 +116,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
         )
         self._guard = guard
         self._total_s = total_s
-        self._turns = Turns()
+        self._locks = KeyedLock()
         self._robots = Robots(self._follow, robot=ROBOT, monotonic=monotonic)
 
     async def get(
@@ -147,7 +147,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
                 raise Unreachable("robots", host_of(target))
             # What the caller sends is for the host it named, nobody else.
             own = headers or {} if _origin(target) == _origin(start) else {}
-            async with self._turns.of(host_of(target).removesuffix(".")):
+            async with self._locks.of(host_of(target).removesuffix(".")):
                 return await self._exchange.get(target, own)
 
         return await _led(start, ask)

@@ -9,7 +9,7 @@ import msgspec
 
 from cs.outside.port import Response, Unreachable
 from cs.outside.robots_rules import RobotsRules, read_rules
-from cs.runtime.keyed_lock import Turns
+from cs.runtime.keyed_lock import KeyedLock
 
 #: Sites whose rules are kept; the one longest unused goes first.
 SITES = 1_000
@@ -62,7 +62,7 @@ class Robots:
         self._monotonic = monotonic
         self._kept: OrderedDict[str, tuple[SiteRules, float]] = OrderedDict()
         self._rules = 0
-        self._turns = Turns()
+        self._locks = KeyedLock()
 
     async def allow(self, url: httpx.URL) -> bool:
         """Say whether the rules of its site let us fetch *url*.
@@ -73,7 +73,7 @@ class Robots:
                 nothing is allowed for now.
         """
         rules_url = url.copy_with(raw_path=b"/robots.txt", fragment=None)
-        async with self._turns.of(str(rules_url)):
+        async with self._locks.of(str(rules_url)):
             site = self._recall(str(rules_url))
             if site is None:
                 answer = await self._fetch(rules_url)

@@ -15,7 +15,7 @@ EVERY_S = 60.0
 
 
 @asynccontextmanager
-async def forgetting(
+async def forget_expired_calls(
     register: CallRegister, *, every_s: float = EVERY_S
 ) -> AsyncIterator[None]:
     """Forget what is old in *register*, now and from time to time, until left."""

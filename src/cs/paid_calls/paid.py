@@ -81,7 +81,7 @@ class EveryTime:
 EVERY_TIME = EveryTime()
 
 
-class Registered:
+class PaidOnce:
     """Looks into *register* before each call; the lookup is the one in hand.
 
     Outside the work of a stage there is no lookup and nothing that comes twice: each call

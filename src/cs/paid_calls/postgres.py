@@ -22,8 +22,8 @@ from cs.paid_calls.port import (
     WrongCallsKey,
 )
 from cs.paid_calls.sealing import CallSeal
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.lock_retry import WRITE_ANEW_S, retried
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked
 from cs.postgres.pool import Pool, PooledConnection, connected
 from cs.runtime.ids import random_id
 
@@ -134,8 +134,8 @@ async def erase_calls(pool: Pool, lookups: Iterable[str]) -> int:
 
     try:
         async with asyncio.timeout(WRITE_ANEW_S):
-            await retried(pool, replace)
-    except (DatabaseAway, TimeoutError) as error:
+            await retry_while_locked(pool, replace)
+    except (DatabaseUnavailable, TimeoutError) as error:
         why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
         raise CallsUnavailable(f"the register of paid calls: {why}; erase again") from error
     return erased
@@ -146,7 +146,7 @@ async def _connected(pool: Pool) -> AsyncIterator[PooledConnection]:
     try:
         async with connected(pool) as connection:
             yield connection
-    except DatabaseAway as error:
+    except DatabaseUnavailable as error:
         raise CallsUnavailable(f"the register of paid calls: {error}") from error
 
 

@@ -47,7 +47,7 @@ from cs.pipeline.settling import Settling
 from cs.pipeline.silence import SILENCE_CHECK_S, Silence
 from cs.pipeline.timers import Timers
 from cs.runtime import failpoints
-from cs.runtime.cancellation import as_whole
+from cs.runtime.cancellation import run_cancellable
 from cs.runtime.clock import Clock
 
 log = get_logger()
@@ -113,7 +113,7 @@ class Driver:
         """
         newer: NewerEvent | None = None
         try:
-            await as_whole(self._run())
+            await run_cancellable(self._run())
         except* NewerEvent as held:
             newer = next(_newer(held))
         if newer is not None:

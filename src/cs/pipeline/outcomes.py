@@ -38,7 +38,7 @@ from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.receipts import ForgedOutcome, Receipts
 from cs.pipeline.suppressing import Suppressing
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
 
@@ -56,7 +56,7 @@ FORGED_TOLD_EVERY_S = 10.0
 #: What a stage says while it works on.  A result needs no note: it ends the work.
 HEARTBEATS = (Alive, PeopleSeen, MailboxChecked)
 #: What says nothing about the record at hand.
-AWAY = (LogUnavailable, KeysUnavailable, DatabaseAway, BusUnavailable)
+AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
 
 
 class OutcomeRecorder:

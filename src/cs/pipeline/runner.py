@@ -34,7 +34,7 @@ from cs.paid_calls.current_lookup import working_for
 from cs.pipeline.stage import Stage
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock, until
-from cs.runtime.keyed_lock import Turns
+from cs.runtime.keyed_lock import KeyedLock
 
 log = get_logger()
 
@@ -74,7 +74,7 @@ class Runner:
         self._places = asyncio.Semaphore(IN_HAND)
         #: The newest attempt asked for, and the receipt that goes with all of them.
         self._in_hand: dict[Hand, tuple[int, str]] = {}
-        self._turns = Turns()
+        self._locks = KeyedLock()
 
     async def run(self) -> None:
         topic, group = STAGE_TOPICS[self._stage.name], self._stage.name
@@ -144,7 +144,7 @@ class Runner:
             # One mail domain is asked by one at a time, whoever wants it.
             async with (
                 until(work.deadline_at, self._clock),
-                self._turns.of(work.item or work.lookup),
+                self._locks.of(work.item or work.lookup),
             ):
                 with working_for(work.lookup):
                     return await self._stage.handle(work, report)

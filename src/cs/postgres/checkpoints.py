@@ -1,7 +1,7 @@
 """How far a leader has come in the log, fenced by its lease's epoch."""
 
 from cs.postgres.lease import Fenced
-from cs.postgres.pool import Pool, away_is_told
+from cs.postgres.pool import Pool, translate_errors
 
 
 class Checkpoint:
@@ -17,7 +17,7 @@ class Checkpoint:
 
         Raises:
             Fenced: A later leader has been here.
-            DatabaseAway: PostgreSQL is away.
+            DatabaseUnavailable: PostgreSQL is away.
         """
         return await self._ask(_LOAD, self._name, self._epoch)
 
@@ -26,12 +26,12 @@ class Checkpoint:
 
         Raises:
             Fenced: A later leader has been here.
-            DatabaseAway: PostgreSQL is away.
+            DatabaseUnavailable: PostgreSQL is away.
         """
         await self._ask(_KEEP, self._name, self._epoch, position)
 
     async def _ask(self, statement: str, *values: object) -> int:
-        with away_is_told():
+        with translate_errors():
             found: int | None = await self._pool.fetchval(statement, *values)
         if found is None:
             raise Fenced(f"{self._name}: a later leader than number {self._epoch} is at work")

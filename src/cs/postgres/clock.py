@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from structlog import get_logger
 
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import hints
-from cs.postgres.pool import Pool, away_is_told
+from cs.postgres.pool import Pool, translate_errors
 
 log = get_logger()
 
@@ -58,10 +58,10 @@ class DatabaseTime:
         """Ask the database.
 
         Raises:
-            DatabaseAway: It is away; the time goes on from what it said last.
+            DatabaseUnavailable: It is away; the time goes on from what it said last.
         """
         best: tuple[float, datetime, float] | None = None
-        with away_is_told():
+        with translate_errors():
             async with self._pool.acquire() as connection:
                 for _ in range(QUESTIONS):
                     before = self._monotonic()
@@ -79,7 +79,7 @@ class DatabaseTime:
             await asyncio.sleep(EVERY_S)
             try:
                 await self.ask()
-            except DatabaseAway as error:
+            except DatabaseUnavailable as error:
                 log.warning("database_time_not_asked", why=str(error))
             else:
                 if not self.ready:
@@ -93,8 +93,8 @@ class SharedOffset:
         self._pool = pool
 
     async def load(self) -> timedelta:
-        """Raises `DatabaseAway`."""
-        with away_is_told():
+        """Raises `DatabaseUnavailable`."""
+        with translate_errors():
             seconds = await self._pool.fetchval("SELECT max(ahead_s) FROM sandbox_clock")
         return timedelta(seconds=seconds or 0.0)
 
@@ -102,9 +102,9 @@ class SharedOffset:
         """Move the row ahead and tell everybody; it never goes back.
 
         Raises:
-            DatabaseAway: It may not be kept.
+            DatabaseUnavailable: It may not be kept.
         """
-        with away_is_told():
+        with translate_errors():
             await self._pool.execute(_KEEP, ahead.total_seconds())
 
     async def follow(self, moved: Callable[[timedelta], None]) -> None:
@@ -112,7 +112,7 @@ class SharedOffset:
         async for _ in hints(self._pool, CHANNEL):
             try:
                 moved(await self.load())
-            except DatabaseAway as error:
+            except DatabaseUnavailable as error:
                 log.warning("sandbox_clock_not_followed", why=str(error))
 
 

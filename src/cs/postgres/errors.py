@@ -1,7 +1,7 @@
 """What can be wrong with a PostgreSQL database, for whoever tells of it."""
 
 
-class DatabaseAway(Exception):
+class DatabaseUnavailable(Exception):
     """PostgreSQL cannot be reached or cannot answer now; a statement may have been done."""
 
 

@@ -6,8 +6,8 @@ import asyncpg
 from structlog import get_logger
 
 from cs.domain.stages.work import StageName
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.pool import Pool, away_is_told
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.pool import Pool, translate_errors
 
 log = get_logger()
 
@@ -15,7 +15,7 @@ log = get_logger()
 KEPT_S = 600
 SWEEP_EVERY_S = 60.0
 #: The database is away, or does not take the row: the heartbeat counts as lost.
-LOST = (DatabaseAway, asyncpg.PostgresError, asyncpg.InterfaceError)
+LOST = (DatabaseUnavailable, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 class PostgresHeartbeats:
@@ -27,7 +27,7 @@ class PostgresHeartbeats:
 
     async def record(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
         try:
-            with away_is_told():
+            with translate_errors():
                 await self._pool.execute(_RECORD, lookup, stage, item, attempt)
                 if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
                     self._swept_at = time.monotonic()
@@ -39,7 +39,7 @@ class PostgresHeartbeats:
         self, lookup: str, stage: StageName, item: str, attempt: int
     ) -> float | None:
         try:
-            with away_is_told():
+            with translate_errors():
                 seconds: float | None = await self._pool.fetchval(
                     _SILENT, lookup, stage, item, attempt
                 )

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from structlog import get_logger
 
 from cs.domain.codec import UnknownEvent
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, away_is_told
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
 
 log = get_logger()
 
@@ -35,8 +35,8 @@ class Leader:
     Args:
         holder: Tells this process from others, for people.
         work: Called with the epoch; cancelled when the lease is lost.  When it ends by
-            itself, or with `Fenced` or `DatabaseAway`, the lease is asked for again; with
-            `UnknownEvent` too, but first a process of that version may lead.
+            itself, or with `Fenced` or `DatabaseUnavailable`, the lease is asked for again;
+            with `UnknownEvent` too, but first a process of that version may lead.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Leader:
     async def _take(self) -> int | None:
         try:
             return await self._ask(_TAKE, self._name, self._holder, self._lasts_s)
-        except DatabaseAway as error:
+        except DatabaseUnavailable as error:
             log.warning("lease_not_taken", what=self._name, why=str(error))
             return None
 
@@ -100,7 +100,7 @@ class Leader:
                 self.held = str(error)
                 log.error("held_at_newer_event", who=self._name, why=self.held)
                 return
-            if not isinstance(error, Fenced | DatabaseAway):
+            if not isinstance(error, Fenced | DatabaseUnavailable):
                 raise error
             log.warning("stopped_leading", what=self._name, why=str(error))
         self.held = None
@@ -120,7 +120,7 @@ class Leader:
             except TimeoutError:
                 log.warning("lease_ran_out", what=self._name, epoch=epoch)
                 return
-            except DatabaseAway as error:
+            except DatabaseUnavailable as error:
                 log.warning("lease_not_renewed", what=self._name, why=str(error))
             else:
                 renewed = asked
@@ -130,11 +130,11 @@ class Leader:
         try:
             async with asyncio.timeout(1):
                 await self._ask(_GIVE_BACK, self._name, epoch)
-        except (DatabaseAway, TimeoutError):
+        except (DatabaseUnavailable, TimeoutError):
             pass  # it runs out by itself
 
     async def _ask(self, statement: str, *values: object) -> int | None:
-        with away_is_told():
+        with translate_errors():
             found: int | None = await self._pool.fetchval(
                 statement, *values, timeout=CONNECT_TIMEOUT_S
             )

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from structlog import get_logger
 
-from cs.postgres.pool import AWAY, CONNECT_TIMEOUT_S, Pool
+from cs.postgres.pool import CONNECT_TIMEOUT_S, UNAVAILABLE, Pool
 
 log = get_logger()
 
@@ -51,10 +51,10 @@ async def hints(pool: Pool, channel: str, *, poll_s: float = POLL_S) -> AsyncIte
                         some.clear()
                         yield
                 finally:
-                    with suppress(*AWAY):
+                    with suppress(*UNAVAILABLE):
                         await connection.remove_listener(channel, told)
                     connection.remove_termination_listener(ended)
-        except AWAY as error:
+        except UNAVAILABLE as error:
             log.warning(
                 "not_listening", channel=channel, why=str(error) or type(error).__name__
             )

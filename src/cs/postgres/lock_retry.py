@@ -14,11 +14,13 @@ LOCK_PATIENCE_MS = 100
 LOCK_AGAIN_S = 0.5
 
 
-async def retried(pool: Pool, step: Callable[[PooledConnection], Awaitable[None]]) -> None:
+async def retry_while_locked(
+    pool: Pool, step: Callable[[PooledConnection], Awaitable[None]]
+) -> None:
     """Do *step* in a transaction, again until nobody is in its way.
 
     Raises:
-        DatabaseAway: PostgreSQL is away.
+        DatabaseUnavailable: PostgreSQL is away.
     """
     while True:
         try:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import asyncpg
 
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.in_clear import InsecureAddress, in_clear
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.server_identity import InsecureAddress, unverified_hosts
 
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
@@ -36,7 +36,7 @@ _SCHEMES = ("postgresql://", "postgres://")
 #: What asyncpg raises when the server, the network or the connection is at fault, not the
 #: statement.  SQLSTATE classes 08 (connection), 28 (who may connect), 40 (rolled back), 53
 #: (resources), 57 (operator), 58 (system).
-AWAY = (
+UNAVAILABLE = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
@@ -113,7 +113,7 @@ def check_address(dsn: str, *, insecure: bool) -> None:
     """
     if not dsn.startswith(_SCHEMES):
         raise ValueError(f"a PostgreSQL address begins with {_SCHEMES[0]}")
-    if (hosts := in_clear(dsn)) and not insecure:
+    if (hosts := unverified_hosts(dsn)) and not insecure:
         raise InsecureAddress(hosts)
 
 
@@ -128,19 +128,21 @@ async def _close(pool: Pool) -> None:
     try:
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             await pool.close()
-    except (*AWAY, asyncpg.PostgresError):
+    except (*UNAVAILABLE, asyncpg.PostgresError):
         pool.terminate()  # a connection does not answer, or whoever has it does not end
 
 
 @contextmanager
-def away_is_told() -> Iterator[None]:
-    """Turn what asyncpg raises when PostgreSQL is away into `DatabaseAway`."""
+def translate_errors() -> Iterator[None]:
+    """Turn what asyncpg raises when PostgreSQL is away into `DatabaseUnavailable`."""
     try:
         yield
-    except AWAY as error:
+    except UNAVAILABLE as error:
         if isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError):
             raise  # of asyncpg's own: the address itself is wrong
-        raise DatabaseAway(f"PostgreSQL: {str(error) or type(error).__name__}") from error
+        raise DatabaseUnavailable(
+            f"PostgreSQL: {str(error) or type(error).__name__}"
+        ) from error
 
 
 @asynccontextmanager
@@ -148,9 +150,9 @@ async def connected(pool: Pool) -> AsyncIterator[PooledConnection]:
     """Yield a connection of *pool*, with a bound on the wait for it.
 
     Raises:
-        DatabaseAway: PostgreSQL is away, or every connection is in use.
+        DatabaseUnavailable: PostgreSQL is away, or every connection is in use.
     """
-    with away_is_told():
+    with translate_errors():
         async with pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
             yield connection
 
@@ -160,7 +162,7 @@ async def transaction(pool: Pool) -> AsyncIterator[PooledConnection]:
     """Run one transaction.
 
     Raises:
-        DatabaseAway: PostgreSQL is away; whether the transaction was stored is not known.
+        DatabaseUnavailable: Away; whether the transaction was stored is not known.
     """
     async with connected(pool) as connection, connection.transaction():
         yield connection

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from structlog import get_logger
 
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 
 log = get_logger()
 
@@ -24,13 +24,15 @@ EVERY_S = 60.0
 Prune = Callable[[], Awaitable[bool]]
 
 
-async def pruning(*tables: Prune, pause_s: float = PAUSE_S, every_s: float = EVERY_S) -> None:
+async def prune_forever(
+    *tables: Prune, pause_s: float = PAUSE_S, every_s: float = EVERY_S
+) -> None:
     """Prune *tables*, now and from time to time, for ever."""
     while True:
         for prune in tables:
             try:
                 while await prune():  # noqa: ASYNC110  not waiting: there is more to do
                     await asyncio.sleep(pause_s)
-            except DatabaseAway as error:
+            except DatabaseUnavailable as error:
                 log.warning("rows_not_pruned", why=str(error))
         await asyncio.sleep(every_s)

@@ -22,7 +22,7 @@ import asyncpg
 import msgspec
 
 from cs.postgres.errors import WrongSchema
-from cs.postgres.pool import Connection, PooledConnection, away_is_told
+from cs.postgres.pool import Connection, PooledConnection, translate_errors
 
 Store = Literal["service", "keys", "stages"]
 #: Every store: what the service keeps, the key store, and the stages' own.
@@ -91,10 +91,10 @@ async def migrate(
 
     Raises:
         WrongSchema: A step that was applied is not the one of this version.
-        DatabaseAway: PostgreSQL cannot be reached.
+        DatabaseUnavailable: PostgreSQL cannot be reached.
     """
     steps = migrations(store) if steps is None else steps
-    with away_is_told():
+    with translate_errors():
         await connection.execute("SET lock_timeout = 0; SET statement_timeout = 0")
         await _take_turn(connection)
         try:
@@ -177,10 +177,10 @@ async def missing(
 
     Raises:
         WrongSchema: A step is not the one of this version.
-        DatabaseAway: PostgreSQL cannot be reached.
+        DatabaseUnavailable: PostgreSQL cannot be reached.
     """
     steps = migrations(store) if steps is None else steps
-    with away_is_told():
+    with translate_errors():
         there = await connection.fetchval("SELECT to_regclass('schema_steps') IS NOT NULL")
         applied = await _applied(connection, store) if there else {}
     _compare(store, steps, applied)
@@ -196,7 +196,7 @@ async def check(
 
     Raises:
         WrongSchema: A step is missing, or is not the one of this version.
-        DatabaseAway: PostgreSQL cannot be reached.
+        DatabaseUnavailable: PostgreSQL cannot be reached.
     """
     lacking = await missing(connection, store, steps)
     if lacking:

@@ -1,8 +1,8 @@
-"""Work with tasks of its own that somebody may want to end while it fails.
+"""Runs work that has tasks of its own, so that it can always be cancelled.
 
-A `asyncio.TaskGroup` of Python 3.11 and 3.12 forgets that it was cancelled if one of its
-tasks fails in the same moment: it raises only the failure (CPython's issue 116720).  Who
-takes the failure as a reason to try again would then never end.
+An `asyncio.TaskGroup` of Python 3.11 and 3.12 forgets that it was cancelled if one of its
+tasks fails in the same moment: it raises only the failure (CPython's issue 116720).  A
+caller that tries again after a failure would then never end.
 """
 
 import asyncio
@@ -12,8 +12,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def as_whole(work: Coroutine[Any, Any, T]) -> T:
-    """Return what *work* gives, or raise what it raises; if cancelled, end it and say so."""
+async def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
+    """Run *work* as a task; return its result or raise its error.
+
+    If the caller is cancelled, so is *work*; once it has ended the cancellation goes on.
+    """
     task = asyncio.create_task(work)
     try:
         await asyncio.wait([task])

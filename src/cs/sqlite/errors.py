@@ -14,7 +14,7 @@ _MEANING = {
 }
 
 
-def told(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
     """Return what happened to the file, with SQLite's own words.
 
     >>> told(sqlite3.OperationalError("no such table: stored_events"))

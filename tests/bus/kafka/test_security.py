@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from bus.kafka.kafka_cases import make_topics, settings_for
 from contracts.bus import TOPIC, publish, take, values
-from cs.assembly.roles import bus_settings
+from cs.assembly.roles import kafka_settings
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.lag import lag
 from cs.bus.kafka.reach import BusRefused, reach
@@ -66,7 +66,7 @@ class Secured:
         environment["CS_KAFKA"] = self.kafka.bootstrap_of(LISTENERS[way])
         environment["CS_KAFKA_PREFIX"] = prefix
         environment["CS_KAFKA_SESSION_TIMEOUT_S"] = "6"
-        return replace(bus_settings(load(environment=environment)), **other)
+        return replace(kafka_settings(load(environment=environment)), **other)
 
 
 @pytest.fixture(scope="module")

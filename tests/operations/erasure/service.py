@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from cs.assembly.folder_stores import projections
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.memory import MemoryEventLog
@@ -74,11 +74,11 @@ def outside(
     acme: tuple[Sighting, ...] = (ADA, BEN),
     zenith: tuple[Sighting, ...] = (),
     mailboxes: Mailboxes | None = None,
-) -> Tools:
+) -> StagePlugins:
     brands = {"acme": ACME, "zenith": ZENITH}
     people = Known({"Acme": acme, "Zenith": zenith})
     both = Mailboxes(frozenset({ADA_MAILBOX, BEN_MAILBOX}))
-    return Tools([Directory(brands)], [people], [mailboxes or both])
+    return StagePlugins([Directory(brands)], [people], [mailboxes or both])
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Erasable(Service):
 
 @asynccontextmanager
 async def erasable(
-    tools: Tools,
+    tools: StagePlugins,
     keys: MemoryKeyStore | None = None,
     *,
     clock: Clock | None = None,

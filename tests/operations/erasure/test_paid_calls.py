@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from cs.assembly.folder_stores import opened, paid_calls
-from cs.assembly.one_process import embedded
+from cs.assembly.folder_stores import open_folder, open_paid_calls
+from cs.assembly.one_process import run_embedded
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.eventlog.streams import Streams
@@ -81,7 +81,7 @@ def remembered(folder: Path) -> set[str]:
 
 async def erase_ada(folder: Path) -> None:
     """Erase Ada as the command does: beside the service."""
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         views = ViewRunner(data.log, data.views, data.keys)
         erasure = Erasure(Streams(data.log), data.keys, SystemClock(), views.catch_up)
         await erasure.erase_mailbox(ADA_MAILBOX)
@@ -92,9 +92,9 @@ async def test_a_service_that_meets_somebody_erased_forgets_what_it_paid_for(
 ) -> None:
     folder = tmp_path / "data"
     settings = Settings(data_dir=folder)
-    async with paid_calls(settings) as paid:
+    async with open_paid_calls(settings) as paid:
         tools = replace(outside(), people_sources=[PaidStaff(paid)])
-        async with embedded(settings, tools, "live") as running:
+        async with run_embedded(settings, tools, "live") as running:
             service = Service(running, Operator(running.streams, SystemClock()))
             key = await service.new_key()
             await service.search(key, brand="Zenith")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_stores import Data, opened
+from cs.assembly.folder_stores import FolderStores, open_folder
 from cs.domain.brand.events import PeopleFound
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
@@ -28,14 +28,14 @@ BEN_PROFILE = "https://www.linkedin.com/in/ben-ode"
 
 
 @asynccontextmanager
-async def folder(path: Path) -> AsyncIterator[tuple[Data, Erasure]]:
-    async with opened(DataFolder(path)) as data:
+async def folder(path: Path) -> AsyncIterator[tuple[FolderStores, Erasure]]:
+    async with open_folder(DataFolder(path)) as data:
         views = ViewRunner(data.log, data.views, data.keys)
         streams = Streams(data.log, data.snapshots)
         yield data, Erasure(streams, data.keys, SystemClock(), views.catch_up)
 
 
-async def again(data: Data) -> int:
+async def again(data: FolderStores) -> int:
     """Erase again everybody who ever was."""
     stores = (Streams(data.log), data.keys, SystemClock())
     reflected = ViewRunner(data.log, data.views, data.keys).catch_up

@@ -9,7 +9,7 @@ import pytest
 import structlog.testing
 
 from cs.assembly.folder_stores import projections
-from cs.assembly.watched_keys import KeysAway
+from cs.assembly.monitored_keys import KeyStoreUnavailable
 from cs.domain.brand import brand
 from cs.domain.brand.events import DEADLINE, LookupFinished, PassDeadline, StartLookup
 from cs.domain.contact import Query
@@ -204,7 +204,7 @@ class Away(MemoryKeyStore):
     async def destroy(self, names: object) -> None:
         await super().destroy(names)  # type: ignore[arg-type]
         if self.away:
-            raise KeysAway("the key store is away")
+            raise KeyStoreUnavailable("the key store is away")
 
 
 async def test_what_was_cut_off_is_done_again() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cs.assembly.folder_stores import Data, opened
-from cs.assembly.plugins import Tools
+from cs.assembly.folder_stores import FolderStores, open_folder
+from cs.assembly.plugins import StagePlugins
 from cs.domain.person import PersonErased
 from cs.domain.personal import Personal
 from cs.eventlog.follow import follow
@@ -49,9 +49,11 @@ def of_ada(*roots: object) -> list[Personal]:
 
 
 @asynccontextmanager
-async def service_on(folder: Path, tools: Tools) -> AsyncIterator[tuple[Service, Data]]:
+async def service_on(
+    folder: Path, tools: StagePlugins
+) -> AsyncIterator[tuple[Service, FolderStores]]:
     async with (
-        opened(DataFolder(folder)) as data,
+        open_folder(DataFolder(folder)) as data,
         one_process(data.log, data.keys, data.views, tools) as service,
     ):
         yield service, data
@@ -59,20 +61,20 @@ async def service_on(folder: Path, tools: Tools) -> AsyncIterator[tuple[Service,
 
 async def erase_beside(folder: Path) -> Erased:
     """Erase Ada as another process does: with a log, keys and views of its own."""
-    async with opened(DataFolder(folder, make=False)) as data:
+    async with open_folder(DataFolder(folder, make=False)) as data:
         views = ViewRunner(data.log, data.views, data.keys)
         erasure = Erasure(Streams(data.log), data.keys, SystemClock(), views.catch_up)
         return await erasure.erase_profile(ADA_PROFILE)
 
 
-async def erasure_stored(data: Data) -> None:
+async def erasure_stored(data: FolderStores) -> None:
     """Return once the service can have read that somebody was erased."""
     async for page in follow(data.log, 0):
         if any(isinstance(recorded.event, PersonErased) for recorded in page):
             return
 
 
-async def gone(service: Service, data: Data) -> None:
+async def gone(service: Service, data: FolderStores) -> None:
     """Wait for at most a second until the service holds nothing of Ada."""
     async with asyncio.timeout(1):
         await erasure_stored(data)

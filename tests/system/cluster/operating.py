@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.postgres_stores import keeping_time, shared_data, stages_pool, times
+from cs.assembly.postgres_stores import (
+    keep_time,
+    open_shared_stores,
+    open_shared_time,
+    open_stages_pool,
+)
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.settings import load
@@ -31,9 +36,12 @@ class Operating:
 @asynccontextmanager
 async def operating(cluster: Cluster) -> AsyncIterator[Operating]:
     settings = load(cluster.settings_file, environment=cluster.environment)
-    async with shared_data(settings, "test") as data, stages_pool(settings, "test") as pool:
-        told = await times(data.time, "sandbox", pool)
+    async with (
+        open_shared_stores(settings, "test") as data,
+        open_stages_pool(settings, "test") as pool,
+    ):
+        told = await open_shared_time(data.time, "sandbox", pool)
         assert isinstance(told.clock, SandboxClock)
-        async with keeping_time(told):
+        async with keep_time(told):
             streams = Streams(data.log, data.snapshots)
             yield Operating(Operator(streams, told.clock), streams, told.clock)

@@ -11,7 +11,7 @@ from itertools import count, cycle
 from cs.domain.contact import Query
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import LogUnavailable
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from system.cluster.cluster import Cluster
 from system.cluster.operating import Operating
 from system.faults.caller import Caller, Notebook
@@ -66,7 +66,7 @@ class Crowd:
 
     async def _forget(self, wish: Wish) -> None:
         query = Query(wish.body.get("brand"), wish.body.get("domain"))
-        with suppress(LogUnavailable, DatabaseAway, Refusal):
+        with suppress(LogUnavailable, DatabaseUnavailable, Refusal):
             await self.operating.operator.forget_brand(query)
 
 

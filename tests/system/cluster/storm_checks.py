@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from cs.assembly.folder_stores import projections
-from cs.assembly.postgres_stores import shared_data
+from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.brand.events import StageIssued
 from cs.domain.key import SearchAdmitted
 from cs.domain.stages.work import DiscoveryInput
@@ -52,7 +52,7 @@ async def stored(cluster: Cluster) -> Stored:
     """Read everything; nobody may append meanwhile."""
     counts, violations = verified(cluster)
     settings = load(cluster.settings_file, environment=cluster.environment)
-    async with shared_data(settings, "test") as data:
+    async with open_shared_stores(settings, "test") as data:
         rows, wrong = await compared(data.log, data.views, data.keys)
         histories = await _histories(data.log)
         asked = await _questions(data.log)

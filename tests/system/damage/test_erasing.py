@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from cli.command import ran
-from cs.assembly.call_answering import Terms
-from cs.assembly.folder_stores import opened as opened_folder
-from cs.assembly.one_process import memory_bus, running, stages
+from cs.assembly.call_answering import ApiTerms
+from cs.assembly.folder_stores import open_folder as opened_folder
+from cs.assembly.one_process import build_stages, memory_bus, run_service
 from cs.domain.brand.events import DEADLINE, ContactsErased, LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
@@ -59,14 +59,14 @@ async def serving(
     clock = SystemClock()
     staff = (at_zenith(ADA), at_zenith(BEN))
     tools = outside((ADA, BEN), staff, mailboxes or Mailboxes(MAILBOXES))
-    async with running(
+    async with run_service(
         log,
         keys,
         views,
-        stages(tools),
+        build_stages(tools),
         bus=memory_bus(),
         clock=clock,
-        allowed=Terms(deadline=DEADLINE),
+        allowed=ApiTerms(deadline=DEADLINE),
     ) as service:
         operator = Operator(service.streams, clock)
         await operator.choose_world("sandbox")

@@ -5,7 +5,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cs.assembly.folder_stores import Data, opened
+from cs.assembly.folder_stores import FolderStores, open_folder
 from cs.domain.brand.events import BrandEvent
 from cs.eventlog.streams import Streams
 from cs.operations.erasure.ageing import Ageing
@@ -29,7 +29,7 @@ async def searched(folder: Path) -> tuple[int, bytes]:
     clock = HandClock(AT)
     tools = outside(acme=(ADA,), zenith=(at_zenith(BEN),))
     async with (
-        opened(DataFolder(folder)) as data,
+        open_folder(DataFolder(folder)) as data,
         one_process(data.log, data.keys, data.views, tools, clock=clock) as service,
     ):
         key = await service.new_key()
@@ -51,7 +51,7 @@ def state(folder: Path, position: int, new: bytes) -> bytes:
     return bytes(old)
 
 
-def retention(data: Data) -> Retention:
+def retention(data: FolderStores) -> Retention:
     clock = HandClock(AT + MONTHS * MONTH + timedelta(days=1))
     views = ViewRunner(data.log, data.views, data.keys)
     ageing = Ageing(Streams(data.log), data.keys, clock, views.catch_up)
@@ -69,7 +69,7 @@ async def test_others_age_out_beside_a_damaged_stream_and_its_people_once_it_is_
 ) -> None:
     position, whole = await searched(tmp_path)
     every = keys_left(tmp_path)
-    async with opened(DataFolder(tmp_path)) as data:
+    async with open_folder(DataFolder(tmp_path)) as data:
         aging = retention(data)
         assert await aging.round() == 2
         assert await aging.round() == 0, "what is damaged is not looked at for ever"
@@ -78,7 +78,7 @@ async def test_others_age_out_beside_a_damaged_stream_and_its_people_once_it_is_
     assert 0 < left < every
 
     state(tmp_path, position, whole)
-    async with opened(DataFolder(tmp_path)) as data:
+    async with open_folder(DataFolder(tmp_path)) as data:
         aging = retention(data)
         assert await aging.round() == 1
         assert (aging.lookups, aging.people) == (1, 1)

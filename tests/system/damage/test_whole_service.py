@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.call_answering import Terms
-from cs.assembly.folder_stores import opened
-from cs.assembly.one_process import memory_bus, running, stages
+from cs.assembly.call_answering import ApiTerms
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.one_process import build_stages, memory_bus, run_service
 from cs.domain.brand.events import DEADLINE
 from cs.domain.key import KeyIssued, SearchAdmitted
 from cs.operations.operator import NewSecret, Operator
@@ -24,16 +24,16 @@ pytestmark = pytest.mark.slow
 
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[Service]:
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         clock = SystemClock()
-        async with running(
+        async with run_service(
             data.log,
             data.keys,
             data.views,
-            stages(tools()),
+            build_stages(tools()),
             bus=memory_bus(),
             clock=clock,
-            allowed=Terms(deadline=DEADLINE),
+            allowed=ApiTerms(deadline=DEADLINE),
         ) as service:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")
@@ -98,7 +98,7 @@ async def test_one_damaged_key_gets_a_clear_error_and_all_others_their_answers(
 
 async def test_a_key_whose_first_event_is_damaged_stops_no_start(tmp_path: Path) -> None:
     hurt, other, _, _ = await two_keys(tmp_path)
-    async with opened(DataFolder(tmp_path)) as data:
+    async with open_folder(DataFolder(tmp_path)) as data:
         events = await data.log.tail(0)
     issued = next(e.position for e in events if isinstance(e.event, KeyIssued))
     state(tmp_path, issued, b"")

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from cs.admin.app import build
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from system.cluster.fixtures import Service
 from system.embedded.served import Served
 from system.loop.service import in_memory
@@ -234,7 +234,7 @@ def test_what_the_clock_cannot_do_is_refused_and_said(service: Service) -> None:
 
 async def test_a_live_service_has_no_such_clock() -> None:
     async with (
-        in_memory(Tools([], [], [])) as service,
+        in_memory(StagePlugins([], [], [])) as service,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(build(service.running.health)),
             base_url="http://localhost",

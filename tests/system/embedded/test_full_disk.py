@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from backup.embedded_service import SlowStaff, service_on, slow_tools
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.audit import Audit
 from cs.runtime.data_folder import DataFolder
@@ -58,7 +58,7 @@ def test_a_full_disk_under_the_service_is_told_loses_nothing_and_ends_by_itself(
 
 async def _nothing_is_wrong(folder: Path) -> None:
     audit, searches = Audit(), 0
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         for recorded in await data.log.tail(0, 10_000):
             assert list(audit.check(recorded)) == []
             searches += isinstance(recorded.event, SearchAdmitted)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 
 
@@ -78,9 +78,9 @@ class TimedVerifier:
             yield TimedCheck(check, self.outside)
 
 
-def timed(tools: Tools, outside: Outside) -> Tools:
+def timed(tools: StagePlugins, outside: Outside) -> StagePlugins:
     """Return *tools* with every call of theirs counted in *outside*."""
-    return Tools(
+    return StagePlugins(
         [TimedSource(source, outside) for source in tools.brand_sources],
         [TimedSource(source, outside) for source in tools.people_sources],
         [TimedVerifier(verifier, outside) for verifier in tools.verifiers],

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.one_process import pointed_at
+from cs.assembly.one_process import settings_for_sandbox
 from cs.cli.armed_faults import arm
 from cs.cli.serve import run
 from cs.runtime import logs
@@ -69,7 +69,7 @@ def main() -> None:
     async def enter(
         _: AsyncExitStack, chosen: Settings, _world: World, _folder: Path, _clock: SandboxClock
     ) -> Settings:
-        return pointed_at(chosen, addresses)
+        return settings_for_sandbox(chosen, addresses)
 
     chosen = settings(given=given)
     logs.configure(chosen.log_level, chosen.log_format)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.cli.app import main
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
@@ -124,14 +124,14 @@ class Mortal:
 
 async def new_keys(folder: Path, quotas: list[int]) -> list[NewSecret]:
     """Create a key for each of *quotas*, as an operator does beside the service."""
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         operator = Operator(Streams(data.log), SystemClock())
         return [await operator.create_key("faults", quota) for quota in quotas]
 
 
 async def forget(folder: Path, body: dict[str, str]) -> None:
     """Make the next search for *body* a live one, beside the running service."""
-    async with opened(DataFolder(folder)) as data:
+    async with open_folder(DataFolder(folder)) as data:
         query = Query(body.get("brand"), body.get("domain"))
         await Operator(Streams(data.log), SystemClock()).forget_brand(query)
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
@@ -104,5 +104,5 @@ class MailboxesOf:
 def tools(
     people: tuple[Sighting, ...] = (ADA, BEN, CID),
     existing: frozenset[str] = frozenset({"ada.kern@acme.test"}),
-) -> Tools:
-    return Tools([Directory({"acme": ACME})], [Staff(people)], [Mailboxes(existing)])
+) -> StagePlugins:
+    return StagePlugins([Directory({"acme": ACME})], [Staff(people)], [Mailboxes(existing)])

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
-from cs.assembly.call_answering import Terms
+from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import RunningService, memory_bus, running, stages
-from cs.assembly.plugins import Tools
+from cs.assembly.one_process import RunningService, build_stages, memory_bus, run_service
+from cs.assembly.plugins import StagePlugins
 from cs.bus.port import Bus
 from cs.domain.service import World
 from cs.eventlog.memory import MemoryEventLog
@@ -49,7 +49,7 @@ async def one_process(
     log: EventLog,
     keys: KeyStore,
     views: Views,
-    tools: Tools,
+    tools: StagePlugins,
     *,
     clock: Clock | None = None,
     deadline_s: float = 120,
@@ -61,14 +61,14 @@ async def one_process(
 ) -> AsyncIterator[Service]:
     """Run the whole service on these until left; *months*: how long people are kept."""
     clock = clock or SystemClock()
-    async with running(
+    async with run_service(
         log,
         keys,
         views,
-        stages(tools),
+        build_stages(tools),
         bus=bus or memory_bus(),
         clock=clock,
-        allowed=Terms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling),
+        allowed=ApiTerms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling),
         real=real,
         kept_for_months=months,
     ) as service:
@@ -79,7 +79,7 @@ async def one_process(
 
 @asynccontextmanager
 async def in_memory(
-    tools: Tools,
+    tools: StagePlugins,
     *,
     deadline_s: float = 120,
     ceiling: int | None = None,

@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 import pytest
 
-from cs.assembly.call_answering import Terms
+from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import RunningService, memory_bus, running
+from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.brand.events import LookupStarted
 from cs.domain.key import IN_FLIGHT, PER_MINUTE, SearchAdmitted, SearchRepeated
 from cs.eventlog.audit import Audit
@@ -91,14 +91,14 @@ async def nodes(path: Path, number: int, *, ceiling: int | None = None) -> Async
             views = SqliteViews(None, projections())
             stack.push_async_callback(views.close)
             service = await stack.enter_async_context(
-                running(
+                run_service(
                     log,
                     keys,
                     views,
                     [],
                     bus=memory_bus(),
                     clock=SystemClock(),
-                    allowed=Terms(deadline=timedelta(hours=1), ceiling=ceiling),
+                    allowed=ApiTerms(deadline=timedelta(hours=1), ceiling=ceiling),
                 )
             )
             client = httpx.AsyncClient(

@@ -19,10 +19,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from cs.assembly.call_answering import Terms
+from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import RunningService, running, stages
-from cs.assembly.plugins import Tools
+from cs.assembly.one_process import RunningService, build_stages, run_service
+from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.eventlog.audit import Audit
@@ -48,10 +48,10 @@ steps = st.one_of(
 )
 
 
-def tools() -> Tools:
+def tools() -> StagePlugins:
     directory = Directory({"acme": ACME, "bolt": BOLT})
     staff = Staff((ADA, BEN))
-    return Tools([directory], [staff], [Mailboxes(frozenset({"ada.kern@acme.test"}))])
+    return StagePlugins([directory], [staff], [Mailboxes(frozenset({"ada.kern@acme.test"}))])
 
 
 @dataclass
@@ -97,15 +97,15 @@ class ServiceMachine(RuleBasedStateMachine):
         self.bus = UnreliableBus(self.chance, self.lost)
         since = await self.log.head()
         self.service: RunningService = await self.stack.enter_async_context(
-            running(
+            run_service(
                 self.log,
                 self.data_keys,
                 views,
-                stages(tools()),
+                build_stages(tools()),
                 bus=self.bus,
                 clock=self.clock,
                 real=self.real,
-                allowed=Terms(deadline=timedelta(seconds=120)),
+                allowed=ApiTerms(deadline=timedelta(seconds=120)),
             )
         )
         self.silences = Silences(self.service, self.bus, self.real, since)

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.events import AttemptFailed, BrandResolved, ContactsDiscovered
 from cs.domain.codec import AnyEvent, encode
 from cs.domain.contact import Query
@@ -42,7 +42,7 @@ async def happened(
     kind: type[E], *, brands: list[Shop], people: list[Shop], known: bool = True
 ) -> E:
     """Search Acme with others beside the sources of `loop.outside`, or alone if not *known*."""
-    tools = Tools(
+    tools = StagePlugins(
         [
             *([Directory({"acme": ACME})] if known else []),
             *(IsolatedBrandSource(shop, GIVEN) for shop in brands),

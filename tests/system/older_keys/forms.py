@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from backup.embedded_service import service_on
-from cs.assembly.plugins import Tools
-from cs.assembly.postgres_stores import shared_data
+from cs.assembly.plugins import StagePlugins
+from cs.assembly.postgres_stores import open_shared_stores
 from cs.cli.log import Verified, _verify
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
@@ -24,7 +24,7 @@ class Form(ABC):
     settings: Settings
 
     @abstractmethod
-    def service(self, outside: Tools) -> Any:
+    def service(self, outside: StagePlugins) -> Any:
         """Run the service until left; an async context manager of a `Service`."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class OnFiles(Form):
         self._keys = folder / "keys.db"
         self._copy = folder.with_name("older-keys.db")
 
-    def service(self, outside: Tools) -> Any:
+    def service(self, outside: StagePlugins) -> Any:
         return service_on(self.settings.data_dir, outside)
 
     async def copy_keys(self) -> None:
@@ -90,9 +90,9 @@ class OnDatabases(Form):
                 await migrate(connection, store)  # type: ignore[arg-type]
 
     @asynccontextmanager
-    async def service(self, outside: Tools) -> AsyncIterator[Service]:
+    async def service(self, outside: StagePlugins) -> AsyncIterator[Service]:
         async with (
-            shared_data(self.settings, "test") as data,
+            open_shared_stores(self.settings, "test") as data,
             one_process(
                 data.log, data.keys, data.views, outside, deadline_s=60, world="live"
             ) as service,

@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from cs.assembly.plugins import Tools
+from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mail.mailbox import DomainFacts
 from cs.operations.operator import NewSecret
@@ -65,9 +65,9 @@ class Gate(Mailboxes):
             yield check
 
 
-def outside(gate: Gate) -> Tools:
+def outside(gate: Gate) -> StagePlugins:
     names = (BEFORE, AFTER, RUNS)
-    return Tools(
+    return StagePlugins(
         [Directory({name.lower(): brand(name) for name in names})],
         [Known({name: staff(name) for name in names})],
         [gate],

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 from msgspec.structs import replace
 
-from cs.assembly.call_answering import Terms
+from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import RunningService, memory_bus, running, stages
-from cs.assembly.plugins import Tools
+from cs.assembly.one_process import RunningService, build_stages, memory_bus, run_service
+from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
@@ -43,10 +43,12 @@ class SlowStaff(Staff):
         return await super().find(brand, limit=limit)
 
 
-def slow_tools(staff: SlowStaff) -> Tools:
+def slow_tools(staff: SlowStaff) -> StagePlugins:
     slow = replace(ACME, domain=SLOW)
     known = {name: ACME if name == "acme" else slow for name in BRANDS}
-    return Tools([Directory(known)], [staff], [Mailboxes(frozenset({"ada.kern@acme.test"}))])
+    return StagePlugins(
+        [Directory(known)], [staff], [Mailboxes(frozenset({"ada.kern@acme.test"}))]
+    )
 
 
 class CountingLog(MemoryEventLog):
@@ -130,23 +132,23 @@ def bearing(key: NewSecret | str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key if isinstance(key, str) else key.key}"}
 
 
-ALLOWED = Terms(deadline=timedelta(seconds=60))
+ALLOWED = ApiTerms(deadline=timedelta(seconds=60))
 
 
 @asynccontextmanager
 async def over_http(
-    log: EventLog | None = None, *, allowed: Terms = ALLOWED, clock: Clock | None = None
+    log: EventLog | None = None, *, allowed: ApiTerms = ALLOWED, clock: Clock | None = None
 ) -> AsyncIterator[OverHttp]:
     clock = clock or SystemClock()
     keys, staff = MemoryKeyStore(), SlowStaff((ADA,))
     views = SqliteViews(None, projections())
     with listen("127.0.0.1", 0) as listening:
         async with (
-            running(
+            run_service(
                 log or MemoryEventLog(keys),
                 keys,
                 views,
-                stages(slow_tools(staff)),
+                build_stages(slow_tools(staff)),
                 bus=memory_bus(),
                 clock=clock,
                 allowed=allowed,

@@ -7,7 +7,7 @@ import pytest
 
 from cli.command import Here
 from cli.conftest import here as here  # noqa: PLC0414  the fixture
-from cs.assembly.folder_stores import opened
+from cs.assembly.folder_stores import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
     """A folder whose last two events are a newer version's and one after it."""
 
     async def write() -> None:
-        async with opened(DataFolder(tmp_path / "data")) as data:
+        async with open_folder(DataFolder(tmp_path / "data")) as data:
             operator = Operator(Streams(data.log), SystemClock())
             await operator.choose_world("sandbox")
             await operator.create_key("a", 1)

@@ -17,7 +17,7 @@ from cs.bus.kafka.lag import lag
 from cs.bus.kafka.reach import BusRefused, reach
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.port import BusStuck, BusUnavailable, Record
-from cs.runtime.cancellation import as_whole
+from cs.runtime.cancellation import run_cancellable
 
 log = get_logger()
 
@@ -124,7 +124,7 @@ class KafkaSubscription:
         while True:
             try:
                 await reach(self._settings)
-                await as_whole(self._one_consumer())
+                await run_cancellable(self._one_consumer())
             except* (KafkaError, BusStuck) as group:
                 self._may_rebuild(group)
             except* BusUnavailable as group:

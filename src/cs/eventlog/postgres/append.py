@@ -25,9 +25,9 @@ from cs.eventlog.errors import (
 )
 from cs.eventlog.postgres.batch import arguments
 from cs.eventlog.table_log import Prepared
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.kept_connection import KeptConnection
-from cs.postgres.pool import Pool, PooledConnection, away_is_told
+from cs.postgres.dedicated_connection import DedicatedConnection
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.pool import Pool, PooledConnection, translate_errors
 from cs.runtime import failpoints
 
 log = get_logger()
@@ -48,7 +48,7 @@ class PostgresAppender:
     """One batch at a time, on a connection of its own."""
 
     def __init__(self, pool: Pool) -> None:
-        self._kept = KeptConnection(pool)
+        self._kept = DedicatedConnection(pool)
 
     async def close(self) -> None:
         await self._kept.drop()
@@ -62,18 +62,18 @@ class PostgresAppender:
         """
         try:
             connection = await self._kept.get()
-        except DatabaseAway as error:
+        except DatabaseUnavailable as error:
             raise LogUnavailable(f"{error}; nothing was stored") from error
         answers: Sequence[Answer]
         try:
             answers = await _sent(connection, requests)
-        except DatabaseAway as error:
+        except DatabaseUnavailable as error:
             answers = await self._in_doubt(requests, error)
         failpoints.reach("log.after-commit")
         return answers
 
     async def _in_doubt(
-        self, requests: Sequence[Prepared], lost: DatabaseAway
+        self, requests: Sequence[Prepared], lost: DatabaseUnavailable
     ) -> Sequence[Answer]:
         """Find out what became of *requests*.
 
@@ -92,7 +92,7 @@ class PostgresAppender:
         """Send *requests* until answered; what stands there was stored the first time."""
         while True:
             await self._kept.drop()
-            with suppress(DatabaseAway):
+            with suppress(DatabaseUnavailable):
                 connection = await self._kept.get()
                 answers = await _sent(connection, requests)
                 conflicts = {
@@ -109,7 +109,7 @@ async def _sent(connection: PooledConnection, requests: Sequence[Prepared]) -> l
     """Send *requests*, one by one if one of them may be at fault.
 
     Raises:
-        DatabaseAway: They are in doubt.
+        DatabaseUnavailable: They are in doubt.
     """
     why: Exception
     for _ in range(_UNIQUE_TRIES):
@@ -126,7 +126,7 @@ async def _sent(connection: PooledConnection, requests: Sequence[Prepared]) -> l
 
 
 async def _called(connection: PooledConnection, requests: Sequence[Prepared]) -> list[Answer]:
-    with away_is_told():
+    with translate_errors():
         (row,) = await connection.fetch(APPEND, *arguments(requests))
     parts = [append for request in requests for append in request.appends]
     answers: list[Answer] = []
@@ -148,7 +148,7 @@ async def _standing(
     wanted = [event for request in requests.values() for event in request.stored]
     if not wanted:
         return {}
-    with away_is_told():
+    with translate_errors():
         rows = await connection.fetch(
             _STANDING,
             [str(event.originator_id) for event in wanted],

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import asyncpg
 from structlog import get_logger
 
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.kept_connection import KeptConnection
-from cs.postgres.pool import Pool, PooledConnection, away_is_told
+from cs.postgres.dedicated_connection import DedicatedConnection
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.pool import Pool, PooledConnection, translate_errors
 
 log = get_logger()
 
@@ -34,7 +34,7 @@ class Listening:
     """
 
     def __init__(self, pool: Pool, moved: Callable[[int], None]) -> None:
-        self._kept = KeptConnection(pool)
+        self._kept = DedicatedConnection(pool)
         self._moved = moved
 
     async def run(self) -> None:
@@ -43,7 +43,7 @@ class Listening:
             while True:
                 try:
                     await self._listen(await self._kept.get())
-                except (DatabaseAway, asyncpg.PostgresError) as error:
+                except (DatabaseUnavailable, asyncpg.PostgresError) as error:
                     log.warning("log_not_heard", why=str(error), retry_in_s=_RETRY_S)
                 await self._kept.drop()
                 await asyncio.sleep(_RETRY_S)
@@ -54,7 +54,7 @@ class Listening:
         """Listen on *connection* until it ends.
 
         Raises:
-            DatabaseAway: It does not answer.
+            DatabaseUnavailable: It does not answer.
         """
         ended = asyncio.Event()
 
@@ -67,7 +67,7 @@ class Listening:
             if isinstance(payload, str) and payload.isdigit():  # the library's are empty
                 self._moved(int(payload))
 
-        with away_is_told():
+        with translate_errors():
             connection.add_termination_listener(end)
             await connection.add_listener(CHANNEL, on_notification)
             while not ended.is_set():

@@ -19,7 +19,7 @@ from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres.append import PostgresAppender
 from cs.eventlog.postgres.listening import LAST_POSITION, Listening
 from cs.eventlog.table_log import Prepared, TableLog
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected
 from cs.postgres.pruning import PAGE
 
@@ -98,7 +98,7 @@ class PostgresEventLog(TableLog):
         """Remove a page of starts that the ceiling needs no more; return whether to go on.
 
         Raises:
-            DatabaseAway: Next time.
+            DatabaseUnavailable: Next time.
         """
         async with connected(self._pool) as connection:
             removed: str = await connection.execute(_PRUNE_STARTS, PAGE, STARTS_KEPT)
@@ -117,7 +117,7 @@ class PostgresEventLog(TableLog):
         try:
             async with connected(self._pool) as connection:
                 return await connection.fetch(query, *arguments)
-        except (DatabaseAway, asyncpg.PostgresError) as error:
+        except (DatabaseUnavailable, asyncpg.PostgresError) as error:
             raise LogUnavailable(f"the log could not be read: {error}") from error
 
 

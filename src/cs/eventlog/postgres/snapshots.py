@@ -12,7 +12,7 @@ import asyncpg
 from cs.eventlog.errors import SnapshotsUnavailable
 from cs.eventlog.snapshot_writer import SnapshotWriter
 from cs.eventlog.snapshots import Snapshot
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected, transaction
 
 
@@ -43,7 +43,7 @@ class PostgresSnapshots(SnapshotWriter):
 def _told() -> Iterator[None]:
     try:
         yield
-    except (DatabaseAway, asyncpg.PostgresError) as error:
+    except (DatabaseUnavailable, asyncpg.PostgresError) as error:
         raise SnapshotsUnavailable(str(error)) from error
 
 

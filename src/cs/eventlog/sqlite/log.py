@@ -26,7 +26,7 @@ from cs.eventlog.recent import Recent
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import Prepared, TableLog
-from cs.sqlite.errors import told
+from cs.sqlite.errors import describe
 
 #: How often another process's appends are looked for.
 POLL_S = 0.25
@@ -86,7 +86,7 @@ class SqliteEventLog(TableLog):
             self._recent = Recent(await self._last_position())
             self._file.opened()
         except (*FAILED, OSError) as error:
-            raise LogUnavailable(f"the log could not be opened: {told(error)}") from error
+            raise LogUnavailable(f"the log could not be opened: {describe(error)}") from error
         await self._stack.enter_async_context(self._writer)
         poll = asyncio.create_task(self._poll(), name="log-poll")
 
@@ -111,7 +111,7 @@ class SqliteEventLog(TableLog):
         try:
             answers = self._recorder.write(requests)
         except FAILED as error:
-            raise LogUnavailable(told(error)) from error
+            raise LogUnavailable(describe(error)) from error
         self._file.check()  # else what was stored is in no file that anybody will find
         return answers
 
@@ -144,7 +144,7 @@ class SqliteEventLog(TableLog):
         try:
             return await loop.run_in_executor(self._readers, function, *arguments)
         except FAILED as error:
-            raise LogUnavailable(f"the log could not be read: {told(error)}") from error
+            raise LogUnavailable(f"the log could not be read: {describe(error)}") from error
 
     async def _poll(self) -> None:
         while True:

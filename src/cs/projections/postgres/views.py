@@ -15,14 +15,14 @@ from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Recorded
-from cs.postgres.errors import DatabaseAway
+from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.lease import Fenced
 from cs.postgres.pool import (
     CONNECT_TIMEOUT_S,
     Pool,
     PooledConnection,
-    away_is_told,
     transaction,
+    translate_errors,
 )
 from cs.projections.port import Changed, check_since, following_on, generation, named
 from cs.projections.postgres.folding import folded, folded_late
@@ -285,7 +285,7 @@ class PostgresViews:
     async def _reading(self) -> AsyncIterator[PooledConnection]:
         """Give a connection; each statement sees what is committed."""
         async with self._tables():
-            with away_is_told():
+            with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
                     yield connection
 
@@ -323,7 +323,7 @@ def _told() -> Iterator[None]:
     """Turn what PostgreSQL cannot do now into `LogUnavailable`."""
     try:
         yield
-    except DatabaseAway as error:
+    except DatabaseUnavailable as error:
         raise LogUnavailable(f"the views cannot be used: {error}") from error
     except _IN_THE_WAY as error:
         raise LogUnavailable(f"the views are in use: {error}") from error

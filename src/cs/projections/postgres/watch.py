@@ -4,8 +4,8 @@ import asyncio
 
 import asyncpg
 
-from cs.postgres.errors import DatabaseAway
-from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, PooledConnection, away_is_told
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, PooledConnection, translate_errors
 
 #: Notices are hints: without one, whoever waits looks again after this time.
 LOOK_S = 1.0
@@ -24,13 +24,13 @@ class Watch:
         """Listen; what is committed from now on is heard of.
 
         Raises:
-            DatabaseAway: PostgreSQL cannot be reached.
+            DatabaseUnavailable: PostgreSQL cannot be reached.
         """
         self._told.clear()
         if self._connection is not None and _alive(self._connection):
             return
         await self.close()
-        with away_is_told():
+        with translate_errors():
             connection = await self._pool.acquire(timeout=CONNECT_TIMEOUT_S)
             self._connection = connection
             try:
@@ -43,7 +43,7 @@ class Watch:
         """Return when something was told since `opened`, or after `LOOK_S`.
 
         Raises:
-            DatabaseAway: The connection does not answer.
+            DatabaseUnavailable: The connection does not answer.
         """
         try:
             async with asyncio.timeout(LOOK_S):
@@ -55,9 +55,9 @@ class Watch:
         """Ask something: a connection cut without a word would never tell again."""
         assert self._connection is not None, "it was opened"
         try:
-            with away_is_told():
+            with translate_errors():
                 await self._connection.execute("SELECT 1", timeout=CONNECT_TIMEOUT_S)
-        except DatabaseAway:
+        except DatabaseUnavailable:
             await self.close()
             raise
 

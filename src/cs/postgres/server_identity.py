@@ -26,7 +26,7 @@ class InsecureAddress(ValueError):
         )
 
 
-def in_clear(dsn: str) -> tuple[str, ...]:
+def unverified_hosts(dsn: str) -> tuple[str, ...]:
     """Return the hosts of *dsn* on other machines that need not prove who they are.
 
     What counts is what asyncpg makes of *dsn*, of the ``PG…`` variables and of a service

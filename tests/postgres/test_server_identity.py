@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from cs.postgres.in_clear import InsecureAddress, in_clear
 from cs.postgres.pool import open_pool
+from cs.postgres.server_identity import InsecureAddress, unverified_hosts
 from cs.sandbox.certificates import Authority
 from postgres.password_asker import asking_for_passwords
 
@@ -23,7 +23,7 @@ USER = "postgresql://cs:secret@"
     ],
 )
 def test_this_machine_need_not_prove_who_it_is(address: str) -> None:
-    assert in_clear(address) == ()
+    assert unverified_hosts(address) == ()
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_this_machine_need_not_prove_who_it_is(address: str) -> None:
     ],
 )
 def test_another_machine_is_named(address: str, hosts: tuple[str, ...]) -> None:
-    assert in_clear(address) == hosts
+    assert unverified_hosts(address) == hosts
 
 
 @pytest.mark.parametrize("mode", ["verify-ca", "verify-full"])
 def test_only_a_certificate_for_that_very_host_is_proof(tmp_path: Path, mode: str) -> None:
     file = Authority(tmp_path).ca_file
-    found = in_clear(f"{USER}db.internal/cs?sslmode={mode}&sslrootcert={file}")
+    found = unverified_hosts(f"{USER}db.internal/cs?sslmode={mode}&sslrootcert={file}")
 
     assert found == (() if mode == "verify-full" else ("db.internal",))
 
@@ -60,12 +60,12 @@ def test_what_asyncpg_takes_from_the_environment_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGHOST", "db.internal")
-    assert in_clear("postgresql:///cs") == ("db.internal",)
+    assert unverified_hosts("postgresql:///cs") == ("db.internal",)
 
     monkeypatch.setenv("PGSSLMODE", "verify-full")
     monkeypatch.setenv("PGSSLROOTCERT", str(Authority(tmp_path).ca_file))
-    assert in_clear("postgresql:///cs") == ()
-    assert in_clear("postgresql:///cs?sslmode=prefer") == ("db.internal",)
+    assert unverified_hosts("postgresql:///cs") == ()
+    assert unverified_hosts("postgresql:///cs?sslmode=prefer") == ("db.internal",)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_asyncpg_takes_from_the_environment_counts(
 )
 def test_an_option_that_cannot_be_used_is_told(options: str, told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        in_clear(f"{USER}db.internal/cs?{options}")
+        unverified_hosts(f"{USER}db.internal/cs?{options}")
 
 
 @pytest.mark.parametrize("how", ["cleartext", "md5"])

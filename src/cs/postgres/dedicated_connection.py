@@ -4,10 +4,10 @@ from contextlib import suppress
 
 import asyncpg
 
-from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, PooledConnection, away_is_told
+from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, PooledConnection, translate_errors
 
 
-class KeptConnection:
+class DedicatedConnection:
     """Takes one connection of *pool* for itself, another one when that is gone.
 
     It has one user at a time.
@@ -21,11 +21,11 @@ class KeptConnection:
         """Return the connection, made if there is none that lives.
 
         Raises:
-            DatabaseAway: There is none to be had.
+            DatabaseUnavailable: There is none to be had.
         """
         if self._connection is None or not _lives(self._connection):
             await self.drop()
-            with away_is_told():
+            with translate_errors():
                 self._connection = await self._pool.acquire(timeout=CONNECT_TIMEOUT_S)
         return self._connection
 

@@ -23,15 +23,15 @@ T = TypeVar("T")
 _FAILED = (KeysUnavailable, OSError, WrongMasterKey)
 
 
-class KeysAway(KeysUnavailable, LogUnavailable):
+class KeyStoreUnavailable(KeysUnavailable, LogUnavailable):
     """The key store cannot be used now, and so neither can the log."""
 
 
-class WatchedKeys:
+class MonitoredKeyStore:
     """*keys*, kept in *file* if in one; the port is `cs.keystore.port.KeyStore`.
 
     Raises:
-        KeysAway: From every method: the keys cannot be read or stored now.
+        KeyStoreUnavailable: From every method: the keys cannot be read or stored now.
     """
 
     def __init__(self, keys: KeyStore, file: LogFile | None = None) -> None:
@@ -93,9 +93,9 @@ class WatchedKeys:
         self._away = False
         return answer
 
-    def _failed(self, error: Exception) -> KeysAway:
+    def _failed(self, error: Exception) -> KeyStoreUnavailable:
         why = f"the data keys cannot be used: {error}"
         if not self._away:
             log.error("keys_unavailable", why=why)
         self._away = True
-        return KeysAway(why)
+        return KeyStoreUnavailable(why)
