@@ -15,7 +15,7 @@ import pytest
 
 from cli.command import Here, environment, started
 from client.answering import DONE, FAILED, RUNNING, Answer, Got, answered, answering, refusal
-from cs.client.wire import MOST_BYTES
+from cs.client.wire import MAX_BYTES
 
 pytestmark = pytest.mark.slow
 
@@ -157,7 +157,7 @@ def test_a_search_that_may_have_been_made_is_told_with_its_name(here: Here) -> N
 
 @pytest.mark.parametrize(
     "answers",
-    [[(504, b"<html>", {}), (403, b"<html>", {})], [ok(DONE + b" " * MOST_BYTES)]],
+    [[(504, b"<html>", {}), (403, b"<html>", {})], [ok(DONE + b" " * MAX_BYTES)]],
     ids=["lost, then refused by a proxy", "without end"],
 )
 def test_a_search_that_no_try_will_find_is_told_with_its_name_too(

@@ -9,7 +9,7 @@ import msgspec
 from client.answering import Time
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
-from cs.client.flows import Begun, Flow, Heard, Pause, Send
+from cs.client.flows import Announce, Flow, Pause, Send, StepResult
 from cs.client.many import Outcome
 
 T = TypeVar("T")
@@ -45,32 +45,34 @@ class Model:
         try:
             step = next(flow)
             while True:
-                step = flow.send(self.did(step))
+                step = flow.send(self.perform(step))
         except StopIteration as end:
             value: T = end.value
             return value
 
-    def outcomes(self, steps: Generator[Send | Pause | Outcome, Heard, None]) -> list[Outcome]:
+    def outcomes(
+        self, steps: Generator[Send | Pause | Outcome, StepResult, None]
+    ) -> list[Outcome]:
         found = []
         try:
             step = next(steps)
             while True:
                 if isinstance(step, Outcome):
                     found.append(step)
-                step = steps.send(self.did(step))
+                step = steps.send(self.perform(step))
         except StopIteration:
             return found
 
-    def did(self, step: Send | Pause | Begun | Outcome) -> Heard:
+    def perform(self, step: Send | Pause | Announce | Outcome) -> StepResult:
         began = self.time.now()
         match step:
             case Send(call):
-                return Heard(began, began, self.faulty(call))
+                return StepResult(began, began, self.faulty(call))
             case Pause(seconds):
                 self.time.sleep(seconds)
             case _:
                 pass
-        return Heard(began, self.time.now())
+        return StepResult(began, self.time.now())
 
     def faulty(self, call: Call) -> Reply | NoReply:
         match self.faults.pop() if self.faults else "none":
@@ -102,10 +104,10 @@ class Model:
             seconds, self.limited_once_for_s = self.limited_once_for_s, 0
             return _limited(seconds, 60, {})
         if call.method == "GET":
-            return self._told(call.path.rpartition("/")[2], 200)
+            return self._record(call.path.rpartition("/")[2], 200)
         body: dict[str, Any] = msgspec.json.decode(call.body)
         if call.idempotency_key in self.by_key:
-            return self._told(self.by_key[call.idempotency_key], 200)
+            return self._record(self.by_key[call.idempotency_key], 200)
         now = self.time.now()
         recent = [at for at in self.counted if at > now - 60]
         if len(recent) >= self.per_minute:
@@ -125,9 +127,9 @@ class Model:
         self.by_key[call.idempotency_key] = search
         self.counted.append(now)
         self.most_running = max(self.most_running, running + (not cached))
-        return self._told(search, 202)
+        return self._record(search, 202)
 
-    def _told(self, search: str, status: int) -> Reply:
+    def _record(self, search: str, status: int) -> Reply:
         brand, ends = self.searches[search]
         usage = {"quota": 99, "used": len(self.searches), "remaining": 9}
         record: dict[str, Any] = {"id": search, "brand": brand, "usage": usage}

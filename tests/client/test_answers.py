@@ -33,7 +33,7 @@ from cs.client import (
     Unreachable,
     Usage,
 )
-from cs.client.answers import NoReply, Reply, judge
+from cs.client.answers import NoReply, Reply, read_reply
 from cs.client.api import USAGE, Call, search_call
 
 SEARCH = search_call("srch_1")
@@ -42,7 +42,7 @@ JSON = {"content-type": "application/json"}
 
 def judged(body: bytes, status: int = 200, call: Call = SEARCH, **headers: str) -> Any:
     told = {name.replace("_", "-"): value for name, value in headers.items()}
-    return judge(call, Reply(status, JSON | told, body), "here")
+    return read_reply(call, Reply(status, JSON | told, body), "here")
 
 
 def told(code: str, message: str = "so") -> bytes:
@@ -161,7 +161,7 @@ def test_an_answer_of_something_else_is_told(status: int, body: bytes) -> None:
 
 def test_a_page_is_no_answer_of_this_api() -> None:
     with pytest.raises(NotThisApi):
-        judge(USAGE, Reply(200, {"content-type": "text/html"}, b"<html>"), "here")
+        read_reply(USAGE, Reply(200, {"content-type": "text/html"}, b"<html>"), "here")
 
 
 @pytest.mark.parametrize("cut", [0, 1, 20, len(DONE) - 1])
@@ -174,7 +174,7 @@ def test_an_answer_that_was_cut_short_may_pass(cut: int) -> None:
 
 def test_no_reply_says_why() -> None:
     with pytest.raises(Unreachable, match="here does not answer: gone"):
-        judge(SEARCH, NoReply("gone"), "here")
+        read_reply(SEARCH, NoReply("gone"), "here")
 
 
 headers = st.dictionaries(
@@ -201,6 +201,6 @@ def test_whatever_comes_is_a_value_or_an_error_of_ours(
 ) -> None:
     for call in (SEARCH, USAGE):
         with suppress(ClientError):
-            found = judge(call, Reply(status, headers, body), "here")
+            found = read_reply(call, Reply(status, headers, body), "here")
             assert 200 <= status < 300
             assert isinstance(found, Usage) is (call is USAGE)

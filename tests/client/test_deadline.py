@@ -15,7 +15,7 @@ from cs.client import AsyncClient, Client
 from cs.client.answers import NoReply, Reply
 from cs.client.api import USAGE
 from cs.client.deadline import Deadline
-from cs.client.flows import Heard, Send
+from cs.client.flows import Send, StepResult
 from cs.client.wire import TOO_SLOW
 
 pytestmark = pytest.mark.slow
@@ -26,16 +26,16 @@ LATER = Send(msgspec.structs.replace(USAGE, timeout_s=30.0))
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 #: Makes the calls, one after the other on one client, and returns what came of each.
-Calls = Callable[..., list[Heard]]
+Calls = Callable[..., list[StepResult]]
 
 
-def blocking(url: str, *calls: Send) -> list[Heard]:
+def blocking(url: str, *calls: Send) -> list[StepResult]:
     with Client(url, KEY) as client:
         return [client._flow_runner.perform(call) for call in calls]
 
 
-def awaiting(url: str, *calls: Send) -> list[Heard]:
-    async def run() -> list[Heard]:
+def awaiting(url: str, *calls: Send) -> list[StepResult]:
+    async def run() -> list[StepResult]:
         async with AsyncClient(url, KEY) as client:
             return [await client._flow_runner.perform(call) for call in calls]
 

@@ -29,9 +29,9 @@ from cs.client import (
 )
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
-from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
-from cs.client.many import FULL_AFTER, Many, Outcome
-from cs.client.patience import NONE
+from cs.client.flows import Announce, Flow, Flows, Pause, Send, StepResult
+from cs.client.many import FULL_AFTER, ManySearches, Outcome
+from cs.client.retries import NO_RETRIES
 
 PATIENT = Patience(tries=100, total_s=10_000)
 DAYS = Patience(longest_s=90_000, total_s=360_000)
@@ -90,8 +90,8 @@ def test_each_of_many_ends_once_and_is_charged_once(
 
 def many(
     queries: list[Query], at_once: int = 2, patience: Patience = PATIENT
-) -> Generator[Send | Pause | Outcome, Heard, None]:
-    made = Many(
+) -> Generator[Send | Pause | Outcome, StepResult, None]:
+    made = ManySearches(
         flows(patience), queries, patience, at_once=at_once, timeout_s=None, started=None
     )
     return made.outcomes()
@@ -179,11 +179,11 @@ def test_a_full_window_of_checks_is_waited_out() -> None:
     full = {"ratelimit": '"minute";r=6;t=60, "checks";r=0;t=33'}
 
     begun = told_the_time(steps, next(steps), 0)
-    first = told_the_time(steps, steps.send(Heard(0, 0)), 0)
-    sent = told_the_time(steps, steps.send(Heard(0, 5)), 5)
-    again = told_the_time(steps, steps.send(Heard(5, 5, Reply(200, full, RUNNING))), 5)
+    first = told_the_time(steps, steps.send(StepResult(0, 0)), 0)
+    sent = told_the_time(steps, steps.send(StepResult(0, 5)), 5)
+    again = told_the_time(steps, steps.send(StepResult(5, 5, Reply(200, full, RUNNING))), 5)
 
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, Announce)
     assert isinstance(sent, Send)
     assert (first, again) == (Pause(5), Pause(33))
 
@@ -191,8 +191,8 @@ def test_a_full_window_of_checks_is_waited_out() -> None:
 def test_a_hold_that_was_cut_is_not_held_again() -> None:
     steps = flows().search(Query("Acme", "acme.example", "wish"), None)
     held = told_the_time(steps, next(steps), 0)
-    paused = steps.send(Heard(0, 60, NoReply("connection reset")))
-    again = told_the_time(steps, steps.send(Heard(60, 61)), 61)
+    paused = steps.send(StepResult(0, 60, NoReply("connection reset")))
+    again = told_the_time(steps, steps.send(StepResult(60, 61)), 61)
 
     assert isinstance(held, Send)
     assert isinstance(paused, Pause)
@@ -237,7 +237,7 @@ def test_a_retried_hold_is_held_only_as_long_as_there_is_time() -> None:
                 time.sleep(seconds)
             case _:
                 pass
-        step = steps.send(Heard(began, time.now(), reply))
+        step = steps.send(StepResult(began, time.now(), reply))
 
     assert [b'"wait":true' in call.body for call in calls] == [True, False]
     assert time.now() <= 150
@@ -303,9 +303,9 @@ def test_a_lost_answer_is_not_asked_for_when_the_key_may_be_forgotten(
     body = b'{"error": {"code": "rate_limited", "message": "60 a day"}}'
     steps = flows(endless).start(Query("Acme"))
     next(steps)
-    steps.send(Heard(0, 1, lost))
-    steps.send(Heard(1, 2))
-    limited = Heard(2, 3, Reply(429, {"retry-after": str(day)}, body))
+    steps.send(StepResult(0, 1, lost))
+    steps.send(StepResult(1, 2))
+    limited = StepResult(2, 3, Reply(429, {"retry-after": str(day)}, body))
 
     if goes_on:
         assert isinstance(steps.send(limited), Pause)
@@ -325,15 +325,15 @@ def test_a_machine_that_was_suspended_for_a_day_does_not_ask_again(
     wall = Time()
     steps = flows(wall=wall.now).start(Query("Acme"))
     next(steps)
-    paused = steps.send(Heard(0, 1, lost))
+    paused = steps.send(StepResult(0, 1, lost))
     wall.sleep(24 * 3600)  # the monotonic clock stood still
 
     assert isinstance(paused, Pause)
     if goes_on:
-        assert isinstance(steps.send(Heard(1, 2)), Send)
+        assert isinstance(steps.send(StepResult(1, 2)), Send)
     else:
         with pytest.raises(Unreachable) as caught:
-            steps.send(Heard(1, 2))
+            steps.send(StepResult(1, 2))
         assert caught.value.in_doubt
 
 
@@ -341,16 +341,18 @@ def test_a_time_of_day_that_is_set_back_makes_a_key_no_younger() -> None:
     wall = Time(at=1e9)
     steps = flows(DAYS, wall=wall.now).start(Query("Acme"))
     next(steps)
-    steps.send(Heard(0, 1, NoReply("reset")))
+    steps.send(StepResult(0, 1, NoReply("reset")))
     wall.at = 0
 
     with pytest.raises(Unreachable):
-        steps.send(Heard(1, 24 * 3600))
+        steps.send(StepResult(1, 24 * 3600))
 
 
 def test_one_of_many_is_not_asked_again_after_a_day_of_suspension() -> None:
     wall = Time()
-    made = Many(flows(wall=wall.now), ["a"], PATIENT, at_once=1, timeout_s=None, started=None)
+    made = ManySearches(
+        flows(wall=wall.now), ["a"], PATIENT, at_once=1, timeout_s=None, started=None
+    )
     model = Suspended(Time(), ["lost"], wall=wall)
 
     (ended,) = model.outcomes(made.outcomes())
@@ -362,7 +364,7 @@ def test_one_of_many_is_not_asked_again_after_a_day_of_suspension() -> None:
 
 def asked_before(
     hours: float, wall: Time, patience: Patience = PATIENT
-) -> Generator[Send | Pause | Begun, Heard, Search]:
+) -> Generator[Send | Pause | Announce, StepResult, Search]:
     query = Query("Acme", idempotency_key="wish", asked_at=wall.at - hours * 3600)
     return flows(patience, wall=wall.now).start(query)
 
@@ -391,12 +393,12 @@ def test_a_suspension_between_two_tries_counts_from_when_it_was_first_asked() ->
     wall = Time(at=1e9)
     steps = asked_before(22.9, wall)
     next(steps)
-    paused = steps.send(Heard(0, 1, LIMITED))
+    paused = steps.send(StepResult(0, 1, LIMITED))
     wall.sleep(3 * 3600)
 
     assert isinstance(paused, Pause)
     with pytest.raises(TooManyRequests) as caught:
-        steps.send(Heard(1, 6))
+        steps.send(StepResult(1, 6))
     assert not caught.value.in_doubt, "what was refused now was not done now"
 
 
@@ -404,11 +406,11 @@ def test_a_time_of_day_that_is_set_back_makes_a_wish_no_younger() -> None:
     wall = Time(at=1e9)
     steps = asked_before(22.9, wall)
     next(steps)
-    steps.send(Heard(0, 1, LIMITED))
+    steps.send(StepResult(0, 1, LIMITED))
     wall.at -= 10 * 3600
 
     with pytest.raises(TooManyRequests):
-        steps.send(Heard(1, 3600))
+        steps.send(StepResult(1, 3600))
 
 
 def test_a_longer_wait_than_its_key_is_known_is_not_begun() -> None:
@@ -416,7 +418,7 @@ def test_a_longer_wait_than_its_key_is_known_is_not_begun() -> None:
     next(steps)
 
     with pytest.raises(TooManyRequests):
-        steps.send(Heard(0, 1, Reply(429, {"retry-after": "3600"}, LIMITED.body)))
+        steps.send(StepResult(0, 1, Reply(429, {"retry-after": "3600"}, LIMITED.body)))
 
 
 UNSENDABLE = [
@@ -472,7 +474,7 @@ IN_FLIGHT = Reply(
 def test_a_service_without_room_is_not_asked_for_a_whole_list(reply: Reply, code: str) -> None:
     full = Refusing(Time(), reply=reply)
 
-    ended = full.outcomes(many([Query(f"brand {n}") for n in range(10)], patience=NONE))
+    ended = full.outcomes(many([Query(f"brand {n}") for n in range(10)], patience=NO_RETRIES))
 
     assert [e.error.code for e in ended if e.error] == [code] * 10
     assert [e.closed for e in ended] == [False] * FULL_AFTER + [True] * (10 - FULL_AFTER)
@@ -501,11 +503,11 @@ def test_a_service_with_much_to_do_at_the_moment_is_waited_for() -> None:
 
 
 def told_the_time(
-    steps: Flow[Search], step: Send | Pause | Begun, at: float
-) -> Send | Pause | Begun:
+    steps: Flow[Search], step: Send | Pause | Announce, at: float
+) -> Send | Pause | Announce:
     """Return the first thing from *step* on that *steps* want done but to know the time."""
     while step == Pause(0):
-        step = steps.send(Heard(at, at))
+        step = steps.send(StepResult(at, at))
     return step
 
 
@@ -526,10 +528,10 @@ class Suspended(Model):
 
     wall: Time = field(kw_only=True)
 
-    def did(self, step: Send | Pause | Begun | Outcome) -> Heard:
+    def perform(self, step: Send | Pause | Announce | Outcome) -> StepResult:
         if isinstance(step, Pause) and step.seconds > 0:
             self.wall.sleep(24 * 3600)
-        return super().did(step)
+        return super().perform(step)
 
 
 @dataclass

@@ -26,8 +26,8 @@ from cs.client import (
     Unreachable,
     Usage,
 )
-from cs.client.patience import NONE
-from cs.client.wire import MOST_BYTES
+from cs.client.retries import NO_RETRIES
+from cs.client.wire import MAX_BYTES
 
 KEY = "cs_live_x"
 
@@ -218,7 +218,7 @@ def test_nobody_there_is_tried_as_often_as_patience_says(call: Twin) -> None:
 
 def test_an_answer_without_end_is_not_read_on(call: Twin) -> None:
     with (
-        answering(ok(DONE + b" " * MOST_BYTES)) as server,
+        answering(ok(DONE + b" " * MAX_BYTES)) as server,
         pytest.raises(Unreachable, match="longer than 4194304 bytes"),
     ):
         call(server.url, "start", "Acme")
@@ -318,7 +318,7 @@ def test_limits_of_the_last_answer_are_kept() -> None:
     left = '"minute";r=5;t=60'
     with (
         answering(ok(DONE, RateLimit=left), refusal(404, "not_found")) as server,
-        Client(server.url, KEY, patience=NONE) as client,
+        Client(server.url, KEY, patience=NO_RETRIES) as client,
     ):
         before = client.limits
         client.contacts.get("srch_1")

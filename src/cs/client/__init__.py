@@ -33,8 +33,8 @@ from cs.client.errors import (
 )
 from cs.client.limits import Limits, Window
 from cs.client.many import Outcome
-from cs.client.patience import Patience
 from cs.client.records import Contact, Done, Failed, Other, Running, Search, Usage
+from cs.client.retries import Patience
 
 __all__ = [
     "ApiError",

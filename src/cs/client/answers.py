@@ -41,20 +41,20 @@ class NoReply(msgspec.Struct, frozen=True):
     sent: bool = True
 
 
-class _Told(msgspec.Struct):
+class _ErrorFields(msgspec.Struct):
     code: str
     message: str
 
 
 class _ErrorBody(msgspec.Struct):
-    error: _Told
+    error: _ErrorFields
 
 
-_error = msgspec.json.Decoder(_ErrorBody)
+_error_decoder = msgspec.json.Decoder(_ErrorBody)
 
 
-def judge(call: Call, reply: Reply | NoReply, where: str) -> Search | Usage:
-    """Return what *reply* answers *call* with; *where* is told of in errors.
+def read_reply(call: Call, reply: Reply | NoReply, where: str) -> Search | Usage:
+    """Return what *reply* answers *call* with; errors name *where*.
 
     Raises:
         Unreachable: It is no whole answer.
@@ -85,18 +85,18 @@ def limits_of(reply: Reply | NoReply) -> Limits | None:
 
 def _refused(call: Call, reply: Reply, where: str) -> NoReturn:
     try:
-        told = _error.decode(reply.body).error
+        error = _error_decoder.decode(reply.body).error
     except _NO_JSON:
         _not_this_api(reply, where)
-    kind = api_error_class(reply.status, told.code)
-    # The nine codes are closed and 400 has one, so what is said tells the two apart.
-    if reply.status == 400 and "this idempotency-key was used" in told.message.lower():
+    kind = api_error_class(reply.status, error.code)
+    # The nine codes are closed and 400 has one, so the message tells the two apart.
+    if reply.status == 400 and "this idempotency-key was used" in error.message.lower():
         kind = IdempotencyMismatch
     # Where no search is named, it is the path that is not there.
-    misled = kind is NotFound and not call.path.startswith("/searches/")
+    wrong_address = kind is NotFound and not call.path.startswith("/searches/")
     raise kind(
-        f"{told.message} ({where}; {_HINT})" if misled else told.message,
-        code=told.code,
+        f"{error.message} ({where}; {_HINT})" if wrong_address else error.message,
+        code=error.code,
         status=reply.status,
         request_id=reply.headers.get("x-request-id"),
         retry_after_s=read_retry_after(reply.headers),

@@ -15,11 +15,11 @@ from cs.client import wire
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
 from cs.client.deadline import Deadline
-from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
+from cs.client.flows import Announce, Flow, Flows, Pause, Send, StepResult
 from cs.client.limits import Limits
-from cs.client.many import AT_ONCE, Many, Outcome, Started
-from cs.client.patience import Patience
+from cs.client.many import AT_ONCE, ManySearches, OnStarted, Outcome
 from cs.client.records import Search, Usage
+from cs.client.retries import Patience
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Client:
     Args:
         base_url: With the version: ``http://127.0.0.1:8080/v1``.
         key: The API key.
-        patience: How long a call that came to nothing is tried again.
+        patience: How long a call that failed is tried again.
         sleep: Lets seconds go by.
         now: A monotonic clock in seconds, which *sleep* goes by.
         wall: The time of day in seconds, which goes on while the machine is suspended.
@@ -50,12 +50,12 @@ class Client:
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        where = wire.address(base_url, key)
+        where = wire.checked_address(base_url, key)
         patience = patience or Patience()
         self._flows = Flows(patience, random.random, lambda: str(uuid.uuid4()), where, wall)
-        direct = wire.directly(where)
+        direct = wire.transport_options(where)
         self._http = http = httpx.Client(
-            **wire.settings(where, key),
+            **wire.client_options(where, key),
             transport=None if direct is None else httpx.HTTPTransport(**direct),
         )
         self._flow_runner = FlowRunner(http, sleep, now)
@@ -152,7 +152,7 @@ class Contacts:
         *,
         at_once: int = AT_ONCE,
         timeout_s: float | None = None,
-        started: Started | None = None,
+        started: OnStarted | None = None,
     ) -> Iterator[Outcome]:
         """Yield how each of *queries* ended, as they end; none of them raises.
 
@@ -162,9 +162,9 @@ class Contacts:
             queries: A string is a brand.  Each is taken when its turn has come.
             at_once: How many may run.
             timeout_s: For one query, from its first call on; as for `search`.
-            started: Hears of each search that runs, as soon as its id is known.
+            started: Called with each search that runs, as soon as its id is known.
         """
-        many = Many(
+        many = ManySearches(
             self._flows,
             queries,
             self._patience,
@@ -174,7 +174,7 @@ class Contacts:
         )
         return self._outcomes(many)
 
-    def _outcomes(self, many: Many) -> Iterator[Outcome]:
+    def _outcomes(self, many: ManySearches) -> Iterator[Outcome]:
         with closing(many.outcomes()) as steps:
             step = next(steps, None)
             while step is not None:
@@ -210,27 +210,27 @@ class FlowRunner:
             value: T = end.value
             return value
 
-    def perform(self, step: Send | Pause | Begun | Outcome) -> Heard:
+    def perform(self, step: Send | Pause | Announce | Outcome) -> StepResult:
         began = self._now()
         reply: Reply | NoReply | None = None
         match step:
             case Send(call):
-                reply = self._sent(call)
+                reply = self._send(call)
             case Pause(seconds) if seconds > 0:
                 self._sleep(seconds)
             case _:
                 pass
-        return Heard(began, self._now(), reply)
+        return StepResult(began, self._now(), reply)
 
-    def _sent(self, call: Call) -> Reply | NoReply:
+    def _send(self, call: Call) -> Reply | NoReply:
         try:
             with self._deadline.within(call.timeout_s):
                 request = wire.request(self._http, call, **self._deadline.extensions)
                 response = self._http.send(request, stream=True)
                 with closing(response):
-                    answer = wire.Incoming(response)
+                    reader = wire.ReplyReader(response)
                     for part in response.iter_bytes():
-                        answer.take(part)
-                    return answer.whole()
+                        reader.add(part)
+                    return reader.reply()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

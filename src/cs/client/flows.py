@@ -1,4 +1,4 @@
-"""Every conversation with the service, without any I/O: `cs.client` has two that do it.
+"""Every conversation with the service, without any I/O: two clients in `cs.client` do that.
 
 A flow yields what is to be done next (send a call, let time go by) and is sent what came
 of it; its return value is the answer.  So retries, waiting and pacing are written once.
@@ -10,13 +10,12 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from cs.client.answers import NoReply, Reply, judge, limits_of
+from cs.client.answers import NoReply, Reply, limits_of, read_reply
 from cs.client.api import TIMEOUT_S, USAGE, WAIT_S, Call, Query, contacts_call, search_call
 from cs.client.errors import ClientError, StillRunning, TooLate
 from cs.client.limits import Limits
-from cs.client.patience import Patience
 from cs.client.records import Running, Search, Usage
-from cs.client.tries import Tries
+from cs.client.retries import CallRetries, Patience
 
 T = TypeVar("T")
 
@@ -36,13 +35,13 @@ class Pause(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Begun(msgspec.Struct, frozen=True):
-    """*search* is known and runs: from here on it can be found again by its id."""
+class Announce(msgspec.Struct, frozen=True):
+    """Tell the caller that *search* runs: from here on it can be found again by its id."""
 
     search: Running
 
 
-class Heard(msgspec.Struct, frozen=True):
+class StepResult(msgspec.Struct, frozen=True):
     """What came of the last step.  Times are of one monotonic clock, in seconds."""
 
     began: float
@@ -50,7 +49,7 @@ class Heard(msgspec.Struct, frozen=True):
     reply: Reply | NoReply | None = None
 
 
-Flow: TypeAlias = Generator[Send | Pause | Begun, Heard, T]
+Flow: TypeAlias = Generator[Send | Pause | Announce, StepResult, T]
 
 
 class Flows:
@@ -82,14 +81,14 @@ class Flows:
 
     def start(self, query: Query) -> Flow[Search]:
         """Start *query* and return it as it is at once: ended from reuse, or running."""
-        return self._found(contacts_call(self._named(query), wait=False))
+        return self._searched(contacts_call(self._with_key(query), wait=False))
 
     def get(self, search: str) -> Flow[Search]:
-        return self._found(search_call(search))
+        return self._searched(search_call(search))
 
     def usage(self) -> Flow[Usage]:
-        found = yield from self._answered(USAGE)
-        assert isinstance(found, Usage), "judged by what the call is answered with"
+        found = yield from self._retried(USAGE)
+        assert isinstance(found, Usage), "read as what the call is answered with"
         return found
 
     def search(self, query: Query, timeout_s: float | None) -> Flow[Search]:
@@ -99,34 +98,34 @@ class Flows:
             StillRunning: It has not, *timeout_s* after it was asked for.  Without one,
                 `WAIT_S`, to which is added what patience waits before a call is repeated.
         """
-        end = yield from _in(timeout_s)
-        search = yield from self._found(contacts_call(self._named(query), wait=True), end)
-        return (yield from self._ended(search, end))
+        end = yield from _end_in(timeout_s)
+        search = yield from self._searched(contacts_call(self._with_key(query), wait=True), end)
+        return (yield from self._until_ended(search, end))
 
     def wait(self, search: Search, timeout_s: float | None) -> Flow[Search]:
         """Return how *search* ended; raises what `search` raises."""
-        end = yield from _in(timeout_s)
-        return (yield from self._ended(search, end))
+        end = yield from _end_in(timeout_s)
+        return (yield from self._until_ended(search, end))
 
     def follow(self, query: Query, timeout_s: float | None) -> Flow[Search]:
         """Return how *query* ended, never held, so that others can be asked meanwhile."""
-        end = yield from _in(timeout_s)
+        end = yield from _end_in(timeout_s)
         if query.search:
-            search = yield from self._found(search_call(query.search), end)
+            search = yield from self._searched(search_call(query.search), end)
         else:
-            call = contacts_call(self._named(query), wait=False)
-            search = yield from self._found(call, end)
-        return (yield from self._ended(search, end))
+            call = contacts_call(self._with_key(query), wait=False)
+            search = yield from self._searched(call, end)
+        return (yield from self._until_ended(search, end))
 
-    def _named(self, query: Query) -> Query:
+    def _with_key(self, query: Query) -> Query:
         if query.idempotency_key:
             return query
         return msgspec.structs.replace(query, idempotency_key=self._new_key())
 
-    def _ended(self, search: Search, end: "_End") -> Flow[Search]:
+    def _until_ended(self, search: Search, end: "_End") -> Flow[Search]:
         """Ask for *search* at the pace the server wants until it has ended."""
         if isinstance(search, Running):
-            yield Begun(search)
+            yield Announce(search)
         try:
             while isinstance(search, Running):
                 pause = float(max(1, search.retry_after, self._checks_full_for_s()))
@@ -134,7 +133,7 @@ class Flows:
                 if now >= end.at:
                     raise StillRunning(f"{search.id} is still running", code="running")
                 yield Pause(min(pause, end.at - now))
-                search = yield from self._found(search_call(search.id), end)
+                search = yield from self._searched(search_call(search.id), end)
         except ClientError as error:
             error.search = search
             raise
@@ -145,12 +144,12 @@ class Flows:
         full = checks is not None and checks.remaining == 0
         return (checks.reset_s or 0) if checks is not None and full else 0
 
-    def _found(self, call: Call, end: "_End | None" = None) -> Flow[Search]:
-        found = yield from self._answered(call, end)
-        assert not isinstance(found, Usage), "judged by what the call is answered with"
+    def _searched(self, call: Call, end: "_End | None" = None) -> Flow[Search]:
+        found = yield from self._retried(call, end)
+        assert not isinstance(found, Usage), "read as what the call is answered with"
         return found
 
-    def _answered(self, call: Call, end: "_End | None" = None) -> Flow[Search | Usage]:
+    def _retried(self, call: Call, end: "_End | None" = None) -> Flow[Search | Usage]:
         """Make *call* until it is answered, refused for good, or patience is at its end.
 
         Raises:
@@ -158,35 +157,35 @@ class Flows:
             TooLate: There was none, as it may charge again what was asked for before.
         """
         began: float | None = None
-        tries = Tries(self._patience, self._wall, call)
-        if tries.may_charge_again():
+        retries = CallRetries(self._patience, self._wall, call)
+        if retries.may_charge_again():
             raise TooLate
         while True:
             if end is not None:
-                call = _in_time(call, end.at - (yield Pause(0)).at)
-            heard = yield Send(call)
-            assert heard.reply is not None, "what is sent is answered"
-            began = heard.began if began is None else began
-            self.limits = limits_of(heard.reply) or self.limits
+                call = _within(call, end.at - (yield Pause(0)).at)
+            result = yield Send(call)
+            assert result.reply is not None, "a call that is sent has a reply"
+            began = result.began if began is None else began
+            self.limits = limits_of(result.reply) or self.limits
             try:
-                return judge(call, heard.reply, self._where)
+                return read_reply(call, result.reply, self._where)
             except ClientError as error:
-                spent_s = heard.at - began
-                pause = tries.pause_after(error, spent_s=spent_s, chance=self._chance())
-                if pause is None or (end is not None and end.comes_before(heard.at + pause)):
+                spent_s = result.at - began
+                pause = retries.pause_after(error, spent_s=spent_s, chance=self._chance())
+                if pause is None or (end is not None and end.comes_before(result.at + pause)):
                     raise
                 rested = yield Pause(pause)
-                if tries.may_charge_again(rested.at - began):
+                if retries.may_charge_again(rested.at - began):
                     raise  # the pause was longer than it was to be
             if end is not None:
-                end.put_off(rested.at - heard.at)
-            if heard.at - heard.began >= HOLD_CUT_S:
-                call = _not_held(call)
+                end.extend(rested.at - result.at)
+            if result.at - result.began >= HOLD_CUT_S:
+                call = _without_wait(call)
 
 
 @dataclass
 class _End:
-    """When a search is followed no further, on the clock of `Heard`.
+    """When a search is followed no further, on the clock of `StepResult`.
 
     Attributes:
         fixed: Whether it stays, however long patience waits before a call is repeated.
@@ -198,26 +197,26 @@ class _End:
     def comes_before(self, at: float) -> bool:
         return self.fixed and at >= self.at
 
-    def put_off(self, waited_s: float) -> None:
+    def extend(self, waited_s: float) -> None:
         if not self.fixed:
             self.at += waited_s
 
 
-def _in(timeout_s: float | None) -> Flow[_End]:
+def _end_in(timeout_s: float | None) -> Flow[_End]:
     """Return the end that is *timeout_s* from now."""
     now = (yield Pause(0)).at
     return _End(now + (WAIT_S if timeout_s is None else timeout_s), timeout_s is not None)
 
 
-def _in_time(call: Call, left_s: float) -> Call:
+def _within(call: Call, left_s: float) -> Call:
     """Return *call* as one that can be answered in *left_s*."""
     if call.timeout_s <= left_s:
         return call
-    short = _not_held(call) if call.timeout_s == TIMEOUT_S else call
+    short = _without_wait(call) if call.timeout_s == TIMEOUT_S else call
     return msgspec.structs.replace(short, timeout_s=max(1.0, min(short.timeout_s, left_s)))
 
 
-def _not_held(call: Call) -> Call:
+def _without_wait(call: Call) -> Call:
     """Return *call* as one that is answered at once: the same wish, and the same key."""
     if call.method == "GET":
         return call

@@ -17,17 +17,17 @@ from cs.client.errors import (
     RateLimited,
     Unauthorized,
 )
-from cs.client.flows import Begun, Flow, Flows, Heard, Pause, Send
-from cs.client.patience import Patience
+from cs.client.flows import Announce, Flow, Flows, Pause, Send, StepResult
 from cs.client.records import Running, Search
+from cs.client.retries import Patience
 
 #: Contract text 8: new-brand searches of one key that may run at once.
 AT_ONCE = 2
-#: Refusals that the next query would meet as well.
-FOR_ALL = (Unauthorized, QuotaExceeded, RateLimited, Paused)
-#: Refusals of something new for want of room.  One proves nothing for the next query: a brand
+#: Errors that every other query would end with as well.
+REFUSES_ALL = (Unauthorized, QuotaExceeded, RateLimited, Paused)
+#: Errors of new brands only, for want of room.  One says nothing of the next query: a brand
 #: to be reused is still answered.
-FOR_NEW = (AtCapacity, InFlight)
+REFUSES_NEW = (AtCapacity, InFlight)
 #: Of those in a row, after which there is taken to be no room for anything.
 FULL_AFTER = 3
 
@@ -53,20 +53,20 @@ class _Job:
     query: Query
     flow: Flow[Search]
     due_at: float
-    heard: Heard | None = None  # None: it has not begun
+    result: StepResult | None = None  # of the step before; None: it has not begun
     paused_at: float | None = None
 
 
-Started = Callable[[Query, Running], None]
+OnStarted = Callable[[Query, Running], None]
 
 
-class Many:
+class ManySearches:
     """Follows *queries*, at most *at_once* of them at a time.
 
     A query is taken when its turn has come, not before.  New ones wait while the headers
     of the last answer say that a limit is full, if that is within *patience*.  A refusal
-    that all others would meet too is told for those that were not asked yet, and so is one of
-    `FOR_NEW` that `FULL_AFTER` queries in a row have met.
+    that all others would meet too ends those that were not asked yet, and so does one of
+    `REFUSES_NEW` that `FULL_AFTER` queries in a row have met.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Many:
         *,
         at_once: int,
         timeout_s: float | None,
-        started: Started | None,
+        started: OnStarted | None,
     ) -> None:
         if at_once < 1:
             raise ValueError(f"at_once is {at_once}; at least one search has to run")
@@ -91,9 +91,9 @@ class Many:
         self._now = 0.0
         self._open_at = float("-inf")
         self._closed: ApiError | None = None
-        self._full = 0  # queries in a row that ended with one of FOR_NEW
+        self._refused_in_a_row = 0  # queries in a row that ended with one of REFUSES_NEW
 
-    def outcomes(self) -> Generator[Send | Pause | Outcome, Heard, None]:
+    def outcomes(self) -> Generator[Send | Pause | Outcome, StepResult, None]:
         """Yield what is to be done, and outcomes in between; be sent what came of each."""
         self._now = (yield Pause(0)).at
         more = True
@@ -105,7 +105,7 @@ class Many:
             elif room and (self._closed or self._open_at <= self._now):
                 query = next(self._queries, None)
                 more = query is not None
-                outcome = self._taken(query) if query is not None else None
+                outcome = self._begin(query) if query is not None else None
             else:
                 dues = [job.due_at for job in self._jobs] + ([self._open_at] if room else [])
                 self._now = (yield Pause(min(dues) - self._now)).at
@@ -113,54 +113,54 @@ class Many:
             if outcome is not None:
                 self._now = (yield outcome).at
 
-    def _taken(self, query: Query) -> Outcome | None:
+    def _begin(self, query: Query) -> Outcome | None:
         if self._closed is not None and not query.search:
             return Outcome(query, error=self._closed, closed=True)
         flow = self._flows.follow(query, self._timeout_s)
         self._jobs.append(_Job(query, flow, self._now))
         return None
 
-    def _step(self, job: _Job) -> Generator[Send | Pause, Heard, Outcome | None]:
-        """Let *job* do one thing; return how it ended if it did."""
+    def _step(self, job: _Job) -> Generator[Send | Pause, StepResult, Outcome | None]:
+        """Let *job* do one thing; return how it ended, if it has."""
         if job.paused_at is not None:
-            job.heard, job.paused_at = Heard(job.paused_at, self._now), None
+            job.result, job.paused_at = StepResult(job.paused_at, self._now), None
         try:
-            wanted = next(job.flow) if job.heard is None else job.flow.send(job.heard)
+            step = next(job.flow) if job.result is None else job.flow.send(job.result)
         except StopIteration as end:
             self._jobs.remove(job)
             return Outcome(job.query, search=end.value)
         except ClientError as error:
             self._jobs.remove(job)
-            self._note_refused(error)
+            self._note_error(error)
             return Outcome(job.query, error=error)
-        match wanted:
+        match step:
             case Send(call):
-                job.heard = heard = yield wanted
-                self._now = heard.at
-                assert heard.reply is not None, "what is sent is answered"
+                job.result = result = yield step
+                self._now = result.at
+                assert result.reply is not None, "what is sent is answered"
                 if call.method == "POST":
-                    self._note_answered(heard.reply)
+                    self._note_reply(result.reply)
             case Pause(seconds):
                 job.paused_at = self._now
                 job.due_at = self._now + seconds
-            case Begun(search):
+            case Announce(search):
                 if self._started is not None:
                     self._started(job.query, search)
-                job.heard = Heard(self._now, self._now)
+                job.result = StepResult(self._now, self._now)
         return None
 
-    def _note_refused(self, error: ClientError) -> None:
-        self._full += isinstance(error, FOR_NEW)
-        if isinstance(error, FOR_ALL) or (
-            isinstance(error, FOR_NEW) and self._full >= FULL_AFTER
+    def _note_error(self, error: ClientError) -> None:
+        self._refused_in_a_row += isinstance(error, REFUSES_NEW)
+        if isinstance(error, REFUSES_ALL) or (
+            isinstance(error, REFUSES_NEW) and self._refused_in_a_row >= FULL_AFTER
         ):
             self._closed = error
 
-    def _note_answered(self, reply: Reply | NoReply) -> None:
+    def _note_reply(self, reply: Reply | NoReply) -> None:
         if isinstance(reply, Reply) and reply.status < 300:
-            self._full = 0
+            self._refused_in_a_row = 0
         limits = limits_of(reply)
         seconds = limits.full_for_s() if limits is not None else 0
-        # A longer wait is told by a refusal: it says which limit, and costs nothing.
+        # A longer wait is left to a refusal: it says which limit, and costs nothing.
         if 0 < seconds <= self._patience.longest_s:
             self._open_at = self._now + seconds

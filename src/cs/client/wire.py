@@ -1,4 +1,4 @@
-"""What both twins give httpx, and how what comes back from it is read."""
+"""What both clients give httpx, and how what comes back from it is read."""
 
 import socket
 import sys
@@ -13,18 +13,18 @@ from cs.client.api import Call
 from cs.client.errors import Unauthorized, Unreachable
 
 #: Never asked through a proxy that the environment names.
-HERE = frozenset({"127.0.0.1", "::1", "localhost"})
+LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 #: Opening a connection; its TLS handshake; waiting for a free one of our own.
 CONNECT_S = 10.0
 #: More than any answer: a record of 25 people, as many as a service shows, has some 15 KiB.
-MOST_BYTES = 4 * 2**20
+MAX_BYTES = 4 * 2**20
 #: Of an answer that has not come whole within the time-out of its call.
 TOO_SLOW = "the answer takes too long"
 #: Silence after which the connection itself is probed: a held call is silent for 85 s
 #: (contract H13), and what stands between forgets silent connections.
 KEEPALIVE_S = 20
 
-_FOR_GOOD = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
+_PERMANENT = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
 _NOT_SENT = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -34,7 +34,7 @@ _NOT_SENT = (
 )
 
 
-def address(base_url: str, key: str) -> str:
+def checked_address(base_url: str, key: str) -> str:
     """Return *base_url* as it is called.
 
     Raises:
@@ -55,17 +55,17 @@ def address(base_url: str, key: str) -> str:
     return base_url.rstrip("/")
 
 
-def settings(base_url: str, key: str) -> dict[str, Any]:
+def client_options(base_url: str, key: str) -> dict[str, Any]:
     """Return what both of httpx's clients are made with."""
     headers = {"Authorization": f"Bearer {key}", "User-Agent": "contact-search-client"}
-    return {"base_url": base_url, "headers": headers, "trust_env": not _is_here(base_url)}
+    return {"base_url": base_url, "headers": headers, "trust_env": not _is_local(base_url)}
 
 
-def directly(base_url: str) -> dict[str, Any] | None:
+def transport_options(base_url: str) -> dict[str, Any] | None:
     """Return what a transport to *base_url* is made with; None if a proxy is named for it."""
     parts = urlsplit(base_url)
     named = {"all", parts.scheme} & getproxies().keys()
-    if named and not _is_here(base_url) and not proxy_bypass(parts.hostname or ""):
+    if named and not _is_local(base_url) and not proxy_bypass(parts.hostname or ""):
         return None
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     if sys.platform == "linux":
@@ -73,7 +73,7 @@ def directly(base_url: str) -> dict[str, Any] | None:
             (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_S),
             (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_S),
         ]
-    return {"socket_options": options, "trust_env": not _is_here(base_url)}
+    return {"socket_options": options, "trust_env": not _is_local(base_url)}
 
 
 def request(
@@ -92,8 +92,8 @@ def request(
     )
 
 
-class Incoming:
-    """An answer while its body comes in, which may not be endless.
+class ReplyReader:
+    """Reads an answer while its body comes in, which may not be endless.
 
     Args:
         response: Its status and headers have come.
@@ -103,17 +103,17 @@ class Incoming:
         self._response = response
         self._body = bytearray()
 
-    def take(self, part: bytes) -> None:
+    def add(self, part: bytes) -> None:
         """Add *part*.
 
         Raises:
             httpx.DecodingError: The body is longer than any answer.
         """
         self._body += part
-        if len(self._body) > MOST_BYTES:
-            raise httpx.DecodingError(f"the answer is longer than {MOST_BYTES} bytes")
+        if len(self._body) > MAX_BYTES:
+            raise httpx.DecodingError(f"the answer is longer than {MAX_BYTES} bytes")
 
-    def whole(self) -> Reply:
+    def reply(self) -> Reply:
         headers = {name.lower(): value for name, value in self._response.headers.items()}
         return Reply(self._response.status_code, headers, bytes(self._body))
 
@@ -122,7 +122,7 @@ def no_reply(error: Exception) -> NoReply:
     """Return what *error* of httpx means; whatever it is, another try makes a new call."""
     why = str(error) or type(error).__name__
     sent = not isinstance(error, _NOT_SENT)
-    return NoReply(why, may_pass=not isinstance(error, _FOR_GOOD), sent=sent)
+    return NoReply(why, may_pass=not isinstance(error, _PERMANENT), sent=sent)
 
 
 def _url(base_url: str) -> httpx.URL:
@@ -139,5 +139,5 @@ def _url(base_url: str) -> httpx.URL:
         return httpx.URL()
 
 
-def _is_here(base_url: str) -> bool:
-    return httpx.URL(base_url).host in HERE
+def _is_local(base_url: str) -> bool:
+    return httpx.URL(base_url).host in LOCAL_HOSTS

@@ -17,7 +17,7 @@ from cs.cli.brand_list.command import List, search_list
 from cs.cli.brand_list.journal import Entry
 from cs.cli.progress import Progress
 from cs.client import Client, Patience
-from cs.client.patience import NONE
+from cs.client.retries import NO_RETRIES
 
 Clock = Callable[[], datetime]
 KEY = "cs_live_x"
@@ -112,7 +112,7 @@ class Desk:
         url: str,
         *,
         ask_again: bool = False,
-        patience: Patience = NONE,
+        patience: Patience = NO_RETRIES,
         sleep: Callable[[float], None] = time.sleep,
     ) -> int:
         """Search the list when *now* says, and return the exit code."""

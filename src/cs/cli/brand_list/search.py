@@ -29,7 +29,7 @@ from cs.client import (
     Unreachable,
 )
 from cs.client.api import WAIT_S
-from cs.client.many import FOR_ALL
+from cs.client.many import REFUSES_ALL
 
 #: Rows in a row that something else than the service answers for; so no service is there.
 STRANGE = 3
@@ -88,7 +88,7 @@ class Searching:
                 errors.append(error)
                 if self._is_nobody(error):
                     break  # the others would only wait as long in vain
-                self._closed = self._closed or outcome.closed or isinstance(error, FOR_ALL)
+                self._closed = self._closed or outcome.closed or isinstance(error, REFUSES_ALL)
                 if isinstance(error, NotThisApi):
                     row = self._left[key]
                     warn(f"line {row.number}, {(row.brand or row.domain)!r}: {told(error)}")

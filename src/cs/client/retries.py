@@ -1,7 +1,10 @@
-"""Whether a call that came to nothing is made again, and after how long."""
+"""Whether a call that failed is made again, after how long, and until when."""
+
+from collections.abc import Callable
 
 import msgspec
 
+from cs.client.api import Call
 from cs.client.errors import ApiError, AtCapacity, ClientError, NotThisApi, Paused, Unreachable
 
 #: What may pass, whoever says it.  Any other 4xx is a no that will not change.
@@ -10,6 +13,8 @@ RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 _REFUSED = frozenset({400, 401, 402, 404, 405, 429})
 #: Doubling the first wait more often makes it longer than any bound of it, and overflows.
 _MOST_DOUBLED = 64
+#: A service knows an idempotency key for 24 hours (contract L14); one hour to spare.
+KEY_KNOWN_S = 23 * 3600.0
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +36,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: Gives up at the first error.
-NONE = Patience(longest_s=0.0, total_s=0.0, tries=1)
+NO_RETRIES = Patience(longest_s=0.0, total_s=0.0, tries=1)
 
 
 def pause_before_next(
@@ -75,7 +80,7 @@ def may_pass(error: ClientError) -> bool:
             return False
 
 
-def proves_nothing(error: ClientError) -> bool:
+def leaves_doubt(error: ClientError) -> bool:
     """Return whether the service may have done what *error* came instead of the answer to.
 
     What the service itself refuses was not done; 500 and what a proxy says prove nothing,
@@ -90,3 +95,54 @@ def proves_nothing(error: ClientError) -> bool:
             return error.status not in _REFUSED
         case _:
             return True
+
+
+class CallRetries:
+    """The tries of one call: what they left in doubt, and when the next one is.
+
+    Whether the service still knows the idempotency key goes by the time of day as well: a
+    monotonic clock stands still while the machine is suspended.  The longer of the two
+    counts, as the time of day may be set back.
+
+    Args:
+        patience: What there is to spend.
+        wall: The time of day in seconds.
+        call: What is tried.
+    """
+
+    def __init__(self, patience: Patience, wall: Callable[[], float], call: Call) -> None:
+        self._patience = patience
+        self._wall = wall
+        self._charges = call.method == "POST"
+        self._first_at = wall()
+        self._asked_before = call.asked_at is not None
+        asked_at = self._first_at if call.asked_at is None else call.asked_at
+        self._age_s = max(0.0, self._first_at - asked_at)
+        self._without_retry_after = 0
+        self._in_doubt = False  # by these tries
+
+    def pause_after(self, error: ClientError, *, spent_s: float, chance: float) -> float | None:
+        """Set `in_doubt` of *error*, and return how long to wait; None: give up.
+
+        Args:
+            error: What the try ended with.
+            spent_s: Since the first try began, by the monotonic clock.
+            chance: From 0 up to 1.
+        """
+        self._without_retry_after += not error.retry_after_s
+        self._in_doubt = self._in_doubt or (self._charges and leaves_doubt(error))
+        error.in_doubt = self._in_doubt
+        pause = pause_before_next(
+            error,
+            self._patience,
+            tried=self._without_retry_after,
+            spent_s=spent_s,
+            chance=chance,
+        )
+        too_late = pause is not None and self.may_charge_again(spent_s, pause)
+        return None if too_late else pause
+
+    def may_charge_again(self, spent_s: float = 0.0, pause: float = 0.0) -> bool:
+        """Return whether a try *pause* from now would come when its key may be forgotten."""
+        age = self._age_s + max(spent_s, self._wall() - self._first_at)
+        return (self._in_doubt or self._asked_before) and age + pause >= KEY_KNOWN_S

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cs.client import ApiError, ClientError, NotThisApi, Patience, StillRunning, Unreachable
 from cs.client.errors import api_error_class
-from cs.client.patience import NONE, RETRIED, pause_before_next, proves_nothing
+from cs.client.retries import NO_RETRIES, RETRIED, leaves_doubt, pause_before_next
 
 HERE_AND_NOW = Patience()
 statuses = st.integers(100, 599)
@@ -98,12 +98,12 @@ def test_waits_stay_at_their_bound_however_often_it_is_tried(tried: int) -> None
     ],
 )
 def test_what_the_service_refuses_was_not_done(status: int, code: str) -> None:
-    assert not proves_nothing(error(status, code=code))
+    assert not leaves_doubt(error(status, code=code))
 
 
 @pytest.mark.parametrize("status", [301, 403, 408, 413, 418, 499, 500, 502, 503, 504, 520])
 def test_a_gateway_that_words_it_as_the_service_would_proves_nothing(status: int) -> None:
-    assert proves_nothing(error(status, code="gateway_timeout"))
+    assert leaves_doubt(error(status, code="gateway_timeout"))
 
 
 def test_a_server_that_asks_for_no_pause_is_not_asked_without_one() -> None:
@@ -126,7 +126,7 @@ def test_a_longer_wait_than_the_cap_is_left_to_the_caller() -> None:
     ],
 )
 def test_no_patience_is_one_try(of: ClientError) -> None:
-    assert pause(of, NONE) is None
+    assert pause(of, NO_RETRIES) is None
 
 
 def test_what_no_try_mends_is_not_tried() -> None:
