@@ -12,6 +12,7 @@ Needs Linux, root and mmdebstrap (Debian: apt-get install mmdebstrap).  Run by
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,9 @@ def main() -> int:
     if missing:
         print(missing)
         return 1
+    # Whatever ends this ends the machine: Ctrl-C also in the background, where it is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="cs-fresh-"))
     folder.chmod(0o755)
     try:
