@@ -22,8 +22,8 @@ import httpx
 import msgspec
 
 from cs.assembly.folder_stores import open_folder
+from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import LookupFinished, LookupStarted
-from cs.domain.brand.stream import brand_stream
 from cs.domain.codec import AnyEvent, topic_of
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted, SearchSettled

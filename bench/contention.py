@@ -25,8 +25,8 @@ from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.api_key import hash_key
+from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import LookupFinished, LookupStarted
-from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import IN_FLIGHT, KeyEvent, SearchAdmitted, SearchSettled
 from cs.domain.refusal import Refusal

@@ -19,7 +19,7 @@ from cs.api.postgres_limits import PostgresChecks
 from cs.api.routes import Api
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.folder_stores import projections
-from cs.domain.brand.stream import brand_stream
+from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog

@@ -26,8 +26,8 @@ from cs.bus.topics import (
     decode_outcome,
     decode_work,
 )
-from cs.domain.lookup.failure import ATTEMPTS, FIRST_RETRY
-from cs.domain.lookup.issuing import SILENT_REISSUES
+from cs.domain.lookup.rules import FIRST_RETRY, SILENT_REISSUES
+from cs.domain.stages.table import STAGES
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.keystore.memory import MemoryKeyStore
@@ -144,7 +144,8 @@ def test_times_and_numbers_are_those_of_the_service() -> None:
     assert f"{SILENCE_S:.0f} s without a sign of life" in PAGE
     assert f"for up to {DRAIN_S:.0f} s" in PAGE
     assert f"after {FIRST_RETRY.seconds} s, then four times" in PAGE
-    assert (SILENT_REISSUES, sorted(ATTEMPTS.values())) == (2, [3, 3, 3, 6])
+    assert SILENT_REISSUES == 2
+    assert sorted(row.attempts for row in STAGES.values()) == [3, 3, 3, 6]
     assert "at most twice" in PAGE
     assert "Three attempts in all, six in verification" in PAGE
     assert OUTCOMES in PAGE

@@ -24,8 +24,8 @@ from cs.cli import output
 from cs.cli.foreign_text import cell, harmless, harmless_lines, json_line
 from cs.cli.progress import Progress
 from cs.domain.brand import brand
+from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import StartLookup
-from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
 from cs.runtime import logs

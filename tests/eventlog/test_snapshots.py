@@ -291,7 +291,7 @@ def test_the_shape_goes_by_the_rules_of_every_module_that_folding_asks(
 ) -> None:
     """`brand.evolve` leaves most of the work to other modules of the domain."""
     sources = list(snapshots._rules("cs.domain.brand.brand"))
-    assert snapshots._source("cs.domain.lookup.findings") in sources
+    assert snapshots._source("cs.domain.lookup.rules") in sources
     before = snapshots.Shape(brand.Brand, brand.evolve).fingerprint
 
     changed = ast.parse("anything = 'else'")
@@ -299,7 +299,7 @@ def test_the_shape_goes_by_the_rules_of_every_module_that_folding_asks(
     monkeypatch.setattr(
         snapshots,
         "_source",
-        lambda name: changed if name == "cs.domain.lookup.findings" else source(name),
+        lambda name: changed if name == "cs.domain.lookup.rules" else source(name),
     )
 
     assert snapshots.Shape(brand.Brand, brand.evolve).fingerprint != before

@@ -29,7 +29,7 @@ from cs.bus.topics import (
 )
 from cs.domain.brand.events import StageIssued
 from cs.domain.contact import BrandFacts, Checked, Query, Sighting
-from cs.domain.lookup.contacts import proved
+from cs.domain.lookup.contacts import is_proved
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
 from cs.domain.stages.work import (
     Alive,
@@ -634,7 +634,7 @@ async def test_a_result_with_more_evidence_than_the_bus_takes_is_sent_with_less(
 
     assert isinstance(outcome.finding, kind)
     assert len(outcome.finding.checked) == 100
-    assert all(proved(each, ["smtp"]) for each in outcome.finding.checked)
+    assert all(is_proved(each, ["smtp"]) for each in outcome.finding.checked)
 
 
 async def test_of_more_people_than_the_bus_takes_the_first_are_sent() -> None:

@@ -13,9 +13,8 @@ from cs.api.credentials import Caller
 from cs.api.running_lookups import LookupsRunning
 from cs.api.time_limits import PATIENCE, Patience, within
 from cs.domain.admission import Admission, AskSearch, Situation, admit
-from cs.domain.brand.brand import Brand, stream_of
+from cs.domain.brand.brand import Brand, brand_stream, stream_of
 from cs.domain.brand.events import LookupStarted
-from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
 from cs.domain.refusal import Refusal

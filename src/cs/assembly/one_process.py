@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 import msgspec
 from starlette.types import ASGIApp
@@ -23,6 +24,8 @@ from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.domain.service import World
+from cs.domain.stages.table import STAGES
+from cs.domain.stages.work import StageName
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import EventLog
@@ -72,14 +75,23 @@ class RunningService(msgspec.Struct, frozen=True):
     manager: ProcessManager
 
 
+def build_stage(name: StageName, tools: StagePlugins) -> Stage:
+    """Return the stage called *name*, which asks the outside with *tools*."""
+    match name:
+        case "brand-resolution":
+            return BrandResolution(Resolving(tools.brand_sources), tools.misconfiguration)
+        case "contact-discovery":
+            return ContactDiscovery(tools.people_sources, tools.misconfiguration)
+        case "ranking":
+            return Ranking()
+        case "verification":
+            return Verification(tools.verifiers, tools.misconfiguration)
+        case _:
+            assert_never(name)
+
+
 def build_stages(tools: StagePlugins) -> Sequence[Stage]:
-    misconfiguration = tools.misconfiguration
-    return (
-        BrandResolution(Resolving(tools.brand_sources), misconfiguration),
-        ContactDiscovery(tools.people_sources, misconfiguration),
-        Ranking(),
-        Verification(tools.verifiers, misconfiguration),
-    )
+    return tuple(build_stage(name, tools) for name in STAGES)
 
 
 def build_suppressing(erasure: Erasure, keys: KeyStore) -> Suppressing:

@@ -10,7 +10,6 @@ import msgspec
 
 from cs.assembly.sandbox_plugins import REAL_ONLY, names_in_sandbox
 from cs.domain.service import World
-from cs.domain.stages.work import StageName
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.resolver import DnsResolver
@@ -138,15 +137,6 @@ async def open_plugins(
             )
         except (BrokenPlugin, BrokenVerifier, UnknownVerifier) as error:
             raise BadSettings(str(error)) from error
-
-
-#: The settings that name what each stage asks.
-ASKS: Mapping[StageName, tuple[str, ...]] = {
-    "brand-resolution": ("brand_sources",),
-    "contact-discovery": ("people_sources",),
-    "ranking": (),
-    "verification": ("verifiers",),
-}
 
 
 def unusable_settings(tools: StagePlugins) -> dict[str, str]:

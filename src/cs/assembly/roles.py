@@ -22,9 +22,8 @@ from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import api_terms, build_api, reached_end
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import build_stages, build_suppressing
+from cs.assembly.one_process import build_stage, build_suppressing
 from cs.assembly.plugins import (
-    ASKS,
     check_world,
     open_plugins,
     unusable_settings,
@@ -43,6 +42,7 @@ from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.domain.service import World
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.streams import Streams
@@ -364,9 +364,8 @@ async def run_stage(settings: Settings, world: World, name: StageName) -> AsyncI
         )
         bus = await stack.enter_async_context(KafkaBus(kafka_settings(settings, world)))
         wrong = unusable_settings(tools)
-        tools.misconfiguration.begin({s: wrong[s] for s in ASKS[name] if s in wrong})
-        (work,) = [each for each in build_stages(tools) if each.name == name]
-        runner = Runner(work, faulty.behind(bus), told.clock)
+        tools.misconfiguration.begin({s: wrong[s] for s in STAGES[name].asks if s in wrong})
+        runner = Runner(build_stage(name, tools), faulty.behind(bus), told.clock)
         async with _working(told, runner.run()):
             misconfiguration = tools.misconfiguration
             yield Role(Readiness(time=time, bus=bus, misconfiguration=misconfiguration))

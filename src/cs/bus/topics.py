@@ -6,6 +6,7 @@ from datetime import timedelta
 import msgspec
 
 from cs.domain.stages.limits import BeyondLimits, check_outcome, check_work
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Outcome, StageName, Work
 
 OUTCOMES = "cs.outcomes.v1"
@@ -13,13 +14,8 @@ DEAD_LETTERS = "cs.dead-letters.v1"
 #: The public feed of events, personal data sealed; nobody of ours reads it.
 EVENTS = "cs.events.v1"
 
-#: The routing table: a stage is one row here, one topic and one class.
-STAGE_TOPICS: dict[StageName, str] = {
-    "brand-resolution": "cs.brand-resolution.v1",
-    "contact-discovery": "cs.contact-discovery.v1",
-    "ranking": "cs.ranking.v1",
-    "verification": "cs.verification.v1",
-}
+#: The topic of each stage (`cs.domain.stages.table`).
+STAGE_TOPICS: Mapping[StageName, str] = {row.name: row.topic for row in STAGES.values()}
 
 #: Bytes of a message: Kafka takes records of 1 MiB as it comes (``max.message.bytes``, and
 #: aiokafka's ``max_request_size``), key and headers included.
@@ -122,7 +118,7 @@ def decode_event(value: bytes) -> PublicEvent:
 
 
 def work_key(work: Work) -> bytes:
-    """Return the record key: the mail domain in verification, the lookup elsewhere.
+    """Return the record key: the item of a stage that has items, the lookup elsewhere.
 
     So that one worker owns a mail domain's politeness.
     """

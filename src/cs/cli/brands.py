@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
-from cs.domain.brand.stream import brand_stream
+from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.projections.brands import BrandRow

@@ -23,9 +23,12 @@ from cs.domain.brand.events import (
     LookupFinished,
     MailboxNotVerified,
     MailboxVerified,
+    MailDomainChecked,
     PeopleFound,
 )
 from cs.domain.names.brand_names import clean_brand
+from cs.domain.stages.table import STAGES, closed_work
+from cs.domain.stages.work import StageName
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.runtime import logs
@@ -33,7 +36,6 @@ from cs.sandbox.world import listing, load
 
 #: Searched unless told otherwise: several people, several verified.
 BRAND = "Veltrana"
-STAGES = ("brand resolution", "contact discovery", "ranking", "verification")
 
 
 def demo(
@@ -124,43 +126,49 @@ class Progress:
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._done: dict[str, tuple[float, str]] = {}
+        self._done: dict[StageName, tuple[float, str]] = {}
         self._people = self._verified = self._not_verified = 0
 
     def note(self, event: object) -> None:
         match event:
             case BrandResolved(status=status, brand=brand):
-                self._end(STAGES[0], brand.domain or brand.name if brand else status)
+                which = brand.domain or brand.name if brand else status
+                self._end("brand-resolution", which)
             case PeopleFound(people=people):
                 self._people += len(people)
             case ContactsDiscovered(people=people):
-                self._end(STAGES[1], f"{self._people + len(people)} people")
+                self._end("contact-discovery", f"{self._people + len(people)} people")
             case ContactsRanked(ranked=ranked, left_out=left_out):
-                self._end(STAGES[2], f"{len(ranked)} in a role, {len(left_out)} left out")
+                self._end("ranking", f"{len(ranked)} in a role, {len(left_out)} left out")
             case MailboxVerified():
                 self._verified += 1
             case MailboxNotVerified():
                 self._not_verified += 1
-            case LookupFinished(outcome=outcome) if STAGES[2] in self._done:
-                self._end(STAGES[3], f"{self._mailboxes()}: {outcome}")
+            case MailDomainChecked():
+                pass  # others may be open: the end of the lookup ends verification
+            case LookupFinished(outcome=outcome) if "ranking" in self._done:
+                self._end("verification", f"{self._mailboxes()}: {outcome}")
             case _:
-                pass
+                closed = closed_work(event)
+                if closed is not None:
+                    self._end(closed.stage, "done")
 
     def picture(self) -> Table:
         table = Table.grid(padding=(0, 2))
         current = next((stage for stage in STAGES if stage not in self._done), None)
         for stage in STAGES:
+            shown = stage.replace("-", " ")
             if stage in self._done:
                 at, what = self._done[stage]
-                table.add_row(Text("✓", "green"), stage, what, Text(f"{at:.2f} s", "dim"))
+                table.add_row(Text("✓", "green"), shown, what, Text(f"{at:.2f} s", "dim"))
             elif stage == current:
-                what = self._mailboxes() if stage == STAGES[3] else "..."
-                table.add_row(Text("•", "yellow"), stage, what, "")
+                what = self._mailboxes() if stage == "verification" else "..."
+                table.add_row(Text("•", "yellow"), shown, what, "")
             else:
-                table.add_row(" ", Text(stage, "dim"), "", "")
+                table.add_row(" ", Text(shown, "dim"), "", "")
         return table
 
-    def _end(self, stage: str, what: str) -> None:
+    def _end(self, stage: StageName, what: str) -> None:
         self._done[stage] = (time.monotonic() - self._began, what)
 
     def _mailboxes(self) -> str:

@@ -1,6 +1,7 @@
 """Every shape ever stored stays readable: which topic is which event, and upcasts.
 
-A topic is ``<category>.<event>.v<n>``.  A changed shape gets a new version; the old one
+A topic is ``<category>.<event>.v<n>``; those that are written stand beside the union of
+their category.  A changed shape gets a new version; the old one
 stays here, private, and is upcast on reading: a line in `ALSO_READ`.  Golden files of every
 shape are in ``tests/domain/golden``.
 """
@@ -24,33 +25,11 @@ AnyEvent: TypeAlias = (
 
 #: What is written, and read as it is.
 TOPICS: Mapping[str, type[AnyEvent]] = {
-    "key.issued.v1": key.KeyIssued,
-    "key.rotated.v1": key.KeyRotated,
-    "key.revoked.v1": key.KeyRevoked,
-    "key.quota-granted.v1": key.QuotaGranted,
-    "key.search-admitted.v1": key.SearchAdmitted,
-    "key.search-repeated.v1": key.SearchRepeated,
-    "key.search-settled.v1": key.SearchSettled,
-    "brand.lookup-started.v1": brand_events.LookupStarted,
-    "brand.stage-issued.v1": brand_events.StageIssued,
-    "brand.attempt-failed.v1": brand_events.AttemptFailed,
-    "brand.resolved.v1": brand_events.BrandResolved,
-    "brand.people-found.v1": brand_events.PeopleFound,
-    "brand.contacts-discovered.v1": brand_events.ContactsDiscovered,
-    "brand.contacts-ranked.v1": brand_events.ContactsRanked,
-    "brand.mailbox-verified.v1": brand_events.MailboxVerified,
-    "brand.mailbox-not-verified.v1": brand_events.MailboxNotVerified,
-    "brand.mail-domain-checked.v1": brand_events.MailDomainChecked,
-    "brand.lookup-finished.v1": brand_events.LookupFinished,
-    "brand.contacts-erased.v1": brand_events.ContactsErased,
-    "brand.forgotten.v1": brand_events.BrandForgotten,
-    "service.world-chosen.v1": service.WorldChosen,
-    "service.paused.v1": service.Paused,
-    "service.resumed.v1": service.Resumed,
-    "mail-domain.learned.v1": mail_domain.DomainLearned,
-    "person.erased.v1": person.PersonErased,
-    "person.suppressed.v1": person.PersonSuppressed,
-    "person.suppression-lifted.v1": person.SuppressionLifted,
+    **key.EVENT_TOPICS,
+    **brand_events.EVENT_TOPICS,
+    **service.EVENT_TOPICS,
+    **mail_domain.EVENT_TOPICS,
+    **person.EVENT_TOPICS,
 }
 _TOPIC_OF = {cls: topic for topic, cls in TOPICS.items()}
 

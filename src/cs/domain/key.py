@@ -5,7 +5,7 @@ What a search needs of other streams as well is decided in `cs.domain.admission`
 events land here.  Read top to bottom: events, commands, state, ``decide``, ``evolve``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import Literal, assert_never
@@ -106,6 +106,17 @@ KeyEvent = (
     | SearchRepeated
     | SearchSettled
 )
+
+#: What they are stored as: never renamed or reused.
+EVENT_TOPICS: Mapping[str, type[KeyEvent]] = {
+    "key.issued.v1": KeyIssued,
+    "key.rotated.v1": KeyRotated,
+    "key.revoked.v1": KeyRevoked,
+    "key.quota-granted.v1": QuotaGranted,
+    "key.search-admitted.v1": SearchAdmitted,
+    "key.search-repeated.v1": SearchRepeated,
+    "key.search-settled.v1": SearchSettled,
+}
 
 
 # Commands.  Never stored, so free to change.

@@ -3,7 +3,7 @@
 Stream category ``mail-domain``; one stream per domain, ``mail-domain-<domain>``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import assert_never
@@ -28,6 +28,11 @@ class DomainLearned(Event, frozen=True, kw_only=True):
 
 
 MailDomainEvent = DomainLearned
+
+#: What they are stored as: never renamed or reused.
+EVENT_TOPICS: Mapping[str, type[MailDomainEvent]] = {
+    "mail-domain.learned.v1": DomainLearned,
+}
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ is made outside the domain with a key that is not in the log, so the stream's na
 says nothing about who it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import reduce
 from typing import assert_never
@@ -43,6 +43,13 @@ class SuppressionLifted(Event, frozen=True, kw_only=True):
 
 
 PersonEvent = PersonErased | PersonSuppressed | SuppressionLifted
+
+#: What they are stored as: never renamed or reused.
+EVENT_TOPICS: Mapping[str, type[PersonEvent]] = {
+    "person.erased.v1": PersonErased,
+    "person.suppressed.v1": PersonSuppressed,
+    "person.suppression-lifted.v1": SuppressionLifted,
+}
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

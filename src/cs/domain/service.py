@@ -3,7 +3,7 @@
 Stream category ``service``; one stream, ``service``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import reduce
 from typing import Literal, assert_never
@@ -35,6 +35,13 @@ class Resumed(Event, frozen=True, kw_only=True):
 
 
 ServiceEvent = WorldChosen | Paused | Resumed
+
+#: What they are stored as: never renamed or reused.
+EVENT_TOPICS: Mapping[str, type[ServiceEvent]] = {
+    "service.world-chosen.v1": WorldChosen,
+    "service.paused.v1": Paused,
+    "service.resumed.v1": Resumed,
+}
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):

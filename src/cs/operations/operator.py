@@ -11,8 +11,8 @@ import msgspec
 from cs.domain import key, service
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.brand import brand
+from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import ForgetBrand
-from cs.domain.brand.stream import brand_stream
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cs.domain.lookup.people import PEOPLE
+from cs.domain.lookup.contacts import PEOPLE
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,

@@ -20,10 +20,7 @@ from cs.domain import mail_domain
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import (
     AttemptFailed,
-    BrandResolved,
-    ContactsDiscovered,
     ContactsErased,
-    ContactsRanked,
     LookupFinished,
     LookupStarted,
     MailDomainChecked,
@@ -34,6 +31,7 @@ from cs.domain.brand.events import (
 )
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.stages.table import closed_work
 from cs.eventlog.damage import events_since
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import follow, retry_while_unavailable
@@ -218,6 +216,9 @@ class Driver:
             self._position = page[-1].position
 
     async def _note(self, recorded: Recorded) -> None:
+        closed = closed_work(recorded.event)
+        if closed is not None:
+            self._in_flight.answered(closed.lookup, closed.stage, closed.item)
         match recorded.event:
             case LookupStarted(lookup=lookup, deadline_at=deadline_at):
                 self._open.add(lookup)
@@ -228,14 +229,7 @@ class Driver:
                 self._in_flight.answered(lookup, stage, item)
                 if retry_at is not None:
                     self._timers.set(retry_at, lookup)
-            case BrandResolved(lookup=lookup):
-                self._in_flight.answered(lookup, "brand-resolution")
-            case ContactsDiscovered(lookup=lookup):
-                self._in_flight.answered(lookup, "contact-discovery")
-            case ContactsRanked(lookup=lookup):
-                self._in_flight.answered(lookup, "ranking")
-            case MailDomainChecked(lookup=lookup, mail_domain=domain, learned=learned):
-                self._in_flight.answered(lookup, "verification", domain)
+            case MailDomainChecked(mail_domain=domain, learned=learned):
                 await self._learn(domain, learned)
             case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
                 self._open.discard(lookup)

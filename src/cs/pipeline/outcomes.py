@@ -19,17 +19,9 @@ from cs.bus.headers import trace_id
 from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.domain.brand.events import RecordFinding
-from cs.domain.contact import Checked
 from cs.domain.mail.mailbox import DomainFacts, Verdict
-from cs.domain.stages.work import (
-    Alive,
-    DomainVerified,
-    Failed,
-    MailboxChecked,
-    Outcome,
-    PeopleSeen,
-    RankingDone,
-)
+from cs.domain.stages.table import PROGRESS
+from cs.domain.stages.work import Alive, Outcome, RankingDone, checked_in
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
@@ -54,7 +46,7 @@ DRAIN_S = 5.0
 #: Somebody who forges outcomes may send many: the alarm counts them.
 FORGED_TOLD_EVERY_S = 10.0
 #: What a stage says while it works on.  A result needs no note: it ends the work.
-HEARTBEATS = (Alive, PeopleSeen, MailboxChecked)
+HEARTBEATS = (Alive, *PROGRESS)
 #: What says nothing about the record at hand.
 AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
 
@@ -239,13 +231,7 @@ class OutcomeRecorder:
 
     def _tell_unproved(self, outcome: Outcome) -> None:
         """Tell of mailboxes that somebody vouches for who is not configured: not shown."""
-        match outcome.finding:
-            case MailboxChecked(checked=one):
-                found: tuple[Checked, ...] = (one,)
-            case DomainVerified(checked=several) | Failed(checked=several):
-                found = several
-            case _:
-                return
+        found = checked_in(outcome.finding)
         by = {each.verifier for each in found if each.verdict is Verdict.DELIVERABLE}
         if strangers := by - self._verifiers:
             log.warning(

@@ -21,13 +21,12 @@ from cs.bus.topics import (
 )
 from cs.domain.cause import fault
 from cs.domain.stages.limits import BeyondLimits, fitted, lighter
+from cs.domain.stages.table import PROGRESS
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
     Failed,
-    MailboxChecked,
     Outcome,
-    PeopleSeen,
     Work,
 )
 from cs.paid_calls.current_lookup import working_for
@@ -51,7 +50,7 @@ RESULT_S = 20.0
 DRAIN_S = 5.0
 
 #: Said on the way: without it the result is the same.
-PROGRESS = (Alive, PeopleSeen, MailboxChecked)
+ON_THE_WAY = (Alive, *PROGRESS)
 
 Hand = tuple[str, str]
 
@@ -207,7 +206,7 @@ class Runner:
             where = error.where if isinstance(error, BeyondLimits) else type(error).__name__
             # Without its words, which may name a person.
             log.error("finding_unfit", lookup=work.lookup, stage=work.stage, where=where)  # noqa: TRY400
-            if isinstance(finding, PROGRESS):
+            if isinstance(finding, ON_THE_WAY):
                 return True
             outcome, value = self._message(work, Failed(why="bug", retryable=False))
         headers = outcome_headers(outcome, work, given, at=self._clock.now())

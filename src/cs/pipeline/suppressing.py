@@ -10,17 +10,10 @@ from functools import partial
 from typing import Protocol
 
 import msgspec
-from msgspec.structs import replace
 
 from cs.domain.contact import Checked, Person, Sighting
-from cs.domain.stages.work import (
-    AnyFinding,
-    Discovered,
-    DomainVerified,
-    Failed,
-    MailboxChecked,
-    PeopleSeen,
-)
+from cs.domain.stages.table import PROGRESS
+from cs.domain.stages.work import AnyFinding, checked_in, sightings_in, with_people
 from cs.eventlog.fingerprints import email_print, fingerprints
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.sealing import key_name
@@ -63,21 +56,14 @@ class Suppressing:
 
     async def screened(self, finding: AnyFinding) -> Screened:
         """Return *finding* without anybody who is suppressed now."""
-        match finding:
-            case PeopleSeen(people=people):
-                left = await self._unsuppressed(people)
-                return Screened(replace(finding, people=left) if left else None)
-            case Discovered(people=people):
-                return Screened(replace(finding, people=await self._unsuppressed(people)))
-            case MailboxChecked(checked=checked):
-                met = await self._met([checked])
-                return Screened(None if met else finding, met)
-            case DomainVerified(checked=all_checked) | Failed(checked=all_checked):
-                met = await self._met(all_checked)
-                others = tuple(each for each in all_checked if each.person not in met)
-                return Screened(replace(finding, checked=others), met)
-            case _:
-                return Screened(finding)
+        sightings, checked = sightings_in(finding), checked_in(finding)
+        left = await self._unsuppressed(sightings) if sightings else ()
+        met = await self._met(checked) if checked else {}
+        others = tuple(each for each in checked if each.person not in met)
+        nobody_left = bool(sightings or checked) and not (left or others)
+        if nobody_left and isinstance(finding, PROGRESS):
+            return Screened(None, met)
+        return Screened(with_people(finding, left, others), met)
 
     async def erase(self, lookup: str, person: Person, print_: str) -> None:
         """Erase *person* of *lookup*, whose mailbox has the suppressed fingerprint."""

@@ -18,9 +18,9 @@ from cs.domain.brand.events import (
 )
 from cs.domain.contact import BrandFacts
 from cs.domain.key import Outcome
-from cs.domain.lookup.issuing import BUDGET
-from cs.domain.lookup.people import PEOPLE
+from cs.domain.lookup.contacts import PEOPLE
 from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
@@ -81,8 +81,8 @@ def test_work_carries_all_it_needs_and_its_own_deadline() -> None:
     run = AcmeRun().resolved()
     first, second = [event for event in run.events if isinstance(event, StageIssued)]
 
-    assert first.deadline_at == first.at + BUDGET["brand-resolution"]
-    assert second.deadline_at == second.at + BUDGET["contact-discovery"]
+    assert first.deadline_at == first.at + STAGES["brand-resolution"].budget
+    assert second.deadline_at == second.at + STAGES["contact-discovery"].budget
     run.discovered().ranked()
     last = run.events[-1]
     assert isinstance(last, StageIssued)

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
 from cs.domain.lookup.contacts import contacts_of
-from cs.domain.lookup.issuing import verification_of
+from cs.domain.lookup.rules import unsettled_candidates
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.mailbox import Verdict
 
@@ -31,9 +31,9 @@ RUN = Lookup(
 
 
 def test_nobody_is_asked_about_who_cannot_be_read() -> None:
-    asked = verification_of(RUN, "acme.test", {})
+    candidates = unsettled_candidates(RUN, "acme.test")
 
-    assert [candidate.person for candidate in asked.candidates] == ["p2"]
+    assert [candidate.person for candidate in candidates] == ["p2"]
 
 
 def test_a_mailbox_without_its_person_is_no_contact() -> None:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from cs.domain import key, mail_domain, service
 from cs.domain.admission import AskSearch, Situation, admit
 from cs.domain.brand import brand
+from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import ForgetBrand, PassDeadline, RecordFinding, StartLookup
-from cs.domain.brand.stream import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import GrantQuota, IssueKey, RotateKey
 from cs.domain.mail.mailbox import DomainFacts

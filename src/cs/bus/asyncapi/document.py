@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 from cs.bus.asyncapi.schemas import (
     EVENT_TYPES,
+    event_schema,
     event_schemas,
     headers,
     message_schemas,
-    narrowed,
     ref,
+    work_schema,
 )
 from cs.bus.topics import (
     DEAD_LETTERS,
@@ -26,6 +27,7 @@ from cs.bus.topics import (
     TOPICS,
     TopicPlan,
 )
+from cs.domain.stages.table import STAGES
 
 #: Of the topics as a whole: raised when a message gets something new.
 VERSION = "1.2.0"
@@ -41,8 +43,14 @@ GROUPS = {
 }
 
 _KEYS = {
-    **dict.fromkeys(STAGE_TOPICS.values(), "the lookup."),
-    STAGE_TOPICS["verification"]: "the mail domain, so that one worker asks it at a time.",
+    **{
+        row.topic: (
+            "the lookup."
+            if row.item is None
+            else f"the {row.item.replace('_', ' ')}, so that one worker asks it at a time."
+        )
+        for row in STAGES.values()
+    },
     OUTCOMES: "the lookup.",
     DEAD_LETTERS: "the key that the record came with.",
     EVENTS: "the stream.",
@@ -171,10 +179,10 @@ def _messages() -> dict[str, dict[str, Any]]:
     found = {}
     for stage, topic in STAGE_TOPICS.items():
         (name,) = _names(topic)
-        found[name] = _message(topic, f"Work for {stage}", narrowed("Work", stage))
+        found[name] = _message(topic, f"Work for {stage}", work_schema(stage))
     found["outcome"] = _message(OUTCOMES, "What a stage found", ref("Outcome"))
     for event in EVENT_TYPES:
-        found[event] = _message(EVENTS, event, narrowed("PublicEvent", event))
+        found[event] = _message(EVENTS, event, event_schema(event))
     letter = _message(DEAD_LETTERS, "Unreadable", {"description": "Bytes, as they came."})
     found["dead-letter"] = {**letter, "contentType": "application/octet-stream"}
     return found

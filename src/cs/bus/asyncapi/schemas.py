@@ -1,7 +1,7 @@
 """The shapes of messages and their headers as JSON Schema, from the types themselves."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -9,8 +9,10 @@ from cs.bus import headers as names
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
 from cs.domain.codec import shapes
 from cs.domain.personal import Personal
-from cs.domain.stages.limits import LIMITS, Limit, Many, Named, Number, Text
-from cs.domain.stages.work import Outcome, StageInput, StageName, Work
+from cs.domain.stages.field_limits import Limit, Many, Named, Number, Text
+from cs.domain.stages.limits import LIMITS
+from cs.domain.stages.table import STAGES
+from cs.domain.stages.work import Outcome, StageName, Work
 
 Schema = dict[str, Any]
 
@@ -28,7 +30,6 @@ _KEY_IDS: Schema = {
 
 #: What is stored under each topic of an event.
 EVENT_TYPES = shapes()
-_INPUTS = dict(zip(get_args(StageName), get_args(StageInput), strict=True))
 
 
 def ref(name: str) -> Schema:
@@ -86,13 +87,19 @@ def event_schemas() -> dict[str, Schema]:
     return dict(_reached(stored, [STORED + cls.__name__ for cls in EVENT_TYPES.values()]))
 
 
-def narrowed(general: str, to: str) -> Schema:
-    """Return the shape *general*, work or event, for one stage or one kind of event."""
-    if to in EVENT_TYPES:
-        parts = {"topic": _one(to), "state": ref(STORED + EVENT_TYPES[to].__name__)}
-    else:
-        parts = {"stage": _one(to), "input": ref(_INPUTS[to].__name__)}
-    return {"allOf": [ref(general), {"type": "object", "properties": parts}]}
+def work_schema(stage: StageName) -> Schema:
+    """Return the shape of work for *stage*."""
+    return _narrowed("Work", stage=_one(stage), input=ref(STAGES[stage].input.__name__))
+
+
+def event_schema(topic: str) -> Schema:
+    """Return the shape of a published event that is stored under *topic*."""
+    state = ref(STORED + EVENT_TYPES[topic].__name__)
+    return _narrowed("PublicEvent", topic=_one(topic), state=state)
+
+
+def _narrowed(general: str, **properties: Schema) -> Schema:
+    return {"allOf": [ref(general), {"type": "object", "properties": properties}]}
 
 
 def headers(topic: str) -> Schema:

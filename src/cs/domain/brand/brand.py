@@ -6,10 +6,10 @@ whoever holds one finds the stream, and what was said of a run that a restored l
 lost is never taken for the next one's.  Several searches may wait for one lookup; who
 they are is in the keys' streams.  Pure: callers pass ``at``.
 
-Events and commands are in `cs.domain.brand.events`; one live run is in `cs.domain.lookup.state`
-and the modules named after it.
+Events and commands are in `cs.domain.brand.events`; one live run is in `cs.domain.lookup`.
 """
 
+import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -34,12 +34,12 @@ from cs.domain.brand.events import (
     RetryDue,
     StartLookup,
 )
+from cs.domain.contact import Query
 from cs.domain.key import Outcome
+from cs.domain.lookup import rules
 from cs.domain.lookup import state as run
-from cs.domain.lookup.findings import record
-from cs.domain.lookup.finish import pass_deadline
-from cs.domain.lookup.issuing import begin, reissue_silent, restart, retry_due
 from cs.domain.lookup.state import Lookup
+from cs.domain.names.brand_names import cache_key
 
 #: Contract text 8: results are reused this long from the finish (contract C7, C8).
 REUSED_FOR = timedelta(days=30)
@@ -79,6 +79,16 @@ ENDED = 4
 INITIAL = Brand()
 
 
+def brand_stream(query: Query) -> str:
+    """Return the stream of the brand that *query* asks for, a hash of its cache key.
+
+    >>> brand_stream(Query("NIKE")) == brand_stream(Query("nike"))
+    True
+    """
+    key = cache_key(query.brand, query.domain)
+    return f"brand-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
 def lookup_id(stream: str, number: int, nonce: str = "") -> str:
     """Return the id of run *number* on *stream*; those of old logs have no nonce.
 
@@ -116,7 +126,7 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
                 contacts=command.contacts,
                 at=at,
             )
-            return begin(started)
+            return rules.begin(started)
         case ForgetBrand(by=by):
             return (BrandForgotten(by=by, at=at),) if state.reusable else ()
         case EraseContacts():
@@ -124,15 +134,15 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
         case _ if state.live is None or state.live.id != command.lookup:
             return ()  # late work for a finished lookup
         case RecordFinding():
-            return record(command, state.live, at)
+            return rules.record(command, state.live, at)
         case RetryDue(known=known):
-            return retry_due(state.live, at, known)
+            return rules.retry_due(state.live, at, known)
         case ReissueSilent():
-            return reissue_silent(command, state.live, at)
+            return rules.reissue_silent(command, state.live, at)
         case Restart(known=known):
-            return restart(state.live, at, known)
+            return rules.restart(state.live, at, known)
         case PassDeadline():
-            return pass_deadline(state.live, at)
+            return rules.pass_deadline(state.live, at)
         case _:
             assert_never(command)
 
@@ -142,7 +152,7 @@ def evolve(state: Brand, event: BrandEvent) -> Brand:
     state = replace(state, last_at=event.at)
     match event:
         case LookupStarted(number=number):
-            return replace(state, lookups=number, live=run.started(event))
+            return replace(state, lookups=number, live=run.first_state(event))
         case LookupFinished(lookup=lookup, outcome=outcome, verified=verified, brand=brand):
             finish = Finish(
                 lookup, outcome, event.at, verified, brand.domain if brand else None

@@ -5,6 +5,7 @@ default, a changed meaning is a new event.  Commands are never stored.  The rule
 `cs.domain.brand.brand` (the category) and `cs.domain.lookup.state` (one live run).
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -148,6 +149,23 @@ BrandEvent = (
     | ContactsErased
     | BrandForgotten
 )
+
+#: What they are stored as: never renamed or reused.
+EVENT_TOPICS: Mapping[str, type[BrandEvent]] = {
+    "brand.lookup-started.v1": LookupStarted,
+    "brand.stage-issued.v1": StageIssued,
+    "brand.attempt-failed.v1": AttemptFailed,
+    "brand.resolved.v1": BrandResolved,
+    "brand.people-found.v1": PeopleFound,
+    "brand.contacts-discovered.v1": ContactsDiscovered,
+    "brand.contacts-ranked.v1": ContactsRanked,
+    "brand.mailbox-verified.v1": MailboxVerified,
+    "brand.mailbox-not-verified.v1": MailboxNotVerified,
+    "brand.mail-domain-checked.v1": MailDomainChecked,
+    "brand.lookup-finished.v1": LookupFinished,
+    "brand.contacts-erased.v1": ContactsErased,
+    "brand.forgotten.v1": BrandForgotten,
+}
 
 
 # Commands.

@@ -1,11 +1,11 @@
 """One live run on a brand: what is remembered of it.  Pure.
 
-resolution -> discovery -> ranking -> verification, one item per mail domain.  Only a
-stage's result ends it; the first one stored wins whole, whichever attempt it came
-from.  Progress is kept for a run that is cut off by its deadline.
+resolution -> discovery -> ranking -> verification, one item per mail domain.  A stage's work
+ends with the event that its row names (`cs.domain.stages.table`); the first result stored
+wins, whichever attempt it came from.  Progress is kept for a run that its deadline cuts off.
 
-The rules stand beside it: `cs.domain.lookup.issuing` (who is given which work),
-`cs.domain.lookup.findings` (what an answer causes), `cs.domain.lookup.finish` (how a run ends).
+What a command about it causes is in `cs.domain.lookup.rules`; whom it shows, and with
+which address, in `cs.domain.lookup.contacts`.
 """
 
 from datetime import datetime
@@ -33,16 +33,17 @@ from cs.domain.brand.events import (
 from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.ranking import CONTACTS
+from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 
 
-class Open(msgspec.Struct, frozen=True):
-    """Work that a stage has been given and has not answered."""
+class IssuedWork(msgspec.Struct, frozen=True):
+    """Work that was issued to a stage and that nothing has closed yet."""
 
     stage: StageName
     item: str
     attempt: int
-    retry_at: datetime | None = None  # set while nobody has it in hand
+    retry_at: datetime | None = None  # set while it waits for its retry
     silent: int = 0  # issued again for silence so often
     restarted: int = 0  # issued again because a process ended so often
     issued_at: datetime | None = None
@@ -50,7 +51,7 @@ class Open(msgspec.Struct, frozen=True):
 
     @property
     def failures(self) -> int:
-        """How many attempts were a stage's own, the one in hand included."""
+        """How many attempts were a stage's own, the one in flight included."""
         return self.attempt - self.silent - self.restarted
 
 
@@ -67,9 +68,9 @@ class Lookup(msgspec.Struct, frozen=True):
     answered: bool = False  # some verifier got some reply
     unanswered: bool = False  # some verifier was asked and got none
     timed_out: bool = False  # some work was outstanding when its time was up
-    open: tuple[Open, ...] = ()
+    open: tuple[IssuedWork, ...] = ()
 
-    def find(self, stage: StageName, item: str) -> Open | None:
+    def find(self, stage: StageName, item: str) -> IssuedWork | None:
         """Return the open work on *item* of *stage*, if it is open."""
         return next((o for o in self.open if (o.stage, o.item) == (stage, item)), None)
 
@@ -79,21 +80,24 @@ class Lookup(msgspec.Struct, frozen=True):
         return min([self.deadline_at, *(o.retry_at for o in self.open if o.retry_at)])
 
 
-def started(event: LookupStarted) -> Lookup:
-    """Return a fresh run."""
+def first_state(event: LookupStarted) -> Lookup:
+    """Return the state of a run that has only started."""
     return Lookup(event.lookup, event.query, event.deadline_at, event.contacts)
 
 
 def evolve(state: Lookup, event: BrandEvent) -> Lookup:
     """Return *state* after *event* of the same run.  Never raises."""
+    closed = closed_work(event)
+    if closed is not None:
+        state = _without_open(state, closed.stage, closed.item)
     match event:
         case StageIssued(stage=stage, item=item, attempt=attempt):
-            last = state.find(stage, item) or Open(stage, item, attempt)
+            last = state.find(stage, item) or IssuedWork(stage, item, attempt)
             silent = last.silent + event.after_silence
             restarted = last.restarted + event.after_restart
             due = event.receipt_due
             return _with_open(
-                state, Open(stage, item, attempt, None, silent, restarted, event.at, due)
+                state, IssuedWork(stage, item, attempt, None, silent, restarted, event.at, due)
             )
         case AttemptFailed(stage=stage, item=item, retry_at=retry_at):
             before = state.find(stage, item)
@@ -107,32 +111,29 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
                 return _without_open(state, stage, item)
             return _with_open(state, replace(before, retry_at=retry_at))
         case BrandResolved(brand=brand):
-            return replace(_without_open(state, "brand-resolution"), brand=brand)
+            return replace(state, brand=brand)
         case PeopleFound(people=people):
             return replace(state, people=state.people + people)
         case ContactsDiscovered(people=people, conclusive=conclusive):
-            state = _without_open(state, "contact-discovery")
             return replace(state, people=state.people + people, conclusive=conclusive)
         case ContactsRanked(ranked=ranked):
-            return replace(_without_open(state, "ranking"), ranked=ranked)
+            return replace(state, ranked=ranked)
         case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
             answered = state.answered or any(e.answered for e in checked.evidence)
             unanswered = state.unanswered or any(not e.answered for e in checked.evidence)
-            light = replace(checked, evidence=())
-            if isinstance(event, MailboxNotVerified) and light.address is not None:
+            summary = replace(checked, evidence=())
+            if isinstance(event, MailboxNotVerified) and summary.address is not None:
                 # Said to be deliverable, and not proved: nothing is known of it.
-                light = replace(light, verdict=Verdict.UNKNOWN, address=None, verifier=None)
+                summary = replace(summary, verdict=Verdict.UNKNOWN, address=None, verifier=None)
             return replace(
                 state,
-                checked=(*state.checked, light),
+                checked=(*state.checked, summary),
                 answered=answered,
                 unanswered=unanswered,
             )
-        case MailDomainChecked(mail_domain=mail_domain):
-            return _without_open(state, "verification", mail_domain)
         case ContactsErased(people=people_erased):
             return _without_people(state, frozenset(people_erased))
-        case LookupStarted() | LookupFinished() | BrandForgotten():
+        case LookupStarted() | MailDomainChecked() | LookupFinished() | BrandForgotten():
             return state
         case _:
             assert_never(event)
@@ -150,7 +151,7 @@ def _without_people(state: Lookup, erased: frozenset[str]) -> Lookup:
     return replace(state, people=tuple(people), ranked=ranked, checked=checked)
 
 
-def _with_open(state: Lookup, work: Open) -> Lookup:
+def _with_open(state: Lookup, work: IssuedWork) -> Lookup:
     return replace(state, open=(*_without_open(state, work.stage, work.item).open, work))
 
 

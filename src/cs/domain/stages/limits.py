@@ -1,26 +1,23 @@
-"""What a message on the bus may hold: how long, how many, which characters.
+"""What a message on the bus may hold, shape by shape, and what is left of one beyond that.
 
 A message comes from whoever may write to the topic, and what it says ends in databases,
 in events that are kept for ever and in answers to callers.  `check` refuses one that goes
 beyond `LIMITS` when it is read; `fitted` is for whoever sends: it leaves out what the
 other side would refuse.  Stored events are not held to this: what happened, happened.
 
-The numbers: 100 people (`cs.domain.lookup.people.PEOPLE`) with every field at its limit,
+The numbers: 100 people (`cs.domain.lookup.contacts.PEOPLE`) with every field at its limit,
 four bytes a character, still fit into one record of 1 MiB, Kafka's limit as it comes
 (``max.message.bytes``); within that each is several times what was ever seen.
 """
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.cause import CAUSE, CAUSES
 from cs.domain.contact import (
     BrandFacts,
     Candidate,
@@ -32,25 +29,43 @@ from cs.domain.contact import (
     Sighting,
 )
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line
-from cs.domain.mail.syntax import ascii_mailbox, is_mail_domain, is_mailbox
 from cs.domain.names.brand_names import BRAND_MAX
+from cs.domain.stages.field_limits import (
+    ATTEMPT,
+    CAUSES_BY_SOURCE,
+    FULL_NAME,
+    HEADLINE,
+    HOST,
+    ITEM,
+    LABEL,
+    LINE,
+    LOOKUP,
+    MAILBOX,
+    NAME,
+    PAGE,
+    PEOPLE_AT_ONCE,
+    PERSON,
+    RECEIPT,
+    SHARE,
+    WAIT_S,
+    WORD,
+    Limit,
+    Many,
+    Moment,
+    Named,
+    Number,
+    Text,
+    plain_text,
+)
+from cs.domain.stages.table import STAGES, item_of
 from cs.domain.stages.work import (
     AnyFinding,
-    Discovered,
-    DiscoveryInput,
-    DomainVerified,
     Failed,
-    MailboxChecked,
     Outcome,
-    PeopleSeen,
-    RankingDone,
-    RankingInput,
-    ResolutionInput,
-    Resolved,
-    StageInput,
-    StageName,
-    VerificationInput,
     Work,
+    checked_in,
+    sightings_in,
+    with_people,
 )
 
 T = TypeVar("T")
@@ -72,110 +87,6 @@ class BeyondLimits(ValueError):
         return BeyondLimits(f"{field}.{self.where}" if self.where else field)
 
 
-class Text(msgspec.Struct, frozen=True, kw_only=True):
-    """A string of at most ``most`` code points.
-
-    Attributes:
-        pattern: What the whole of it matches, in words that Python and ECMA 262 share.
-        holds: A further rule that is no regular expression.
-        clean: Makes what fits of what does not, if that can be.
-        may_be_cut: What is too long means the same without its end, more or less.
-    """
-
-    most: int
-    pattern: str
-    holds: Callable[[str], bool] | None = None
-    clean: Callable[[str], str] = str
-    may_be_cut: bool = False
-
-
-class Number(msgspec.Struct, frozen=True):
-    least: float
-    most: float
-
-
-class Moment(msgspec.Struct, frozen=True):
-    """A moment with its offset, between 1970 and 2200: far from where arithmetic ends."""
-
-
-class Many(msgspec.Struct, frozen=True):
-    """At most ``most`` values, each within ``each``."""
-
-    most: int
-    each: "Limit | None" = None
-
-
-class Named(msgspec.Struct, frozen=True):
-    """At most ``most`` texts by name."""
-
-    most: int
-    name: Text
-    value: Text
-
-
-Limit = Text | Number | Moment | Many | Named
-
-#: Neither NUL and its like, which databases and terminals do not take, nor a lone
-#: surrogate, which no UTF-8 has (JSON cannot bring one; a plug-in can).
-_UNFIT = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ud800-\udfff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_FIT = r"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"
-_PLAIN = rf"^{_FIT}*$"
-_HOST = r"^[a-z0-9-]+(\.[a-z0-9-]+)+$"
-
-_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST = datetime(2200, 1, 1, tzinfo=UTC)
-
-
-def _without_controls(text: str) -> str:
-    return _UNFIT.sub("", text)
-
-
-def _text(most: int, pattern: str = _PLAIN) -> Text:
-    return Text(most=most, pattern=pattern, clean=_without_controls, may_be_cut=True)
-
-
-WORD = _text(100)  # names of sources, verifiers, families; short reasons
-NAME = _text(150)  # of a person
-#: Of somebody who is not erased.
-FULL_NAME = _text(150, rf"^{_FIT}*[^\u0000-\u0020\u007f]{_FIT}*$")
-LABEL = _text(200)  # names of brands and companies, places, titles
-#: The network caps a headline at 220; what a search result shows is some 300.
-HEADLINE = _text(1_000)
-#: 512 are kept of a line that was said (`cs.verifiers.smtp.transcript`).
-LINE = _text(600)
-MAILBOX = Text(
-    most=254,
-    pattern=r"^[ -~]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$",
-    holds=is_mailbox,
-    clean=ascii_mailbox,
-)
-HOST = Text(
-    most=253,
-    pattern=_HOST,
-    holds=is_mail_domain,
-    clean=str.lower,
-)
-PAGE = Text(most=1_000, pattern=r"^https?://[^\u0000-\u0020\u007f-\u00a0\u0022<>\\^`{|}]+$")
-LOOKUP = Text(most=200, pattern=r"^brand-[0-9a-z]{1,64}\.[1-9][0-9]{0,9}(-[0-9a-z]{1,64})?$")
-#: The mail domain, in verification; nothing elsewhere.
-ITEM = Text(
-    most=253,
-    pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)+)?$",
-    holds=lambda item: not item or is_mail_domain(item),
-)
-RECEIPT = Text(most=64, pattern=r"^[0-9A-Za-z_-]*$")
-PERSON = Text(most=10, pattern=r"^p[1-9][0-9]*$")
-#: Attempts of one piece of work are a handful, restarts included.
-ATTEMPT = Number(1, 1_000_000)
-SHARE = Number(0, 1)
-#: A year: longer than anything waits for.
-WAIT_S = Number(0, 366 * 86_400)
-
-_PEOPLE = 1_000  # several sources at once; 100 of them are kept
-_SOURCES = Named(64, WORD, WORD)
-_CAUSES = Named(CAUSES, WORD, _text(CAUSE))
-
 #: The limits of each shape, by field.  A field that is not here is a shape of its own,
 #: true or false, or one of a closed set of words.
 LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
@@ -187,23 +98,14 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "receipt": RECEIPT,
     },
     Outcome: {"lookup": LOOKUP, "item": ITEM, "attempt": ATTEMPT, "receipt": RECEIPT},
-    ResolutionInput: {},
-    DiscoveryInput: {},
-    RankingInput: {"people": Many(_PEOPLE), "contacts": Number(0, 10_000)},
-    VerificationInput: {"mail_domain": HOST, "candidates": Many(_PEOPLE)},
-    PeopleSeen: {"people": Many(_PEOPLE)},
-    MailboxChecked: {},
-    Resolved: {"sources": _SOURCES, "causes": _CAUSES},
-    Discovered: {"people": Many(_PEOPLE), "sources": _SOURCES, "causes": _CAUSES},
-    RankingDone: {"ranked": Many(_PEOPLE), "left_out": Many(_PEOPLE)},
-    DomainVerified: {"checked": Many(_PEOPLE)},
+    **{shape: limits for row in STAGES.values() for shape, limits in row.limits.items()},
     Failed: {
         "why": WORD,
         "retry_in_s": WAIT_S,
-        "checked": Many(_PEOPLE),
-        "causes": _CAUSES,
+        "checked": PEOPLE_AT_ONCE,
+        "causes": CAUSES_BY_SOURCE,
     },
-    Query: {"brand": _text(BRAND_MAX), "domain": HOST},
+    Query: {"brand": plain_text(BRAND_MAX), "domain": HOST},
     BrandFacts: {
         "name": LABEL,
         "domain": HOST,
@@ -270,16 +172,8 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "retry_in_s": WAIT_S,
     },
     # Before the address began, to a stage that counts from then.
-    Line: {"at_ms": Number(-86_400_000, 86_400_000), "who": _text(10), "text": LINE},
+    Line: {"at_ms": Number(-86_400_000, 86_400_000), "who": plain_text(10), "text": LINE},
     DomainFacts: {"pattern": WORD},
-}
-
-
-_INPUTS: Mapping[StageName, type[StageInput]] = {
-    "brand-resolution": ResolutionInput,
-    "contact-discovery": DiscoveryInput,
-    "ranking": RankingInput,
-    "verification": VerificationInput,
 }
 
 
@@ -290,10 +184,9 @@ def check_work(work: Work) -> None:
         BeyondLimits: It is not.
     """
     check(work)
-    if not isinstance(work.input, _INPUTS[work.stage]):
+    if not isinstance(work.input, STAGES[work.stage].input):
         raise BeyondLimits("input")
-    asked = work.input.mail_domain if isinstance(work.input, VerificationInput) else ""
-    if work.item != asked:
+    if work.item != item_of(work.input):
         raise BeyondLimits("item")
 
 
@@ -304,7 +197,8 @@ def check_outcome(outcome: Outcome) -> None:
         BeyondLimits: It is not.
     """
     check(outcome)
-    if bool(outcome.item) != (outcome.stage == "verification"):
+    has_items = STAGES[outcome.stage].item is not None
+    if bool(outcome.item) != has_items:
         raise BeyondLimits("item")
 
 
@@ -339,36 +233,18 @@ def _check_one(value: Any, limit: Limit | None) -> None:
     match limit:
         case None:
             pass  # it has limits of its own
-        case Text():
-            fits = _is_within(value, limit)
-        case Number(least, most):
-            fits = least <= value <= most  # false of NaN
-        case Moment():
-            fits = value.tzinfo is not None and _FIRST <= value < _LAST
+        case Text() | Number() | Moment():
+            fits = limit.admits(value)
         case Many(most, each):
             fits = len(value) <= most
             for part in value if fits else ():
                 _check_one(part, each)
         case Named(most, name, text):
             fits = len(value) <= most and all(
-                _is_within(key, name) and _is_within(part, text) for key, part in value.items()
+                name.admits(key) and text.admits(part) for key, part in value.items()
             )
     if not fits:
         raise BeyondLimits("")
-
-
-def _is_within(text: str, limit: Text) -> bool:
-    return (
-        len(text) <= limit.most
-        and _SURROGATE.search(text) is None
-        and _pattern(limit.pattern).fullmatch(text) is not None
-        and (limit.holds is None or limit.holds(text))
-    )
-
-
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.ASCII)
 
 
 def fitted(value: T) -> T:
@@ -410,13 +286,9 @@ def lighter(finding: AnyFinding, share: float) -> AnyFinding:
     Conversations with mail servers go, which decide nothing; of people who were found, those
     at the end.
     """
-    match finding:
-        case DomainVerified(checked=checked) | Failed(checked=checked):
-            return replace(finding, checked=tuple(map(_without_conversations, checked)))
-        case Discovered(people=people) | PeopleSeen(people=people):
-            return replace(finding, people=people[: int(len(people) * share * 0.9)])
-        case _:
-            return finding
+    sightings = sightings_in(finding)
+    left = sightings[: int(len(sightings) * share * 0.9)]
+    return with_people(finding, left, tuple(map(_without_conversations, checked_in(finding))))
 
 
 def _without_conversations(checked: Checked) -> Checked:
@@ -455,11 +327,11 @@ def _fitting(values: Sequence[Any], each: Limit | None) -> Iterator[Any]:
 
 
 def _fitted_text(text: str, limit: Text) -> str:
-    if _is_within(text, limit):
+    if limit.admits(text):
         return text
     cleaned = limit.clean(text)
     if limit.may_be_cut:
         cleaned = cleaned[: limit.most]
-    if not _is_within(cleaned, limit):
+    if not limit.admits(cleaned):
         raise BeyondLimits("")
     return cleaned

@@ -1,4 +1,7 @@
-"""The work stages are given, and what they may answer.
+"""The work that stages are given, and what they may answer: the shapes, and nothing else.
+
+What is the same for every stage, its topic, its budget and so on, is a row of
+`cs.domain.stages.table`.
 
 Inputs travel inside ``stage issued`` events and on the stage topics; outcomes travel
 on ``cs.outcomes``.  A stage sees nothing but its input, so it can be written in any
@@ -6,9 +9,10 @@ language (docs/architecture.md, "Stages").
 """
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.contact import (
     BrandFacts,
@@ -141,6 +145,49 @@ AnyFinding = (
     | DomainVerified
     | Failed
 )
+
+
+def sightings_in(finding: AnyFinding) -> tuple[Sighting, ...]:
+    """Return the people that *finding* brings as a source saw them."""
+    match finding:
+        case PeopleSeen(people=people) | Discovered(people=people):
+            return people
+        case Alive() | MailboxChecked() | Resolved() | RankingDone():
+            return ()
+        case DomainVerified() | Failed():
+            return ()
+        case _:
+            assert_never(finding)
+
+
+def checked_in(finding: AnyFinding) -> tuple[Checked, ...]:
+    """Return the mailboxes that *finding* brings."""
+    match finding:
+        case MailboxChecked(checked=one):
+            return (one,)
+        case DomainVerified(checked=several) | Failed(checked=several):
+            return several
+        case Alive() | PeopleSeen() | Resolved() | Discovered() | RankingDone():
+            return ()
+        case _:
+            assert_never(finding)
+
+
+def with_people(
+    finding: AnyFinding, sightings: tuple[Sighting, ...], checked: tuple[Checked, ...]
+) -> AnyFinding:
+    """Return *finding* with these in place of what `sightings_in` and `checked_in` return."""
+    match finding:
+        case PeopleSeen() | Discovered():
+            return replace(finding, people=sightings)
+        case MailboxChecked():
+            return replace(finding, checked=checked[0]) if checked else finding
+        case DomainVerified() | Failed():
+            return replace(finding, checked=checked)
+        case Alive() | Resolved() | RankingDone():
+            return finding
+        case _:
+            assert_never(finding)
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,419 @@
+"""The rules of one live run: the events that a command about it causes.  Pure.
+
+In the order of a run: work is issued; what a stage found is recorded and leads to the next
+stage (`record`); an attempt fails and is made again, or was the last one (`failed`); work is
+issued again after silence or a restart; the run ends (`finish`).  What a stage is, its
+budget and its attempts included, is a row of `cs.domain.stages.table`.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from cs.domain.brand.events import (
+    AttemptFailed,
+    BrandEvent,
+    BrandResolved,
+    ContactsDiscovered,
+    ContactsRanked,
+    LookupFinished,
+    LookupStarted,
+    MailboxNotVerified,
+    MailboxVerified,
+    MailDomainChecked,
+    PeopleFound,
+    RecordFinding,
+    ReissueSilent,
+    StageIssued,
+)
+from cs.domain.cause import stored
+from cs.domain.contact import BrandFacts, Candidate, Checked, Ranked
+from cs.domain.key import Outcome
+from cs.domain.lookup.contacts import contacts_of, is_proved, new_people
+from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
+from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
+from cs.domain.stages.table import STAGE_OF_FINDING, STAGES
+from cs.domain.stages.work import (
+    NO_BRAND_SOURCE,
+    NO_PEOPLE_SOURCE,
+    SOURCES_REFUSE,
+    Alive,
+    Discovered,
+    DiscoveryInput,
+    DomainVerified,
+    Failed,
+    MailboxChecked,
+    PeopleSeen,
+    RankingDone,
+    RankingInput,
+    ResolutionInput,
+    Resolved,
+    StageInput,
+    StageName,
+    VerificationInput,
+)
+
+#: Mail domains of one lookup: the asked one, the brand's own, its parent's, one to spare.
+MAIL_DOMAINS = 4
+#: How often work is issued again for silence.
+SILENT_REISSUES = 2
+#: Wait before the second attempt when the outside named none; fourfold for each further.
+FIRST_RETRY = timedelta(seconds=2)
+#: A longer wait that the outside asks for outlives every lookup.
+LONGEST_RETRY_S = 86_400.0
+#: How a lookup ends whose stage failed for good, other than by the outside world.
+_OUTCOME_OF_FAILURE: Mapping[str, Outcome] = {
+    "bug": "error",
+    "timeout": "timeout",
+    NO_BRAND_SOURCE: "error",
+    NO_PEOPLE_SOURCE: "error",
+    SOURCES_REFUSE: "error",
+}
+
+
+# Work is issued.
+def begin(event: LookupStarted) -> tuple[BrandEvent, ...]:
+    """Return the first events of a run: it starts, and brand resolution is issued."""
+    return (event, issue(first_state(event), "brand-resolution", event.at))
+
+
+def issue(
+    state: Lookup,
+    stage: StageName,
+    at: datetime,
+    *,
+    item: str = "",
+    attempt: int = 1,
+    known: Mapping[str, DomainFacts] | None = None,
+) -> StageIssued:
+    """Issue work to *stage*, for as long as one attempt may take."""
+    return StageIssued(
+        lookup=state.id,
+        stage=stage,
+        item=item,
+        attempt=attempt,
+        deadline_at=min(state.deadline_at, at + STAGES[stage].budget),
+        input=input_of(state, stage, item, known or {}),
+        receipt_due=True,
+        at=at,
+    )
+
+
+def input_of(
+    state: Lookup, stage: StageName, item: str, known: Mapping[str, DomainFacts]
+) -> StageInput:
+    """Return what *stage* is given, by what the run knows now."""
+    match stage:
+        case "brand-resolution":
+            return ResolutionInput(state.query)
+        case "contact-discovery":
+            return DiscoveryInput(_brand(state))
+        case "ranking":
+            return RankingInput(_brand(state), state.people, state.contacts)
+        case "verification":
+            candidates = unsettled_candidates(state, item)
+            return VerificationInput(item, candidates, known.get(item, DomainFacts()))
+        case _:
+            assert_never(stage)
+
+
+def unsettled_candidates(state: Lookup, mail_domain: str) -> tuple[Candidate, ...]:
+    """Return everybody who is not settled at *mail_domain* yet, in order of rank."""
+    people = {person.person: person for person in state.people}
+    settled = {c.person for c in state.checked if c.mail_domain == mail_domain}
+    return tuple(
+        Candidate(
+            person=ranked.person,
+            full_name=people[ranked.person].full_name,
+            first_name=people[ranked.person].first_name,
+            last_name=people[ranked.person].last_name,
+            addresses=people[ranked.person].addresses,
+        )
+        for ranked in state.ranked or ()
+        if ranked.person not in settled and people[ranked.person].full_name  # not erased
+    )
+
+
+def _brand(state: Lookup) -> BrandFacts:
+    """Return the brand of a run that is past resolution."""
+    assert state.brand is not None, "a stage after resolution was issued"
+    return state.brand
+
+
+# A stage found something.
+def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
+    """Return what a stage's answer causes.
+
+    ``()`` if it is late, repeated, a sign of life or not for that stage to say: stages may
+    be anybody's code, and none may store what the domain would not.
+    """
+    work = state.find(command.stage, command.item)
+    if work is None or STAGE_OF_FINDING.get(type(command.finding), work.stage) != work.stage:
+        return ()
+    match command.finding:
+        case Alive():
+            return ()
+        case PeopleSeen(people=people):
+            new = new_people(state, people)
+            return (PeopleFound(lookup=state.id, people=new, at=at),) if new else ()
+        case MailboxChecked(checked=checked):
+            if checked.mail_domain != command.item:
+                return ()
+            return tuple(_settle(state, checked, command.verifiers, at))
+        case Resolved() as finding:
+            return _resolved(state, finding, at)
+        case Discovered() as finding:
+            return _discovered(state, finding, at)
+        case RankingDone() as finding:
+            return _ranked(state, finding, at, command.known)
+        case DomainVerified(checked=checked, learned=learned):
+            return close_domain(
+                state, command.item, checked, learned, at, verifiers=command.verifiers
+            )
+        case Failed() as finding:
+            return failed(
+                state, work, command.attempt, finding, at, verifiers=command.verifiers
+            )
+        case _:
+            assert_never(command.finding)
+
+
+def _resolved(state: Lookup, finding: Resolved, at: datetime) -> tuple[BrandEvent, ...]:
+    resolved = BrandResolved(
+        lookup=state.id,
+        status=finding.status,
+        brand=finding.brand,
+        sources=finding.sources,
+        causes=stored(finding.causes),
+        at=at,
+    )
+    after = evolve(state, resolved)
+    if finding.status != "matched" or finding.brand is None:
+        return (resolved, finish(after, "no_linkedin", at))
+    return (resolved, issue(after, "contact-discovery", at))
+
+
+def _discovered(state: Lookup, finding: Discovered, at: datetime) -> tuple[BrandEvent, ...]:
+    discovered = ContactsDiscovered(
+        lookup=state.id,
+        people=new_people(state, finding.people),
+        sources=finding.sources,
+        conclusive=finding.conclusive,
+        causes=stored(finding.causes),
+        at=at,
+    )
+    after = evolve(state, discovered)
+    if not after.people or after.brand is None:
+        return (discovered, finish(after, _outcome_without_people(after), at))
+    return (discovered, issue(after, "ranking", at))
+
+
+def _ranked(
+    state: Lookup, finding: RankingDone, at: datetime, known: Mapping[str, DomainFacts]
+) -> tuple[BrandEvent, ...]:
+    ranked = ContactsRanked(
+        lookup=state.id,
+        ranked=_people_of_run(state, finding.ranked),
+        left_out=finding.left_out,
+        at=at,
+    )
+    after = evolve(state, ranked)
+    if not ranked.ranked:
+        return (ranked, finish(after, _outcome_without_people(after), at))
+    mail_domains = tuple(dict.fromkeys(_brand(after).mail_domains))[:MAIL_DOMAINS]
+    if not mail_domains:
+        return (ranked, finish(after, "no_emails", at))
+    work = (issue(after, "verification", at, item=d, known=known) for d in mail_domains)
+    return (ranked, *work)
+
+
+def _people_of_run(state: Lookup, ranked: Iterable[Ranked]) -> tuple[Ranked, ...]:
+    """Return those of *ranked* who are people of this run, each in their first place."""
+    left = {person.person for person in state.people if person.full_name}  # not erased
+    known: list[Ranked] = []
+    for each in ranked:
+        if each.person in left:
+            left.remove(each.person)
+            known.append(each)
+    return tuple(known)
+
+
+# Mailboxes: each person is settled once at each mail domain.
+def close_domain(
+    state: Lookup,
+    mail_domain: str,
+    checked: Iterable[Checked],
+    learned: DomainFacts,
+    at: datetime,
+    *,
+    verifiers: Collection[str],
+) -> tuple[BrandEvent, ...]:
+    """Settle everybody at *mail_domain*; whom the stage left out is unknown."""
+    events: list[BrandEvent] = []
+    after = state
+    by_person = {c.person: c for c in checked if c.mail_domain == mail_domain}
+    for ranked in state.ranked or ():
+        unknown = Checked(
+            person=ranked.person, mail_domain=mail_domain, verdict=Verdict.UNKNOWN
+        )
+        for event in _settle(after, by_person.get(ranked.person, unknown), verifiers, at):
+            events.append(event)
+            after = evolve(after, event)
+    closed = MailDomainChecked(lookup=state.id, mail_domain=mail_domain, learned=learned, at=at)
+    after = evolve(after, closed)
+    events.append(closed)
+    if not after.open:
+        events.append(finish(after, _outcome_without_mailboxes(after), at))
+    return tuple(events)
+
+
+def _settle(
+    state: Lookup, checked: Checked, verifiers: Collection[str], at: datetime
+) -> Iterable[BrandEvent]:
+    """Yield the event of *checked* unless this person is settled at that mail domain."""
+    if any(
+        (c.person, c.mail_domain) == (checked.person, checked.mail_domain)
+        for c in state.checked
+    ):
+        return
+    if all(r.person != checked.person for r in state.ranked or ()):
+        return  # nobody we asked for
+    kind = MailboxVerified if is_proved(checked, verifiers) else MailboxNotVerified
+    yield kind(lookup=state.id, checked=checked, at=at)
+
+
+# An attempt failed.
+def failed(
+    state: Lookup,
+    work: IssuedWork,
+    attempt: int,
+    finding: Failed,
+    at: datetime,
+    *,
+    verifiers: Collection[str],
+) -> tuple[BrandEvent, ...]:
+    """Return what a failed *attempt* at *work* causes: a retry, or what follows the last."""
+    if work.attempt != attempt or work.retry_at is not None:
+        return ()  # an attempt that was given up before
+    retry_at = _retry_at(work, finding, at)
+    retried = (
+        finding.retryable
+        and work.failures < STAGES[work.stage].attempts
+        and retry_at < state.deadline_at
+    )
+    event = AttemptFailed(
+        lookup=state.id,
+        stage=work.stage,
+        item=work.item,
+        attempt=attempt,
+        why=finding.why,
+        retry_at=retry_at if retried else None,
+        causes=stored(finding.causes),
+        at=at,
+    )
+    if retried:
+        return (event,)
+    after = evolve(state, event)
+    match work.stage:
+        case "brand-resolution" | "contact-discovery" | "ranking":
+            outcome = _OUTCOME_OF_FAILURE.get(finding.why, "scrape_error")
+            return (event, finish(after, outcome, at))
+        case "verification":
+            closing = close_domain(
+                after, work.item, finding.checked, finding.learned, at, verifiers=verifiers
+            )
+            return (event, *closing)
+        case _:
+            assert_never(work.stage)
+
+
+def _retry_at(work: IssuedWork, finding: Failed, at: datetime) -> datetime:
+    asked_s = min(max(finding.retry_in_s or 0.0, 0.0), LONGEST_RETRY_S)
+    return at + (timedelta(seconds=asked_s) or FIRST_RETRY * 4 ** min(work.failures - 1, 6))
+
+
+# Work is issued again.
+def retry_due(
+    state: Lookup, at: datetime, known: Mapping[str, DomainFacts]
+) -> tuple[BrandEvent, ...]:
+    """Issue again everything whose retry is due at *at*."""
+    return tuple(
+        _reissue(state, work, at, known)
+        for work in state.open
+        if work.retry_at is not None and work.retry_at <= at
+    )
+
+
+def reissue_silent(
+    command: ReissueSilent, state: Lookup, at: datetime
+) -> tuple[BrandEvent, ...]:
+    """Issue again what nothing was heard of, unless that was done often enough."""
+    work = state.find(command.stage, command.item)
+    if work is None or work.attempt != command.attempt or work.retry_at is not None:
+        return ()
+    if work.silent >= SILENT_REISSUES:
+        return ()
+    return (replace(_reissue(state, work, at, command.known), after_silence=True),)
+
+
+def restart(
+    state: Lookup, at: datetime, known: Mapping[str, DomainFacts]
+) -> tuple[BrandEvent, ...]:
+    """Issue again all work that is in flight."""
+    return tuple(
+        replace(_reissue(state, work, at, known), after_restart=True)
+        for work in state.open
+        if work.retry_at is None
+    )
+
+
+def _reissue(
+    state: Lookup, work: IssuedWork, at: datetime, known: Mapping[str, DomainFacts]
+) -> StageIssued:
+    """Issue *work* as its next attempt, with what is known by now."""
+    attempt = work.attempt + 1
+    return issue(state, work.stage, at, item=work.item, attempt=attempt, known=known)
+
+
+# The run ends.
+def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
+    """Return the end of a run whose time is up at *at*."""
+    if at < state.deadline_at:
+        return ()
+    return (finish(state, "timeout", at),)
+
+
+def finish(state: Lookup, otherwise: Outcome, at: datetime) -> LookupFinished:
+    """End the run: ``done`` if anybody is verified (contract text 3), else *otherwise*."""
+    contacts = contacts_of(state)
+    verified = sum(contact.email is not None for contact in contacts)
+    outcome: Outcome = "done" if verified else otherwise
+    definite = all(checked.verdict in DEFINITE for checked in state.checked)
+    # Contract C6: absence is reused only when it was established.
+    reusable = outcome in {"done", "no_linkedin", "no_contacts"} or (
+        outcome == "no_emails" and definite and bool(state.checked)
+    )
+    return LookupFinished(
+        lookup=state.id,
+        outcome=outcome,
+        reusable=reusable,
+        verified=verified,
+        cut_off=otherwise == "timeout",
+        brand=state.brand,
+        contacts=contacts,
+        at=at,
+    )
+
+
+def _outcome_without_people(state: Lookup) -> Outcome:
+    """Return how a run ends that found nobody: an answer only if every source gave one."""
+    return "no_contacts" if state.conclusive else "scrape_error"
+
+
+def _outcome_without_mailboxes(state: Lookup) -> Outcome:
+    """Return how a run ends that verified nobody, once every mail domain is closed."""
+    if state.timed_out:
+        return "timeout"
+    return "error" if state.unanswered and not state.answered else "no_emails"

@@ -1,0 +1,140 @@
+"""What one field of a message may hold: how long, how many, which characters.
+
+The kinds of limit, and those with a name.  Which field has which: `cs.domain.stages.limits`.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+
+import msgspec
+
+from cs.domain.cause import CAUSE, CAUSES
+from cs.domain.mail.syntax import ascii_mailbox, is_mail_domain, is_mailbox
+
+#: Neither NUL and its like, which databases and terminals do not take, nor a lone
+#: surrogate, which no UTF-8 has (JSON cannot bring one; a plug-in can).
+_UNFIT = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FIT = r"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"
+_PLAIN = rf"^{_FIT}*$"
+_HOST = r"^[a-z0-9-]+(\.[a-z0-9-]+)+$"
+
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = datetime(2200, 1, 1, tzinfo=UTC)
+
+
+class Text(msgspec.Struct, frozen=True, kw_only=True):
+    """A string of at most ``most`` code points.
+
+    Attributes:
+        pattern: What the whole of it matches, in words that Python and ECMA 262 share.
+        holds: A further rule that is no regular expression.
+        clean: Makes what fits of what does not, if that can be.
+        may_be_cut: What is too long means the same without its end, more or less.
+    """
+
+    most: int
+    pattern: str
+    holds: Callable[[str], bool] | None = None
+    clean: Callable[[str], str] = str
+    may_be_cut: bool = False
+
+    def admits(self, text: str) -> bool:
+        return (
+            len(text) <= self.most
+            and _SURROGATE.search(text) is None
+            and _compiled(self.pattern).fullmatch(text) is not None
+            and (self.holds is None or self.holds(text))
+        )
+
+
+class Number(msgspec.Struct, frozen=True):
+    least: float
+    most: float
+
+    def admits(self, number: float) -> bool:
+        return self.least <= number <= self.most  # false of NaN
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A moment with its offset, between 1970 and 2200: far from where arithmetic ends."""
+
+    def admits(self, moment: datetime) -> bool:
+        return moment.tzinfo is not None and _FIRST <= moment < _LAST
+
+
+class Many(msgspec.Struct, frozen=True):
+    """At most ``most`` values, each within ``each``."""
+
+    most: int
+    each: "Limit | None" = None
+
+
+class Named(msgspec.Struct, frozen=True):
+    """At most ``most`` texts by name."""
+
+    most: int
+    name: Text
+    value: Text
+
+
+Limit = Text | Number | Moment | Many | Named
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+def _without_controls(text: str) -> str:
+    return _UNFIT.sub("", text)
+
+
+def plain_text(most: int, pattern: str = _PLAIN) -> Text:
+    """Return the limit of text for people, which loses what no message may hold."""
+    return Text(most=most, pattern=pattern, clean=_without_controls, may_be_cut=True)
+
+
+WORD = plain_text(100)  # names of sources, verifiers, families; short reasons
+NAME = plain_text(150)  # of a person
+#: Of somebody who is not erased.
+FULL_NAME = plain_text(150, rf"^{_FIT}*[^\u0000-\u0020\u007f]{_FIT}*$")
+LABEL = plain_text(200)  # names of brands and companies, places, titles
+#: The network caps a headline at 220; what a search result shows is some 300.
+HEADLINE = plain_text(1_000)
+#: 512 are kept of a line that was said (`cs.verifiers.smtp.transcript`).
+LINE = plain_text(600)
+MAILBOX = Text(
+    most=254,
+    pattern=r"^[ -~]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$",
+    holds=is_mailbox,
+    clean=ascii_mailbox,
+)
+HOST = Text(
+    most=253,
+    pattern=_HOST,
+    holds=is_mail_domain,
+    clean=str.lower,
+)
+PAGE = Text(most=1_000, pattern=r"^https?://[^\u0000-\u0020\u007f-\u00a0\u0022<>\\^`{|}]+$")
+LOOKUP = Text(most=200, pattern=r"^brand-[0-9a-z]{1,64}\.[1-9][0-9]{0,9}(-[0-9a-z]{1,64})?$")
+#: The mail domain, in verification; nothing elsewhere.
+ITEM = Text(
+    most=253,
+    pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)+)?$",
+    holds=lambda item: not item or is_mail_domain(item),
+)
+RECEIPT = Text(most=64, pattern=r"^[0-9A-Za-z_-]*$")
+PERSON = Text(most=10, pattern=r"^p[1-9][0-9]*$")
+#: Attempts of one piece of work are a handful, restarts included.
+ATTEMPT = Number(1, 1_000_000)
+SHARE = Number(0, 1)
+#: A year: longer than anything waits for.
+WAIT_S = Number(0, 366 * 86_400)
+
+PEOPLE_AT_ONCE = Many(1_000)  # several sources at once; 100 of them are kept
+#: How each source's run ended, and why those that could not answer could not.
+SOURCES = Named(64, WORD, WORD)
+CAUSES_BY_SOURCE = Named(CAUSES, WORD, plain_text(CAUSE))
