@@ -22,9 +22,10 @@ from msgspec import Meta
 
 from cs.bus.kafka.settings import SaslMechanism
 from cs.domain.operator_actions import ACCOUNT
-from cs.plugins.check_settings import GROUPS, BadPluginSetting, Checking
-from cs.plugins.plugin_settings import GivenAll
-from cs.plugins.setting_kind import from_text, said
+from cs.plugins.check_settings import SECTIONS, SectionSettings
+from cs.plugins.errors import BadPluginSetting
+from cs.plugins.plugin_settings import AllPluginSettings
+from cs.plugins.setting_kind import describe_kind, from_text
 
 ENV_PREFIX = "CS_"
 
@@ -105,7 +106,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     smtp_mail_from: str = ""  # empty: the null sender <>
 
     # What plug-ins were given; what they take, they say themselves.
-    plugins: GivenAll = GivenAll()
+    plugins: AllPluginSettings = AllPluginSettings()
 
 
 class BadSettings(Exception):
@@ -157,7 +158,7 @@ def load_with_places(
     env = {k: v for k, v in (os.environ if environment is None else environment).items() if v}
     named = env.pop("CS_CONFIG", None)
     checked: dict[str, Any] = {}
-    plugins = {section: Checking(section) for section in GROUPS}
+    plugins = {section: SectionSettings(section) for section in SECTIONS}
     if file is not None or named is not None:
         file = file or Path(named or "")
         place = f"settings file {file}"
@@ -174,7 +175,7 @@ def load_with_places(
             match name.split("__", 2):
                 case [section, plugin, own] if section in plugins:
                     with _placed(place):
-                        places[plugins[section].take_text(plugin, own, text)] = place
+                        places[plugins[section].set_from_text(plugin, own, text)] = place
                 case _:
                     value = from_text(_TYPES.get(name, str), text)
                     checked[name] = _checked(place, name, value)
@@ -183,8 +184,8 @@ def load_with_places(
         if value is not None:
             places[name] = f"option --{name.replace('_', '-')}"
             checked[name] = _checked(places[name], name, value)
-    given_all = {section: checking.taken() for section, checking in plugins.items()}
-    return Settings(**checked, plugins=GivenAll(**given_all)), places
+    given_all = {section: settings.by_plugin() for section, settings in plugins.items()}
+    return Settings(**checked, plugins=AllPluginSettings(**given_all)), places
 
 
 def shown(settings: Settings) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def allowed(name: str) -> str:
     >>> allowed("port"), allowed("log_format")
     ('a whole number from 0 to 65535', 'one of console, json')
     """
-    return _FORMS[name] if name in _FORMS else said(_TYPES[name])
+    return _FORMS[name] if name in _FORMS else describe_kind(_TYPES[name])
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -215,7 +216,7 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 
 def _take_tables(
-    place: str, content: dict[str, Any], plugins: Mapping[str, Checking]
+    place: str, content: dict[str, Any], plugins: Mapping[str, SectionSettings]
 ) -> tuple[dict[str, Any], list[str]]:
     """Take the tables of plug-ins out of *content*; return the settings among them.
 
@@ -238,7 +239,7 @@ def _take_tables(
             else:
                 with _placed(place):
                     for name, value in table.items():
-                        taken.append(checking.take(plugin, name, value))
+                        taken.append(checking.set(plugin, name, value))
     return settings, taken
 
 

@@ -12,8 +12,8 @@ from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
 from cs.keystore.memory import MemoryKeyStore
-from cs.sources.port import BrandAnswer, Ended
-from cs.verifiers.port import DomainCheck
+from cs.plugins.sources import BrandAnswer, SourceStatus
+from cs.plugins.verifiers import DomainCheck
 from system.loop.outside import ACME, BEN, Directory, Mailboxes, MailboxesOf, Staff
 
 
@@ -62,5 +62,5 @@ class Unwritable(MemoryEventLog):
 
 
 NEVER = StagePlugins([SilentDirectory()], [], [])
-AWAY = StagePlugins([Directory({"acme": ACME})], [Staff((), Ended.FAILED)], [])
+AWAY = StagePlugins([Directory({"acme": ACME})], [Staff((), SourceStatus.FAILED)], [])
 CUT_OFF = StagePlugins([Directory({"acme": ACME})], [Staff((BEN,))], [CutOff(frozenset())])

@@ -9,8 +9,8 @@ from pathlib import Path
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts
+from cs.plugins.sources import PeopleAnswer
 from cs.runtime.data_folder import DataFolder
-from cs.sources.port import PeopleAnswer
 from system.loop.outside import ACME, Directory, Mailboxes, Staff, tools
 from system.loop.service import Service, one_process
 

@@ -122,7 +122,7 @@ def test_settings_that_name_what_is_not_there_are_told(
 ) -> None:
     monkeypatch.setenv("CS_VERIFIERS", "smtp,psychic")
 
-    assert "no verifier 'psychic'; installed are: smtp" in here("verify", "a@b.example").told(2)
+    assert "'psychic' is not installed; there are smtp" in here("verify", "a@b.example").told(2)
 
 
 def test_every_line_is_answered_before_the_next_is_sent() -> None:

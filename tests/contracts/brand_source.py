@@ -6,7 +6,7 @@ from contracts.hostile_names import HOSTILE
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain
 from cs.domain.stages.limits import check
-from cs.sources.port import INCONCLUSIVE, BrandSource, Ended
+from cs.plugins.sources import INCONCLUSIVE, BrandSource, SourceStatus
 
 
 class Case(NamedTuple):
@@ -32,7 +32,7 @@ class BrandSourceContract:
         answer = await case.source.find(case.known, None)
 
         scores = [match.score for match in answer.matches]
-        assert (answer.source, answer.ended) == (case.source.name, Ended.USED)
+        assert (answer.source, answer.ended) == (case.source.name, SourceStatus.USED)
         assert scores == sorted(scores, reverse=True)
         assert all(0 < score <= 1 for score in scores)
         assert scores
@@ -55,7 +55,7 @@ class BrandSourceContract:
     async def test_what_it_does_not_know_is_no_result(self, case: Case) -> None:
         answer = await case.source.find(case.unknown, None)
 
-        assert (answer.ended, answer.matches) == (Ended.NO_RESULTS, ())
+        assert (answer.ended, answer.matches) == (SourceStatus.NO_RESULTS, ())
 
     async def test_what_it_tells_is_what_a_message_may_hold(self, case: Case) -> None:
         answer = await case.source.find(case.known, None)
@@ -82,14 +82,14 @@ class BrandSourceContract:
 
         again = await case.source.find(case.known, found.facts)
 
-        assert again.ended is Ended.USED
+        assert again.ended is SourceStatus.USED
         assert again.matches[0].facts.domain == found.facts.domain
 
     async def test_a_service_out_of_order_is_never_an_empty_answer(self, case: Case) -> None:
         for source in case.broken:
             answer = await source.find(case.known, None)
 
-            assert answer.ended in INCONCLUSIVE | {Ended.NOT_CONFIGURED}
+            assert answer.ended in INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
             assert answer.matches == ()
             assert answer.why
             assert answer.retry_in_s is None or answer.retry_in_s >= 0

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from contracts.hostile_names import HOSTILE
 from cs.domain.contact import BrandFacts
 from cs.domain.stages.limits import check
-from cs.sources.port import INCONCLUSIVE, Ended, PeopleSource
+from cs.plugins.sources import INCONCLUSIVE, PeopleSource, SourceStatus
 
 
 class Case(NamedTuple):
@@ -32,7 +32,7 @@ class PeopleSourceContract:
     async def test_people_it_knows_are_told_once_each(self, case: Case) -> None:
         answer = await case.source.find(case.known, limit=50)
 
-        assert (answer.source, answer.ended) == (case.source.name, Ended.USED)
+        assert (answer.source, answer.ended) == (case.source.name, SourceStatus.USED)
         addresses = [person.linkedin_url for person in answer.people if person.linkedin_url]
         assert len(addresses) == len(set(addresses))
         assert len(answer.people) >= 2
@@ -56,7 +56,7 @@ class PeopleSourceContract:
     async def test_nobody_found_is_no_result(self, case: Case) -> None:
         answer = await case.source.find(case.unknown, limit=50)
 
-        assert (answer.ended, answer.people) == (Ended.NO_RESULTS, ())
+        assert (answer.ended, answer.people) == (SourceStatus.NO_RESULTS, ())
 
     async def test_what_it_tells_is_what_a_message_may_hold(self, case: Case) -> None:
         answer = await case.source.find(case.known, limit=50)
@@ -87,7 +87,7 @@ class PeopleSourceContract:
         for source in case.broken:
             answer = await source.find(case.known, limit=50)
 
-            assert answer.ended in INCONCLUSIVE | {Ended.NOT_CONFIGURED}
+            assert answer.ended in INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
             assert answer.people == ()
             assert answer.why
             assert answer.retry_in_s is None or answer.retry_in_s >= 0

@@ -14,7 +14,7 @@ import pytest
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stages.limits import check as check_limits
-from cs.verifiers.port import Verifier
+from cs.plugins.verifiers import Verifier
 
 EVIDENCE_BYTES = 8_192
 NOTHING = DomainFacts()

@@ -10,9 +10,9 @@ from cs.assembly.folder_stores import open_folder, open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import BrandFacts
 from cs.paid_calls.current_lookup import working_for
+from cs.plugins.sources import SourceStatus
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings, load
-from cs.sources.port import Ended
 from outside.loopback_web import pages, serve
 
 PLUGIN = Path(__file__).parents[1] / "plugins" / "paid_source"
@@ -39,7 +39,7 @@ def asking(url: str) -> Settings:
     )
 
 
-async def one_life(folder: Path, settings: Settings, lookup: str) -> Ended:
+async def one_life(folder: Path, settings: Settings, lookup: str) -> SourceStatus:
     """Start, ask the source once for *lookup*, stop; return how the source ended."""
     async with (
         open_paid_calls(Settings(data_dir=folder)) as paid,
@@ -56,7 +56,7 @@ async def test_a_restart_does_not_pay_again(folder: Path) -> None:
         settings = asking(provider.url)
         ended = [await one_life(folder, settings, f"brand-a.{n}") for n in (1, 1, 2)]
 
-    assert ended == [Ended.NO_RESULTS] * 3
+    assert ended == [SourceStatus.NO_RESULTS] * 3
     assert len(provider.asked) == 2, "one for each lookup"
     assert stat.S_IMODE((folder / "calls.db").stat().st_mode) == 0o600
 
@@ -66,7 +66,7 @@ async def test_a_provider_that_did_not_charge_is_asked_again(folder: Path) -> No
         settings = asking(provider.url)
         ended = [await one_life(folder, settings, "brand-a.1") for _ in range(2)]
 
-    assert ended == [Ended.FAILED] * 2
+    assert ended == [SourceStatus.FAILED] * 2
     assert len(provider.asked) == 2
 
 

@@ -9,7 +9,6 @@ import pytest
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
 from cs.domain.contact import Candidate, Checked
-from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.work import DomainVerified, VerificationInput, Work
 from cs.outside.guard import Guard
 from cs.outside.http import TrustedClient
@@ -17,9 +16,9 @@ from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidOnce
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
+from cs.plugins.registry import verifiers
+from cs.plugins.verifiers import Verdict, Verifier, VerifierContext
 from cs.runtime.clock import SystemClock
-from cs.verifiers.port import Verifier
-from cs.verifiers.registry import Context, discover
 from outside.loopback_web import Asked, Web, Zone, reply, serve
 from plugins.installed import Install, documented, install
 
@@ -47,7 +46,7 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
             reply(writer, b'{"result": "valid"}')
 
     async with serve(answer) as web, TrustedClient(user_agent="test") as trusted:
-        context = Context(
+        context = VerifierContext(
             settings={"url": f"{web.url}/check", "token": "s3cret"},
             resolver=Zone({}),
             guard=Guard([], frozenset()),
@@ -56,7 +55,7 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
             monotonic=lambda: 0.0,
             paid=PaidOnce(MemoryCalls()),
         )
-        (provider.verifier,) = discover(lambda _: context, enabled=["oracle"])
+        (provider.verifier,) = verifiers(lambda _: context, enabled=["oracle"])
         provider.web = web
         yield provider
 

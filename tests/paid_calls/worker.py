@@ -17,7 +17,6 @@ from pathlib import Path
 
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
-from cs.domain.contact import BrandFacts
 from cs.domain.stages.work import Discovered, DiscoveryInput, Failed, Work
 from cs.outside.http import TrustedClient
 from cs.paid_calls.paid import PaidOnce
@@ -26,10 +25,11 @@ from cs.paid_calls.postgres import PostgresCalls
 from cs.paid_calls.sqlite import SqliteCalls
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.runner import Runner
+from cs.plugins.registry import people_sources
+from cs.plugins.sources import BrandFacts, SourceContext
 from cs.postgres.pool import open_pool
 from cs.runtime import logs
 from cs.runtime.clock import SystemClock
-from cs.sources.registry import Context, people_sources
 
 KEY = b"k" * 32
 #: Of the calls; what a killed worker held is over so soon.
@@ -63,9 +63,9 @@ async def register(where: str, *, dies: bool) -> AsyncIterator[CallRegister]:
 async def main(where: str, url: str, takes_key: bool, dies: bool) -> None:
     async with register(where, dies=dies) as calls, TrustedClient(user_agent="test") as web:
 
-        def context(name: str) -> Context:
+        def context(name: str) -> SourceContext:
             own = {"url": url, "takes_key": takes_key}
-            return Context(
+            return SourceContext(
                 trusted=web,
                 guarded=web,
                 settings=own if name == "paid-people" else {},

@@ -23,8 +23,8 @@ from cs.pipeline.resolving import Resolving
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Stage
 from cs.pipeline.verification import Verification
+from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 from cs.runtime.clock import SystemClock
-from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
 
 
 class Listing:
@@ -36,7 +36,7 @@ class Listing:
 
     async def brand(self, query: Query) -> BrandAnswer:
         if query.brand != "Acme":
-            return BrandAnswer(source=self.name, ended=Ended.NO_RESULTS)
+            return BrandAnswer(source=self.name, ended=SourceStatus.NO_RESULTS)
         facts = BrandFacts(
             name="Acme",
             domain="acme.example",
@@ -44,7 +44,7 @@ class Listing:
             mail_domains=("acme.example",),
         )
         found = (BrandMatch(facts=facts, score=0.9),)
-        return BrandAnswer(source=self.name, ended=Ended.USED, matches=found)
+        return BrandAnswer(source=self.name, ended=SourceStatus.USED, matches=found)
 
     async def people(self) -> PeopleAnswer:
         ada = Sighting(
@@ -55,7 +55,7 @@ class Listing:
             company="Acme",
             source=self.name,
         )
-        return PeopleAnswer(source=self.name, ended=Ended.USED, people=(ada,))
+        return PeopleAnswer(source=self.name, ended=SourceStatus.USED, people=(ada,))
 
     @asynccontextmanager
     async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator["Listing"]:

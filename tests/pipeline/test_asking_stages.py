@@ -22,7 +22,7 @@ from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.resolving import Resolving
 from cs.pipeline.stage import Stage
-from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
+from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 from domain.acme_run import ACME, ADA, BEN
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 @dataclass
 class Brands:
     name: str
-    ended: Ended
+    ended: SourceStatus
     found: tuple[BrandFacts, ...] = ()
     retry_in_s: float | None = None
 
@@ -46,7 +46,7 @@ class Brands:
 @dataclass
 class People:
     name: str
-    ended: Ended
+    ended: SourceStatus
     people: tuple[Sighting, ...] = ()
     retry_in_s: float | None = None
     after: asyncio.Event | None = None
@@ -87,7 +87,9 @@ async def discover(*sources: People) -> AnyFinding:
 
 
 async def test_a_match_is_told_with_how_every_source_ended() -> None:
-    found = await resolve(Brands("a", Ended.USED, (ACME,)), Brands("b", Ended.FAILED))
+    found = await resolve(
+        Brands("a", SourceStatus.USED, (ACME,)), Brands("b", SourceStatus.FAILED)
+    )
 
     assert isinstance(found, Resolved)
     assert (found.status, found.brand and found.brand.name) == ("matched", "Acme")
@@ -95,15 +97,19 @@ async def test_a_match_is_told_with_how_every_source_ended() -> None:
 
 
 async def test_no_match_is_an_answer_when_every_source_answered() -> None:
-    found = await resolve(Brands("a", Ended.NO_RESULTS), Brands("b", Ended.NOT_CONFIGURED))
+    found = await resolve(
+        Brands("a", SourceStatus.NO_RESULTS), Brands("b", SourceStatus.NOT_CONFIGURED)
+    )
 
     assert isinstance(found, Resolved)
     assert (found.status, found.brand) == ("no_match", None)
 
 
-@pytest.mark.parametrize("away", [Ended.FAILED, Ended.RATE_LIMITED])
-async def test_no_match_while_a_source_was_away_is_a_failure(away: Ended) -> None:
-    found = await resolve(Brands("a", Ended.NO_RESULTS), Brands("b", away, retry_in_s=30))
+@pytest.mark.parametrize("away", [SourceStatus.FAILED, SourceStatus.RATE_LIMITED])
+async def test_no_match_while_a_source_was_away_is_a_failure(away: SourceStatus) -> None:
+    found = await resolve(
+        Brands("a", SourceStatus.NO_RESULTS), Brands("b", away, retry_in_s=30)
+    )
 
     assert found == Failed(why="sources-away", retryable=True, retry_in_s=30)
 
@@ -114,9 +120,9 @@ async def test_two_that_match_alike_while_a_source_was_away_are_a_failure_too() 
         BrandFacts(name="Acme", domain="acme.example"),
         BrandFacts(name="Acme", domain="acme.test"),
     )
-    assert isinstance(await resolve(Brands("a", Ended.USED, two)), Resolved)
+    assert isinstance(await resolve(Brands("a", SourceStatus.USED, two)), Resolved)
 
-    found = await resolve(Brands("a", Ended.USED, two), Brands("b", Ended.FAILED))
+    found = await resolve(Brands("a", SourceStatus.USED, two), Brands("b", SourceStatus.FAILED))
 
     assert found == Failed(why="sources-away", retryable=True)
 
@@ -125,7 +131,9 @@ async def test_two_that_match_alike_while_a_source_was_away_are_a_failure_too() 
 
 
 async def test_people_of_all_sources_are_told_in_the_order_of_sources() -> None:
-    found = await discover(People("a", Ended.USED, (ADA,)), People("b", Ended.USED, (BEN,)))
+    found = await discover(
+        People("a", SourceStatus.USED, (ADA,)), People("b", SourceStatus.USED, (BEN,))
+    )
 
     assert found == Discovered(people=(ADA, BEN), sources={"a": "used", "b": "used"})
 
@@ -139,7 +147,10 @@ async def test_whoever_is_found_first_is_reported_first() -> None:
         slow.set()
 
     told: list[str] = []
-    sources = (People("a", Ended.USED, (ADA,), after=slow), People("b", Ended.USED, (BEN,)))
+    sources = (
+        People("a", SourceStatus.USED, (ADA,), after=slow),
+        People("b", SourceStatus.USED, (BEN,)),
+    )
     asked = DiscoveryInput(ACME)
     work = Work(
         lookup="brand-a.1", stage="contact-discovery", attempt=1, deadline_at=AT, input=asked
@@ -153,14 +164,18 @@ async def test_whoever_is_found_first_is_reported_first() -> None:
 
 
 async def test_people_found_while_a_source_was_away_are_told_as_not_all() -> None:
-    found = await discover(People("a", Ended.USED, (ADA,)), People("b", Ended.RATE_LIMITED))
+    found = await discover(
+        People("a", SourceStatus.USED, (ADA,)), People("b", SourceStatus.RATE_LIMITED)
+    )
 
     assert isinstance(found, Discovered)
     assert not found.conclusive
 
 
 async def test_nobody_found_is_an_answer_when_every_source_answered() -> None:
-    found = await discover(People("a", Ended.NO_RESULTS), People("b", Ended.NOT_CONFIGURED))
+    found = await discover(
+        People("a", SourceStatus.NO_RESULTS), People("b", SourceStatus.NOT_CONFIGURED)
+    )
 
     assert found == Discovered(
         people=(), sources={"a": "no_results", "b": "not_configured"}, conclusive=True
@@ -169,15 +184,15 @@ async def test_nobody_found_is_an_answer_when_every_source_answered() -> None:
 
 async def test_nobody_found_while_a_source_was_away_is_a_failure() -> None:
     found = await discover(
-        People("a", Ended.NO_RESULTS),
-        People("b", Ended.FAILED, retry_in_s=5),
-        People("c", Ended.RATE_LIMITED, retry_in_s=60),
+        People("a", SourceStatus.NO_RESULTS),
+        People("b", SourceStatus.FAILED, retry_in_s=5),
+        People("c", SourceStatus.RATE_LIMITED, retry_in_s=60),
     )
 
     assert found == Failed(why="sources-away", retryable=True, retry_in_s=60)
 
 
-@pytest.mark.parametrize("sources", [(), (People("a", Ended.NOT_CONFIGURED),)])
+@pytest.mark.parametrize("sources", [(), (People("a", SourceStatus.NOT_CONFIGURED),)])
 async def test_without_any_source_configured_trying_again_is_no_use(
     sources: tuple[People, ...],
 ) -> None:

@@ -20,9 +20,9 @@ from cs.domain.stages.work import (
 )
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.stage import Stage
+from cs.plugins.sources import PeopleAnswer, SourceStatus
 from cs.settings import Settings, load
 from cs.sources.people.searxng_api import NO_JSON
-from cs.sources.port import Ended, PeopleAnswer
 from domain.acme_run import ACME
 from outside.loopback_web import pages, serve
 from pipeline.test_asking_stages import AT, Brands, People
@@ -100,19 +100,21 @@ async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -
 
 async def test_what_answers_again_is_told_of_no_more() -> None:
     misconfiguration = Misconfiguration()
-    refuses = PeopleAnswer(source="shop", ended=Ended.FAILED, why="bad key", permanent=True)
+    refuses = PeopleAnswer(
+        source="shop", ended=SourceStatus.FAILED, why="bad key", permanent=True
+    )
     misconfiguration.note_answers("people_sources", [refuses])
     assert misconfiguration.reasons == {"sources.shop": "bad key"}
 
     misconfiguration.note_answers(
-        "people_sources", [PeopleAnswer(source="shop", ended=Ended.NO_RESULTS)]
+        "people_sources", [PeopleAnswer(source="shop", ended=SourceStatus.NO_RESULTS)]
     )
 
     assert misconfiguration.reasons == {}
 
 
 async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_named() -> None:
-    tools = StagePlugins([], [People("shop", Ended.NOT_CONFIGURED)], [])
+    tools = StagePlugins([], [People("shop", SourceStatus.NOT_CONFIGURED)], [])
 
     found = await stage_named("contact-discovery", tools).handle(
         issued(DiscoveryInput(ACME)), nobody_hears
@@ -126,7 +128,9 @@ async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_n
 
 async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
     tools = StagePlugins(
-        [], [People("shop", Ended.NOT_CONFIGURED), People("web", Ended.NO_RESULTS)], []
+        [],
+        [People("shop", SourceStatus.NOT_CONFIGURED), People("web", SourceStatus.NO_RESULTS)],
+        [],
     )
 
     found = await stage_named("contact-discovery", tools).handle(
@@ -137,7 +141,7 @@ async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
     assert tools.misconfiguration.reasons == {}
 
 
-@pytest.mark.parametrize("sources", [[], [Brands("wikidata", Ended.NOT_CONFIGURED)]])
+@pytest.mark.parametrize("sources", [[], [Brands("wikidata", SourceStatus.NOT_CONFIGURED)]])
 async def test_without_any_brand_source_no_brand_is_said_to_be_unknown(
     sources: list[Brands],
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cs.domain.contact import BrandFacts, Query
 from cs.pipeline.resolving import Asked, Resolution, Resolving, Row, resolve_offline
-from cs.sources.port import BrandAnswer, BrandMatch, BrandSource, Ended
+from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Shelf:
 
     name: str
     matches: tuple[BrandMatch, ...] = ()
-    ended: Ended | None = None
+    ended: SourceStatus | None = None
     retry_in_s: float | None = None
     asked: list[tuple[Query, BrandFacts | None]] = field(default_factory=list)
 
@@ -26,7 +26,8 @@ class Shelf:
         self.asked.append((query, known))
         return BrandAnswer(
             source=self.name,
-            ended=self.ended or (Ended.USED if self.matches else Ended.NO_RESULTS),
+            ended=self.ended
+            or (SourceStatus.USED if self.matches else SourceStatus.NO_RESULTS),
             matches=self.matches,
             retry_in_s=self.retry_in_s,
         )
@@ -368,18 +369,18 @@ async def test_a_site_completes_what_is_known_and_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("endings", "conclusive", "retry_in_s"),
     [
-        ([Ended.NO_RESULTS, Ended.NO_RESULTS], True, None),
-        ([Ended.NO_RESULTS, Ended.NOT_CONFIGURED], True, None),
-        ([Ended.NO_RESULTS, Ended.RATE_LIMITED], False, 30.0),
-        ([Ended.FAILED, Ended.NO_RESULTS], False, 30.0),
-        ([Ended.NOT_CONFIGURED, Ended.NOT_CONFIGURED], False, None),
+        ([SourceStatus.NO_RESULTS, SourceStatus.NO_RESULTS], True, None),
+        ([SourceStatus.NO_RESULTS, SourceStatus.NOT_CONFIGURED], True, None),
+        ([SourceStatus.NO_RESULTS, SourceStatus.RATE_LIMITED], False, 30.0),
+        ([SourceStatus.FAILED, SourceStatus.NO_RESULTS], False, 30.0),
+        ([SourceStatus.NOT_CONFIGURED, SourceStatus.NOT_CONFIGURED], False, None),
         ([], False, None),
     ],
 )
 async def test_nothing_found_is_conclusive_only_if_all_that_could_know_answered(
-    endings: list[Ended], conclusive: bool, retry_in_s: float | None
+    endings: list[SourceStatus], conclusive: bool, retry_in_s: float | None
 ) -> None:
-    broken = {Ended.FAILED, Ended.RATE_LIMITED}
+    broken = {SourceStatus.FAILED, SourceStatus.RATE_LIMITED}
     sources = [
         Shelf(f"source{n}", ended=ended, retry_in_s=30.0 if ended in broken else None)
         for n, ended in enumerate(endings)
@@ -399,15 +400,18 @@ async def test_nothing_found_is_conclusive_only_if_all_that_could_know_answered(
 
 async def test_a_site_that_does_not_answer_leaves_an_unknown_domain_open() -> None:
     resolution = await resolve(
-        [directory(), Shelf("website", ended=Ended.FAILED)], domain="a.example"
+        [directory(), Shelf("website", ended=SourceStatus.FAILED)], domain="a.example"
     )
 
     assert (resolution.status, resolution.conclusive) == ("no_match", False)
-    assert resolution.sources == {"directory": Ended.NO_RESULTS, "website": Ended.FAILED}
+    assert resolution.sources == {
+        "directory": SourceStatus.NO_RESULTS,
+        "website": SourceStatus.FAILED,
+    }
 
 
 async def test_a_match_stands_whatever_else_failed() -> None:
-    limited = Shelf("wikidata", ended=Ended.RATE_LIMITED, retry_in_s=60.0)
+    limited = Shelf("wikidata", ended=SourceStatus.RATE_LIMITED, retry_in_s=60.0)
 
     resolution = await resolve([directory(match(0.9, "Nike", "nike.com")), limited], "Nike")
 
@@ -416,7 +420,7 @@ async def test_a_match_stands_whatever_else_failed() -> None:
         True,
         None,
     )
-    assert resolution.sources["wikidata"] is Ended.RATE_LIMITED
+    assert resolution.sources["wikidata"] is SourceStatus.RATE_LIMITED
 
 
 async def test_identifying_sources_are_asked_at_once() -> None:
@@ -448,7 +452,7 @@ def test_rows_come_in_order_and_name_every_source() -> None:
 
     rows = list(resolve_offline(lines, [shelf]))
 
-    used = {"directory": Ended.USED}
+    used = {"directory": SourceStatus.USED}
     refused = rows[1:4]
     nike = Row(
         id="1",

@@ -20,7 +20,7 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.verification import Verification
-from cs.verifiers.port import DomainCheck
+from cs.plugins.verifiers import DomainCheck
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 YES, NO, CATCH_ALL, FULL, UNKNOWN = (

@@ -9,8 +9,8 @@ from cli.command import Here
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.plugins.sources import SourceStatus
 from cs.settings import load
-from cs.sources.port import Ended
 from outside.loopback_web import pages, serve
 from plugins.installed import Install, documented
 
@@ -55,7 +55,7 @@ async def test_the_documented_source_asks_with_what_it_was_given(install: Instal
             (source,) = tools.brand_sources
             answer = await source.find(Query(brand="Acme"), None)
 
-    assert answer.ended is Ended.USED
+    assert answer.ended is SourceStatus.USED
     assert [match.facts.domain for match in answer.matches] == ["acme.example"]
     assert shop.asked[0].path == "/brands?q=Acme&limit=7"
     assert shop.asked[0].headers["authorization"] == "bearer s3cret"
@@ -142,5 +142,5 @@ async def test_a_source_that_raises_is_told_as_failed_through_the_whole_set_up(
         (source,) = tools.brand_sources
         answer = await source.find(Query(brand="Acme"), None)
 
-    assert answer.ended is Ended.FAILED
+    assert answer.ended is SourceStatus.FAILED
     assert answer.why == "SystemExit: bad key ********"

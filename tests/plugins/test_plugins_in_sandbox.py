@@ -16,7 +16,7 @@ import msgspec
 from cs.domain.contact import Sighting
 from cs.outside.port import Forbidden, Unreachable
 from cs.plugins.declared_settings import takes
-from cs.sources.port import Ended, PeopleAnswer
+from cs.plugins.sources import SourceStatus, PeopleAnswer
 
 
 class TeamSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Team:
         try:
             page = await self._fetcher.get(f"https://{brand.domain}/")
         except (Forbidden, Unreachable) as error:
-            return PeopleAnswer(source=self.name, ended=Ended.FAILED, why=str(error))
+            return PeopleAnswer(source=self.name, ended=SourceStatus.FAILED, why=str(error))
         assert page.status == 200, page
         found = Sighting(
             full_name=self._person,
@@ -42,7 +42,7 @@ class Team:
             linkedin_url="https://www.linkedin.com/in/zoe-quill",
             source=self.name,
         )
-        return PeopleAnswer(source=self.name, ended=Ended.USED, people=(found,))
+        return PeopleAnswer(source=self.name, ended=SourceStatus.USED, people=(found,))
 
 
 @takes(TeamSettings)

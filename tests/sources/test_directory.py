@@ -10,8 +10,8 @@ import pytest
 
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import canonical_domain
+from cs.plugins.sources import BrandAnswer, BrandMatch, SourceStatus
 from cs.sources.brand.directory import BundledDirectory
-from cs.sources.port import BrandAnswer, BrandMatch, Ended
 
 Line = dict[str, object]
 Write = Callable[..., BundledDirectory]
@@ -74,7 +74,7 @@ async def test_a_name_gives_all_that_is_known(holding: Write) -> None:
     )
     assert answer == BrandAnswer(
         source="directory",
-        ended=Ended.USED,
+        ended=SourceStatus.USED,
         matches=(BrandMatch(facts=facts, score=0.9, key="Q420822"),),
     )
 
@@ -101,7 +101,7 @@ async def test_an_unknown_brand_has_no_results(holding: Write) -> None:
     for brand, domain in [("Dove", None), (None, "dove.com"), ("Gap", "gap.de")]:
         answer = await ask(holding(*GAP), brand, domain)
 
-        assert (answer.ended, answer.matches) == (Ended.NO_RESULTS, ())
+        assert (answer.ended, answer.matches) == (SourceStatus.NO_RESULTS, ())
 
 
 async def test_a_domain_is_its_namesakes_before_its_users(holding: Write) -> None:
@@ -132,7 +132,7 @@ async def test_the_only_user_of_a_domain_is_found_by_it(holding: Write) -> None:
 
 
 async def test_a_subdomain_is_another_site(holding: Write) -> None:
-    assert (await ask(holding(*GAP), domain="oldnavy.gap.com")).ended is Ended.NO_RESULTS
+    assert (await ask(holding(*GAP), domain="oldnavy.gap.com")).ended is SourceStatus.NO_RESULTS
 
 
 async def test_beside_a_domain_a_name_finds_the_brand_of_its_owner(holding: Write) -> None:
@@ -201,14 +201,14 @@ async def test_an_unreadable_file_is_a_failure_never_an_error(
     answer = await ask(BundledDirectory(file), "Gap")
 
     empty = content == b""  # an empty gzip file is an empty directory
-    assert answer.ended is (Ended.NO_RESULTS if empty else Ended.FAILED)
+    assert answer.ended is (SourceStatus.NO_RESULTS if empty else SourceStatus.FAILED)
     assert answer.matches == ()
 
 
 async def test_a_missing_file_is_a_failure_that_says_why(tmp_path: Path) -> None:
     answer = await ask(BundledDirectory(tmp_path / "none.gz"), "Gap")
 
-    assert answer.ended is Ended.FAILED
+    assert answer.ended is SourceStatus.FAILED
     assert answer.why is not None
     assert "directory cannot be read" in answer.why
 

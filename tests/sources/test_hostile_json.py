@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from cs.domain.contact import BrandFacts, Query
 from cs.outside.exchange import MAX_BYTES
 from cs.outside.port import Response
+from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
 from cs.sources.brand.wikidata import Wikidata
 from cs.sources.people.searxng import Searxng
-from cs.sources.port import BrandAnswer, Ended, PeopleAnswer
 from harness.budget import mib_of, seconds_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -94,7 +94,7 @@ def test_two_mebibytes_of_json_cost_little(
     assert seconds_of(lambda: ask(whole)) < 2
     assert mib_of(lambda: ask(whole)) < 80
     answer = ask(whole)
-    assert answer.ended in Ended
+    assert answer.ended in SourceStatus
     assert len(answer.why or "") < 1_000
 
 
@@ -116,5 +116,5 @@ anything = st.recursive(
 def test_any_json_is_read_or_refused(value: object) -> None:
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)
 
-    assert people(body).ended in Ended
-    assert brands(body).ended in Ended
+    assert people(body).ended in SourceStatus
+    assert brands(body).ended in SourceStatus

@@ -10,12 +10,12 @@ from structlog.testing import capture_logs
 
 from cs.domain.cause import without_people
 from cs.domain.contact import BrandFacts, Query, Sighting
-from cs.plugins.plugin_settings import Given
+from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
 
 SECRET = "s3cr'et/+"
-GIVEN = Given({"token": SECRET, "url": "http://x"}, frozenset({"token"}))
+GIVEN = PluginSettings({"token": SECRET, "url": "http://x"}, frozenset({"token"}))
 QUERY, ACME = Query("Acme"), BrandFacts(name="Acme", domain="acme.test")
 
 
@@ -71,7 +71,7 @@ async def test_what_it_raises_is_a_failure_with_its_cause(error: BaseException) 
         people = await IsolatedPeopleSource(source, GIVEN).find(ACME, limit=3)
 
     for answer in (brand, people):
-        assert (answer.source, answer.ended) == ("raising", Ended.FAILED)
+        assert (answer.source, answer.ended) == ("raising", SourceStatus.FAILED)
         assert answer.why is not None
         assert answer.why.startswith((type(error).__name__, "RuntimeError"))  # StopIteration
     assert [each["event"] for each in logs] == ["source_failed"] * 2
@@ -97,7 +97,7 @@ async def test_no_secret_and_no_mailbox_is_told(text: str) -> None:
 
 
 async def test_its_own_words_of_a_failure_are_told_and_masked() -> None:
-    said = BrandAnswer(source="giving", ended=Ended.FAILED, why=f"401 for {SECRET}")
+    said = BrandAnswer(source="giving", ended=SourceStatus.FAILED, why=f"401 for {SECRET}")
     with capture_logs() as logs:
         answer = await IsolatedBrandSource(Giving(said), GIVEN).find(QUERY, None)
 
@@ -133,7 +133,7 @@ async def test_no_log_line_has_a_person_whom_its_exception_quotes(
     with capture_logs([format_exc_info]) as logs:
         await IsolatedBrandSource(Raising(error), GIVEN).find(QUERY, None)
         await IsolatedPeopleSource(Raising(error), GIVEN).find(ACME, limit=3)
-        said = PeopleAnswer(source="giving", ended=Ended.RATE_LIMITED, why=str(error))
+        said = PeopleAnswer(source="giving", ended=SourceStatus.RATE_LIMITED, why=str(error))
         await IsolatedPeopleSource(Giving(said), GIVEN).find(ACME, limit=3)
 
     told = json.dumps(logs)
@@ -145,20 +145,22 @@ async def test_no_log_line_has_a_person_whom_its_exception_quotes(
 
 
 async def test_what_is_missing_is_told_without_secrets_and_is_no_failure() -> None:
-    said = PeopleAnswer(source="giving", ended=Ended.NOT_CONFIGURED, why=f"{SECRET} is old")
+    said = PeopleAnswer(
+        source="giving", ended=SourceStatus.NOT_CONFIGURED, why=f"{SECRET} is old"
+    )
     with capture_logs() as logs:
         answer = await IsolatedPeopleSource(Giving(said), GIVEN).find(ACME, limit=3)
 
-    assert (answer.ended, answer.why) == (Ended.NOT_CONFIGURED, "******** is old")
+    assert (answer.ended, answer.why) == (SourceStatus.NOT_CONFIGURED, "******** is old")
     assert logs == []
 
 
 def people(**fields: Any) -> PeopleAnswer:
-    return PeopleAnswer(**{"source": "giving", "ended": Ended.USED, **fields})
+    return PeopleAnswer(**{"source": "giving", "ended": SourceStatus.USED, **fields})
 
 
 def brands(*matches: Any) -> BrandAnswer:
-    return BrandAnswer(source="giving", ended=Ended.USED, matches=matches)
+    return BrandAnswer(source="giving", ended=SourceStatus.USED, matches=matches)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +171,8 @@ def brands(*matches: Any) -> BrandAnswer:
         brands(),
         people(source=None),
         people(ended="odd"),
-        people(ended=Ended.FAILED, why=ValueError("x")),
-        people(ended=Ended.FAILED, retry_in_s="5"),
+        people(ended=SourceStatus.FAILED, why=ValueError("x")),
+        people(ended=SourceStatus.FAILED, retry_in_s="5"),
         people(people=None),
         people(people=[{"full_name": "Jo Lane"}]),
         people(people=[Sighting(full_name=None, source="x")]),  # type: ignore[arg-type]
@@ -179,7 +181,7 @@ def brands(*matches: Any) -> BrandAnswer:
 async def test_what_is_no_answer_is_a_failure(answer: object) -> None:
     found = await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3)
 
-    assert found.ended is Ended.FAILED
+    assert found.ended is SourceStatus.FAILED
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ async def test_what_is_no_answer_is_a_failure(answer: object) -> None:
 async def test_what_is_no_match_is_a_failure(match: object) -> None:
     found = await IsolatedBrandSource(Giving(brands(match)), GIVEN).find(QUERY, None)
 
-    assert found.ended is Ended.FAILED
+    assert found.ended is SourceStatus.FAILED
 
 
 async def test_words_and_lists_stand_for_what_they_mean() -> None:
@@ -216,7 +218,7 @@ async def test_who_cannot_say_what_is_missing_lacks_nothing() -> None:
 
 
 async def test_a_good_answer_is_left_as_it_is() -> None:
-    answer = PeopleAnswer(source="giving", ended=Ended.NO_RESULTS)
+    answer = PeopleAnswer(source="giving", ended=SourceStatus.NO_RESULTS)
 
     assert await IsolatedPeopleSource(Giving(answer), GIVEN).find(ACME, limit=3) == answer
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from contracts.people_source import Case, PeopleSourceContract
 from cs.domain.contact import BrandFacts, Sighting
 from cs.outside.http import TrustedClient
+from cs.plugins.sources import PeopleAnswer, SourceStatus
 from cs.sources.people.searxng import WORDS, Searxng
 from cs.sources.people.searxng_api import NO_JSON, phrase
-from cs.sources.port import Ended, PeopleAnswer
 from outside.loopback_web import Answer, Asked, Web, reply, serve
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -78,28 +78,38 @@ OTHERS = (
 )
 
 ENGINES = [["google", "Suspended: CAPTCHA"], ["brave", "too many requests"]]
-OUT_OF_ORDER: list[tuple[Answer, Ended, float | None, str]] = [
-    (saying(b"<h1>Forbidden</h1>", status=403), Ended.FAILED, None, NO_JSON),
+OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None, str]] = [
+    (saying(b"<h1>Forbidden</h1>", status=403), SourceStatus.FAILED, None, NO_JSON),
     (
         saying(b"Too Many Requests", status=429, headers={"Retry-After": "60"}),
-        Ended.RATE_LIMITED,
+        SourceStatus.RATE_LIMITED,
         60.0,
         "429",
     ),
-    (saying(b"", status=429), Ended.RATE_LIMITED, None, "429"),
-    (saying(b"oops", status=500), Ended.FAILED, None, "500"),
+    (saying(b"", status=429), SourceStatus.RATE_LIMITED, None, "429"),
+    (saying(b"oops", status=500), SourceStatus.FAILED, None, "500"),
     (
         saying(b"", status=302, headers={"Location": "https://x.example"}),
-        Ended.FAILED,
+        SourceStatus.FAILED,
         None,
         "",
     ),
-    (saying(b"<!doctype html><title>SearXNG</title>"), Ended.FAILED, None, "not its JSON"),
-    (saying(b'{"query": "q", "results": [{"url": "htt'), Ended.FAILED, None, "not its JSON"),
-    (saying(b'{"results": {"url": 1}}'), Ended.FAILED, None, "not its JSON"),
-    (saying(b"\xff\xfe"), Ended.FAILED, None, "not its JSON"),
-    (results(silent=[["brave", "timeout"]]), Ended.FAILED, None, "brave timeout"),
-    (results(silent=ENGINES), Ended.RATE_LIMITED, None, "google Suspended: CAPTCHA"),
+    (
+        saying(b"<!doctype html><title>SearXNG</title>"),
+        SourceStatus.FAILED,
+        None,
+        "not its JSON",
+    ),
+    (
+        saying(b'{"query": "q", "results": [{"url": "htt'),
+        SourceStatus.FAILED,
+        None,
+        "not its JSON",
+    ),
+    (saying(b'{"results": {"url": 1}}'), SourceStatus.FAILED, None, "not its JSON"),
+    (saying(b"\xff\xfe"), SourceStatus.FAILED, None, "not its JSON"),
+    (results(silent=[["brave", "timeout"]]), SourceStatus.FAILED, None, "brave timeout"),
+    (results(silent=ENGINES), SourceStatus.RATE_LIMITED, None, "google Suspended: CAPTCHA"),
 ]
 
 
@@ -159,7 +169,7 @@ async def test_who_does_not_work_there_now_or_is_no_person_is_left_out(
 ) -> None:
     answer = await find(results(other))
 
-    assert (answer.ended, answer.people) == (Ended.NO_RESULTS, ())
+    assert (answer.ended, answer.people) == (SourceStatus.NO_RESULTS, ())
 
 
 async def test_one_who_works_at_the_parent_counts_when_the_parent_is_known() -> None:
@@ -193,7 +203,7 @@ async def test_questions_are_few_and_name_brand_and_parent() -> None:
 
 @pytest.mark.parametrize(("answer", "ended", "retry_in_s", "why"), OUT_OF_ORDER)
 async def test_each_way_to_fail_is_told_as_what_it_is(
-    answer: Answer, ended: Ended, retry_in_s: float | None, why: str
+    answer: Answer, ended: SourceStatus, retry_in_s: float | None, why: str
 ) -> None:
     told = await find(answer)
 
@@ -215,14 +225,14 @@ async def test_people_found_before_a_refusal_are_told_with_it() -> None:
 
     answer = await find(tired)
 
-    assert answer.ended is Ended.RATE_LIMITED
+    assert answer.ended is SourceStatus.RATE_LIMITED
     assert [person.full_name for person in answer.people] == ["Jane Doe", "José Núñez"]
 
 
 async def test_one_engine_that_is_silent_does_not_spoil_what_others_found() -> None:
     answer = await find(results(*PEOPLE, silent=[["google", "timeout"]]))
 
-    assert (answer.ended, answer.why) == (Ended.USED, None)
+    assert (answer.ended, answer.why) == (SourceStatus.USED, None)
 
 
 async def test_a_question_nobody_answered_does_not_spoil_the_others() -> None:
@@ -232,7 +242,7 @@ async def test_a_question_nobody_answered_does_not_spoil_the_others() -> None:
 
     answer = await find(searxng)
 
-    assert (answer.ended, len(answer.people)) == (Ended.USED, 2)
+    assert (answer.ended, len(answer.people)) == (SourceStatus.USED, 2)
 
 
 async def test_an_address_in_the_text_is_a_candidate() -> None:

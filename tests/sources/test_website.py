@@ -16,10 +16,10 @@ from cs.domain.names.profile_url import person_page
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient
 from cs.outside.port import Response
+from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.sandbox.certificates import Authority
 from cs.sources.brand.home_page import decode, read_home_page
 from cs.sources.brand.website import Website
-from cs.sources.port import BrandAnswer, Ended
 from cs.sources.social_pages import company_page, instagram, is_hosted, tiktok
 from outside.loopback_web import Page, Web, Zone, pages, serve
 
@@ -91,7 +91,7 @@ async def read(
 
 async def facts(page: Page, query: Query | None = None) -> BrandFacts:
     answer = await read(page, query)
-    assert answer.ended is Ended.USED, answer
+    assert answer.ended is SourceStatus.USED, answer
     return answer.matches[0].facts
 
 
@@ -142,7 +142,7 @@ async def test_without_a_domain_there_is_nothing_to_read() -> None:
     async with site({"/": ACME}) as (website, web):
         answer = await website.find(Query(brand="Acme"), BrandFacts(name="Acme"))
 
-    assert (answer.ended, web.asked) == (Ended.NO_RESULTS, [])
+    assert (answer.ended, web.asked) == (SourceStatus.NO_RESULTS, [])
 
 
 async def test_the_known_domain_is_read_rather_than_the_asked_one() -> None:
@@ -234,7 +234,7 @@ async def test_www_and_plain_http_are_tried_in_turn() -> None:
     async with site({"/": ACME}, names=("acme.test",)) as (website, web):
         answer = await website.find(Query(domain="acme.test"), None)
 
-    assert answer.ended is Ended.USED
+    assert answer.ended is SourceStatus.USED
     assert web.paths(robots=True) == ["/robots.txt", "/"]
 
 
@@ -261,18 +261,18 @@ async def test_https_is_read_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "ended", "mail_domains"),
     [
-        ("http://www.acme.test/home", Ended.USED, ("acme.test",)),
-        ("http://shop.acme.test/home", Ended.USED, ("acme.test",)),
-        ("http://acme.example/home", Ended.USED, ("acme.test", "acme.example")),
-        ("http://other.test/home", Ended.NO_RESULTS, None),
-        (f"http://{HOME}/home", Ended.NO_RESULTS, None),
-        ("http://xn--a.test/home", Ended.NO_RESULTS, None),
-        ("http://acme.xn--a/", Ended.NO_RESULTS, None),
-        ("http://127.0.0.1/home", Ended.NO_RESULTS, None),
+        ("http://www.acme.test/home", SourceStatus.USED, ("acme.test",)),
+        ("http://shop.acme.test/home", SourceStatus.USED, ("acme.test",)),
+        ("http://acme.example/home", SourceStatus.USED, ("acme.test", "acme.example")),
+        ("http://other.test/home", SourceStatus.NO_RESULTS, None),
+        (f"http://{HOME}/home", SourceStatus.NO_RESULTS, None),
+        ("http://xn--a.test/home", SourceStatus.NO_RESULTS, None),
+        ("http://acme.xn--a/", SourceStatus.NO_RESULTS, None),
+        ("http://127.0.0.1/home", SourceStatus.NO_RESULTS, None),
     ],
 )
 async def test_a_redirect_is_followed_while_it_stays_the_brands_site(
-    where: str, ended: Ended, mail_domains: tuple[str, ...] | None
+    where: str, ended: SourceStatus, mail_domains: tuple[str, ...] | None
 ) -> None:
     async with site({"/": moved(where), "/home": ACME}) as (website, _):
         answer = await website.find(Query(domain="acme.test"), None)
@@ -284,17 +284,17 @@ async def test_a_redirect_is_followed_while_it_stays_the_brands_site(
 @pytest.mark.parametrize(
     ("table", "ended"),
     [
-        ({}, Ended.NO_RESULTS),
-        ({"/": (410, {}, b"")}, Ended.NO_RESULTS),
-        ({"/": (200, {"content-type": "application/pdf"}, b"%PDF")}, Ended.NO_RESULTS),
-        ({"/robots.txt": b"User-agent: *\nDisallow: /", "/": ACME}, Ended.NO_RESULTS),
-        ({"/robots.txt": (503, {}, b""), "/": ACME}, Ended.FAILED),
-        ({"/": (503, {}, b"")}, Ended.FAILED),
-        ({"/": (429, {}, b"")}, Ended.RATE_LIMITED),
+        ({}, SourceStatus.NO_RESULTS),
+        ({"/": (410, {}, b"")}, SourceStatus.NO_RESULTS),
+        ({"/": (200, {"content-type": "application/pdf"}, b"%PDF")}, SourceStatus.NO_RESULTS),
+        ({"/robots.txt": b"User-agent: *\nDisallow: /", "/": ACME}, SourceStatus.NO_RESULTS),
+        ({"/robots.txt": (503, {}, b""), "/": ACME}, SourceStatus.FAILED),
+        ({"/": (503, {}, b"")}, SourceStatus.FAILED),
+        ({"/": (429, {}, b"")}, SourceStatus.RATE_LIMITED),
     ],
 )
 async def test_how_it_ended_says_whether_asking_again_may_help(
-    table: Mapping[str, Page], ended: Ended
+    table: Mapping[str, Page], ended: SourceStatus
 ) -> None:
     async with site(table) as (website, _):
         answer = await website.find(Query(domain="acme.test"), None)
@@ -309,7 +309,7 @@ async def test_a_site_that_is_down_failed_and_a_name_that_is_not_there_did_not()
     down = await website.find(Query(domain="acme.test"), None)
     missing = await website.find(Query(domain="nobody.test"), None)
 
-    assert (down.ended, missing.ended) == (Ended.FAILED, Ended.NO_RESULTS)
+    assert (down.ended, missing.ended) == (SourceStatus.FAILED, SourceStatus.NO_RESULTS)
 
 
 @pytest.mark.parametrize(
@@ -408,5 +408,5 @@ async def test_others_go_on_while_a_page_is_read() -> None:
 
     answer = await Website(Long()).find(Query("Acme", "acme.test"), None)
 
-    assert answer.ended is Ended.USED
+    assert answer.ended is SourceStatus.USED
     assert turns > 10, "the loop stood still"

@@ -11,8 +11,8 @@ import pytest
 from contracts.brand_source import BrandSourceContract, Case
 from cs.domain.contact import BrandFacts, Query
 from cs.outside.http import TrustedClient
+from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.sources.brand.wikidata import Wikidata
-from cs.sources.port import BrandAnswer, Ended
 from outside.loopback_web import Answer, Asked, Web, reply, serve
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -165,31 +165,35 @@ MAX_LAG = json.dumps(
     {"error": {"code": "maxlag", "info": "Waiting for 10.0.0.1: 7 seconds lagged.", "lag": 7}}
 ).encode()
 
-OUT_OF_ORDER: list[tuple[Answer, Ended, float | None]] = [
-    (saying(MAX_LAG, headers={"Retry-After": "9"}), Ended.RATE_LIMITED, 9.0),
-    (saying(MAX_LAG), Ended.RATE_LIMITED, 5.0),
-    (saying(b"slow down", status=429, headers={"Retry-After": "30"}), Ended.RATE_LIMITED, 30.0),
+OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None]] = [
+    (saying(MAX_LAG, headers={"Retry-After": "9"}), SourceStatus.RATE_LIMITED, 9.0),
+    (saying(MAX_LAG), SourceStatus.RATE_LIMITED, 5.0),
+    (
+        saying(b"slow down", status=429, headers={"Retry-After": "30"}),
+        SourceStatus.RATE_LIMITED,
+        30.0,
+    ),
     (
         saying(b"", status=429, headers={"Retry-After": "Sat, 21 Nov 2026 12:01:00 GMT"}),
-        Ended.RATE_LIMITED,
+        SourceStatus.RATE_LIMITED,
         60.0,
     ),
-    (saying(b"", status=429, headers={"Retry-After": "soon"}), Ended.RATE_LIMITED, None),
-    (saying(b"", status=503, headers={"Retry-After": "3"}), Ended.RATE_LIMITED, 3.0),
-    (saying(b"", status=503), Ended.FAILED, None),
-    (saying(b"<h1>Internal error", status=500), Ended.FAILED, None),
-    (saying(b"Please set a user-agent", status=403), Ended.FAILED, None),
-    (saying(b"<!doctype html><title>Wikimedia Error</title>"), Ended.FAILED, None),
-    (saying(b'{"search": [{"id": "Q1", "la'), Ended.FAILED, None),
-    (saying(b'{"search": "none"}'), Ended.FAILED, None),
-    (saying(b"[" * 100_000), Ended.FAILED, None),
-    (saying(b""), Ended.FAILED, None),
+    (saying(b"", status=429, headers={"Retry-After": "soon"}), SourceStatus.RATE_LIMITED, None),
+    (saying(b"", status=503, headers={"Retry-After": "3"}), SourceStatus.RATE_LIMITED, 3.0),
+    (saying(b"", status=503), SourceStatus.FAILED, None),
+    (saying(b"<h1>Internal error", status=500), SourceStatus.FAILED, None),
+    (saying(b"Please set a user-agent", status=403), SourceStatus.FAILED, None),
+    (saying(b"<!doctype html><title>Wikimedia Error</title>"), SourceStatus.FAILED, None),
+    (saying(b'{"search": [{"id": "Q1", "la'), SourceStatus.FAILED, None),
+    (saying(b'{"search": "none"}'), SourceStatus.FAILED, None),
+    (saying(b"[" * 100_000), SourceStatus.FAILED, None),
+    (saying(b""), SourceStatus.FAILED, None),
     (
         saying(b'{"error":{"code":"ratelimited","info":"Too fast"},"servedby":"mw1"}'),
-        Ended.RATE_LIMITED,
+        SourceStatus.RATE_LIMITED,
         None,
     ),
-    (saying(b'{"error":{"code":"internal_api_error","info":"x"}}'), Ended.FAILED, None),
+    (saying(b'{"error":{"code":"internal_api_error","info":"x"}}'), SourceStatus.FAILED, None),
 ]
 
 
@@ -267,7 +271,7 @@ async def test_a_domain_alone_finds_only_the_brand_at_home_there() -> None:
     other_site = await ask(Query(domain="delta.example"))
 
     assert [(match.key, match.score) for match in found.matches] == [("Q90", 1.0)]
-    assert (other_site.ended, other_site.matches) == (Ended.NO_RESULTS, ())
+    assert (other_site.ended, other_site.matches) == (SourceStatus.NO_RESULTS, ())
 
 
 async def test_a_brand_asked_with_its_parents_domain_is_found_beside_the_parent() -> None:
@@ -307,12 +311,12 @@ async def test_odd_statements_are_read_as_meant(
 async def test_a_page_at_a_service_is_nobodys_domain() -> None:
     answer = await ask(Query(brand="Hosted"))
 
-    assert answer.ended is Ended.NO_RESULTS
+    assert answer.ended is SourceStatus.NO_RESULTS
 
 
 @pytest.mark.parametrize(("answer", "ended", "retry_in_s"), OUT_OF_ORDER)
 async def test_each_way_to_fail_is_told_as_what_it_is(
-    answer: Answer, ended: Ended, retry_in_s: float | None
+    answer: Answer, ended: SourceStatus, retry_in_s: float | None
 ) -> None:
     told = await ask(Query(brand="Acme"), answer=answer)
 

@@ -12,12 +12,12 @@ from structlog.testing import capture_logs
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.pipeline.verification import ask
-from cs.plugins.plugin_settings import Given
+from cs.plugins.plugin_settings import PluginSettings
 from cs.verifiers.isolated import FAILED, IsolatedVerifier
 from sources.test_isolated import PEOPLE, RAISED
 from verifiers.smtp.mail_world import NOW
 
-GIVEN = Given({"token": "s3cret"}, frozenset({"token"}))
+GIVEN = PluginSettings({"token": "s3cret"}, frozenset({"token"}))
 ADDRESS = "jo@acme.test"
 KNOWN = DomainFacts(greylists=True)
 Where = Literal["open", "check", "close"]

@@ -1,33 +1,30 @@
 """What the stages ask the outside world with, made from the settings."""
 
 import socket
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import msgspec
 
-from cs.assembly.sandbox_plugins import REAL_ONLY, names_in_sandbox
+from cs.assembly.sandbox_plugins import names_in_sandbox
 from cs.domain.service import World
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.resolver import DnsResolver
 from cs.paid_calls.paid import EVERY_TIME, Paid
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
-from cs.plugins.plugin_settings import NOTHING, Given
+from cs.plugins.entry_points import Group, installed_plugins, names_of
+from cs.plugins.errors import PluginError
+from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings
+from cs.plugins.registry import brand_sources, people_sources, verifiers
+from cs.plugins.sources import BrandSource, PeopleSource, SourceContext, missing_of
+from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.sources.port import BrandSource, PeopleSource, missing_of
-from cs.sources.registry import BrokenPlugin, brand_sources, people_sources
-from cs.sources.registry import Context as SourceContext
 from cs.verifiers.isolated import IsolatedVerifier
-from cs.verifiers.port import Verifier
-from cs.verifiers.registry import BrokenVerifier, UnknownVerifier, discover, installed_names
-from cs.verifiers.registry import Context as VerifierContext
-
-S = TypeVar("S", BrandSource, PeopleSource)
 
 #: Of one DNS question, retries included.
 DNS_TIMEOUT_S = 5.0
@@ -113,30 +110,28 @@ async def open_plugins(
             )
 
         brand_names: Sequence[str] | None = settings.brand_sources
-        left_out: Collection[str] = ()
         if world == "sandbox":
-            brand_names, left_out = names_in_sandbox(brand_names), REAL_ONLY
+            installed = names_of(installed_plugins(Group.BRAND_SOURCES))
+            brand_names = names_in_sandbox(brand_names, installed)
+        people_names = settings.people_sources
         try:
-            found_brands = brand_sources(for_source, enabled=brand_names)
-            found_people = people_sources(for_source, enabled=settings.people_sources)
-            yield StagePlugins(
+            plugins = StagePlugins(
                 [
                     IsolatedBrandSource(each, of_source(settings, each.name))
-                    for each in _enabled("brand_sources", found_brands, brand_names, left_out)
+                    for each in brand_sources(for_source, enabled=brand_names)
                 ],
                 [
                     IsolatedPeopleSource(each, of_source(settings, each.name))
-                    for each in _enabled(
-                        "people_sources", found_people, settings.people_sources
-                    )
+                    for each in people_sources(for_source, enabled=people_names)
                 ],
                 [
                     IsolatedVerifier(each, clock.now, of_verifier(settings, each.name))
-                    for each in discover(for_verifier, enabled=settings.verifiers)
+                    for each in verifiers(for_verifier, enabled=settings.verifiers)
                 ],
             )
-        except (BrokenPlugin, BrokenVerifier, UnknownVerifier) as error:
+        except PluginError as error:
             raise BadSettings(str(error)) from error
+        yield plugins
 
 
 def unusable_settings(tools: StagePlugins) -> dict[str, str]:
@@ -159,7 +154,7 @@ def unusable_settings(tools: StagePlugins) -> dict[str, str]:
     return found
 
 
-def of_source(settings: Settings, name: str) -> Given:
+def of_source(settings: Settings, name: str) -> PluginSettings:
     """Return what the source *name* is given: its table, over what all share.
 
     ``wikidata_url`` and ``searxng_url`` are older names of a setting in such a table.
@@ -168,17 +163,19 @@ def of_source(settings: Settings, name: str) -> Given:
         "wikidata": {"url": settings.wikidata_url},
         "searxng": {"url": settings.searxng_url},
     }
-    return _over(settings.plugins.sources.get(name, NOTHING), older.get(name, {}))
+    return _over(settings.plugins.sources.get(name, NO_SETTINGS), older.get(name, {}))
 
 
-def of_verifier(settings: Settings, name: str) -> Given:
+def of_verifier(settings: Settings, name: str) -> PluginSettings:
     """Return what the verifier *name* is given; ``smtp_*`` are older names likewise."""
     smtp = {
         "helo": settings.smtp_helo or socket.getfqdn(),
         "mail_from": settings.smtp_mail_from,
         "port": settings.smtp_port,
     }
-    return _over(settings.plugins.verifiers.get(name, NOTHING), smtp if name == "smtp" else {})
+    return _over(
+        settings.plugins.verifiers.get(name, NO_SETTINGS), smtp if name == "smtp" else {}
+    )
 
 
 def verifier_names(settings: Settings) -> frozenset[str]:
@@ -187,7 +184,8 @@ def verifier_names(settings: Settings) -> frozenset[str]:
     Those that are enabled, or else all that are installed here, without making any: whoever
     takes the answers of the stages need not be able to ask.
     """
-    named = installed_names() if settings.verifiers is None else settings.verifiers
+    installed = names_of(installed_plugins(Group.VERIFIERS))
+    named = installed if settings.verifiers is None else settings.verifiers
     return frozenset(named) | frozenset(settings.foreign_verifiers)
 
 
@@ -215,28 +213,10 @@ def _only_in_a_sandbox(name: str, right: str) -> NoReturn:
     raise BadSettings(f"{name}: {right}: that is for a sandbox; serve with --sandbox")
 
 
-def _over(given: Given, older: Mapping[str, Any]) -> Given:
-    return given.over({name: value for name, value in older.items() if value is not None})
-
-
-def _enabled(
-    setting: str,
-    sources: Sequence[S],
-    names: Sequence[str] | None,
-    left_out: Collection[str] = (),
-) -> Sequence[S]:
-    """Return those of *sources* that *names* names, in that order.
-
-    Without names all but those that are *left_out*.
-    """
-    if names is None:
-        return [source for source in sources if source.name not in left_out]
-    by_name = {source.name: source for source in sources}
-    missing = [name for name in names if name not in by_name]
-    if missing:
-        installed = ", ".join(by_name)
-        raise BadSettings(f"{setting}: {missing[0]!r} is not installed; there are {installed}")
-    return [by_name[name] for name in names]
+def _over(given: PluginSettings, older: Mapping[str, Any]) -> PluginSettings:
+    return given.with_defaults(
+        {name: value for name, value in older.items() if value is not None}
+    )
 
 
 def _nameserver(dns: str | None) -> tuple[str, int] | None:

@@ -6,7 +6,7 @@ some are left out, and the world stands in for what others ask.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cs.plugins.plugin_settings import Given, GivenAll
+from cs.plugins.plugin_settings import AllPluginSettings, PluginSettings
 from cs.settings import Settings
 
 #: Sources that tell of the real world by heart; in a made-up one they would mislead.
@@ -20,20 +20,27 @@ SIMULATED: Mapping[str, frozenset[str]] = {
 BUILT_IN = REAL_ONLY | {"website"} | SIMULATED["sources"] | SIMULATED["verifiers"]
 
 
-def names_in_sandbox(names: Sequence[str] | None) -> Sequence[str] | None:
-    """Return those of the sources *names* that run; ``None``: all but `REAL_ONLY`.
+def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) -> Sequence[str]:
+    """Return which of the brand sources *installed* run: those *enabled*, but `REAL_ONLY`.
 
-    >>> names_in_sandbox(["directory", "shop"]), names_in_sandbox(["directory"])
-    (['shop'], None)
+    Without any that is left, or with ``None`` enabled, all but `REAL_ONLY`.
+
+    >>> installed = ["directory", "shop", "wikidata"]
+    >>> names_in_sandbox(["directory", "shop"], installed)
+    ['shop']
+    >>> names_in_sandbox(["directory"], installed)
+    ['shop', 'wikidata']
     """
-    if not names:
-        return names
-    return [name for name in names if name not in REAL_ONLY] or None
+    run = [name for name in enabled or () if name not in REAL_ONLY]
+    nobody_enabled = enabled is not None and not enabled
+    if run or nobody_enabled:
+        return run
+    return [name for name in installed if name not in REAL_ONLY]
 
 
-def plugins_in_sandbox(plugins: GivenAll) -> GivenAll:
+def plugins_in_sandbox(plugins: AllPluginSettings) -> AllPluginSettings:
     """Return *plugins* without what was told of that for which the world stands in."""
-    return GivenAll(
+    return AllPluginSettings(
         sources=_others(plugins.sources, SIMULATED["sources"]),
         verifiers=_others(plugins.verifiers, SIMULATED["verifiers"]),
     )
@@ -61,5 +68,7 @@ def sandbox_notices(settings: Settings, asked: Iterable[str]) -> list[str]:
     return told
 
 
-def _others(given: Mapping[str, Given], played: frozenset[str]) -> dict[str, Given]:
+def _others(
+    given: Mapping[str, PluginSettings], played: frozenset[str]
+) -> dict[str, PluginSettings]:
     return {name: each for name, each in given.items() if name not in played}

@@ -21,8 +21,8 @@ from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.pipeline.resolving import Asked, Resolving, Row, resolve_line, resolve_offline
 from cs.pipeline.verification import ask
+from cs.plugins.verifiers import DomainCheck, Verifier
 from cs.sources.brand.directory import BundledDirectory
-from cs.verifiers.port import DomainCheck, Verifier
 
 #: Mail domains open at once.
 OPEN_DOMAINS = 50

@@ -62,6 +62,17 @@ class Response(msgspec.Struct, frozen=True):
     url: str  # after redirects
 
 
+class AddressGuard(Protocol):
+    """Judges an address before it is contacted; `cs.outside.guard` has the one in use."""
+
+    def check(self, address: str) -> None:
+        """Return if the IP address may be contacted.
+
+        Raises:
+            Forbidden: It may not.
+        """
+
+
 class Fetcher(Protocol):
     """An HTTP client.  `cs.outside.http` has one for settings' URLs, one for found ones."""
 

@@ -18,7 +18,7 @@ from cs.domain.names.brand_match import (
     likeness,
     names_host,
 )
-from cs.sources.port import BrandAnswer, BrandMatch
+from cs.plugins.sources import BrandAnswer, BrandMatch
 
 Status = Literal["matched", "no_match", "ambiguous"]
 

@@ -14,7 +14,7 @@ from cs.domain.stages.work import (
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.resolving import Resolving
 from cs.pipeline.stage import Report
-from cs.sources.port import causes_of
+from cs.plugins.sources import causes_of
 
 
 @dataclass(frozen=True)

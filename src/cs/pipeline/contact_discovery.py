@@ -16,7 +16,7 @@ from cs.domain.stages.work import (
 )
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.stage import Report
-from cs.sources.port import INCONCLUSIVE, PeopleAnswer, PeopleSource, causes_of
+from cs.plugins.sources import INCONCLUSIVE, PeopleAnswer, PeopleSource, causes_of
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Protocol
 from structlog import get_logger
 
 from cs.domain.stages.work import NO_BRAND_SOURCE, NO_PEOPLE_SOURCE, SOURCES_REFUSE
-from cs.sources.port import Ended
+from cs.plugins.sources import SourceStatus
 
 log = get_logger()
 
@@ -21,7 +21,7 @@ class SourceAnswer(Protocol):
     @property
     def source(self) -> str: ...
     @property
-    def ended(self) -> Ended: ...
+    def ended(self) -> SourceStatus: ...
     @property
     def permanent(self) -> bool: ...
     @property
@@ -68,9 +68,9 @@ class Misconfiguration:
             name = f"sources.{answer.source}"
             if answer.permanent:
                 self.note_broken(name, answer.why or "refuses for good")
-            elif answer.ended in {Ended.USED, Ended.NO_RESULTS}:
+            elif answer.ended in {SourceStatus.USED, SourceStatus.NO_RESULTS}:
                 self.note_working(name)
-        configured = [each for each in answers if each.ended is not Ended.NOT_CONFIGURED]
+        configured = [each for each in answers if each.ended is not SourceStatus.NOT_CONFIGURED]
         if not configured:
             reasons = [f"{each.source}: {each.why or 'not configured'}" for each in answers]
             self.note_broken(
@@ -79,7 +79,11 @@ class Misconfiguration:
             return NOBODY[setting]
         if not self.blocks:
             self.note_working(setting)
-        away = [each for each in configured if each.ended in {Ended.FAILED, Ended.RATE_LIMITED}]
+        away = [
+            each
+            for each in configured
+            if each.ended in {SourceStatus.FAILED, SourceStatus.RATE_LIMITED}
+        ]
         return SOURCES_REFUSE if away and all(each.permanent for each in away) else None
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 from cs.pipeline.brand_choice import SURE, Choice, Status, choose, merge, on_owners_site
-from cs.sources.port import INCONCLUSIVE, BrandAnswer, BrandSource, Ended
+from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceStatus
 
 #: Names of sources that read the brand's own site: they need to know which it is.
 COMPLETING = frozenset({"website"})
@@ -32,7 +32,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Status
     facts: BrandFacts | None = None
-    sources: dict[str, Ended] = {}
+    sources: dict[str, SourceStatus] = {}
     conclusive: bool = True
     retry_in_s: float | None = None
     answers: tuple[BrandAnswer, ...] = ()
@@ -102,7 +102,7 @@ def _completed(known: BrandFacts, site: Sequence[BrandAnswer]) -> BrandFacts:
 def _resolution(choice: Choice, answers: Sequence[BrandAnswer]) -> Resolution:
     ended = {answer.source: answer.ended for answer in answers}
     silent = [answer for answer in answers if answer.ended in INCONCLUSIVE]
-    asked = any(e in {Ended.USED, Ended.NO_RESULTS} for e in ended.values())
+    asked = any(e in {SourceStatus.USED, SourceStatus.NO_RESULTS} for e in ended.values())
     conclusive = choice.status == "matched" or (asked and not silent)
     waits = [answer.retry_in_s for answer in silent if answer.retry_in_s is not None]
     return Resolution(
@@ -136,7 +136,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     parent: str | None = None
     instagram: str | None = None
     tiktok: str | None = None
-    sources: dict[str, Ended] = {}
+    sources: dict[str, SourceStatus] = {}
     error: str | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -20,7 +20,7 @@ from cs.domain.stages.work import (
 )
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.stage import Report
-from cs.verifiers.port import DomainCheck, Verifier
+from cs.plugins.verifiers import DomainCheck, Verifier
 
 #: Verdicts after which no other verifier is asked about an address.
 _SETTLED = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.MAILBOX_FULL})

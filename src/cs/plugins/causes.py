@@ -3,28 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from cs.domain.cause import one_line
-from cs.plugins.plugin_settings import MASK, Given, masked
+from cs.plugins.plugin_settings import without_secrets
 
 
-def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
-    """Return *text* without the secrets of *settings*, nor as code or URLs write them.
-
-    >>> given = Given({"token": "a b'c"}, frozenset({"token"}))
-    >>> without_secrets("a b'c, a%20b%27c", given)
-    '********, ********'
-    """
-    text = masked(text, settings)
-    if isinstance(settings, Given):
-        for secret in settings.secrets():
-            for form in (repr(secret)[1:-1], ascii(secret)[1:-1], quote(secret, safe="")):
-                text = text.replace(form, MASK)
-    return text
-
-
-def told(text: str, settings: Mapping[str, Any]) -> str:
+def loggable(text: str, settings: Mapping[str, Any]) -> str:
     """Return *text* as it may be logged: one line, bounded, no secret, no mailbox."""
     return one_line(without_secrets(text, settings))
 
@@ -40,7 +24,7 @@ def cause_of(error: BaseException, settings: Mapping[str, Any]) -> str:
     except Exception:  # noqa: BLE001  somebody else's __str__
         words = ""
     name = type(error).__name__
-    return told(f"{name}: {words}" if words else name, settings)
+    return loggable(f"{name}: {words}" if words else name, settings)
 
 
 def is_ours(error: BaseException) -> bool:

@@ -4,30 +4,27 @@ Only plug-ins that are given something are loaded.
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from cs.plugins.declared_settings import Field, fields
-from cs.plugins.plugin_settings import Given
-from cs.plugins.setting_kind import from_text, said
+from cs.plugins.declared_settings import SettingField, fields
+from cs.plugins.entry_points import Group, installed_plugins, names_of
+from cs.plugins.errors import BadPluginSetting
+from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.setting_kind import describe_kind, from_text
 
-#: Where the plug-ins of each section of the settings are found.
-GROUPS = {
-    "sources": ("cs.brand_sources", "cs.people_sources"),
-    "verifiers": ("cs.verifiers",),
+#: The kinds of plug-ins whose tables stand in each section of the settings.
+SECTIONS: Mapping[str, tuple[Group, ...]] = {
+    "sources": (Group.BRAND_SOURCES, Group.PEOPLE_SOURCES),
+    "verifiers": (Group.VERIFIERS,),
 }
 
 
-class BadPluginSetting(Exception):
-    """Names the setting, what is wrong and what is allowed; never a secret."""
-
-
-class Checking:
-    """Takes settings of the plug-ins of one section, the later over the earlier.
+class SectionSettings:
+    """Collects the settings of the plug-ins of one section, the later over the earlier.
 
     A name may stand for a brand source and a people source at once, of one provider: each
     is given what it takes.
@@ -35,11 +32,11 @@ class Checking:
 
     def __init__(self, section: str) -> None:
         self._section = section
-        self._known: dict[str, dict[str, Field]] = {}
+        self._fields_of: dict[str, dict[str, SettingField]] = {}
         self._values: dict[str, dict[str, Any]] = {}
 
-    def take(self, plugin: str, name: str, value: Any) -> str:
-        """Take *value*, as it stands in a file, for the setting *name* of *plugin*.
+    def set(self, plugin: str, name: str, value: Any) -> str:
+        """Set the setting *name* of *plugin* to *value*, as it stands in a file.
 
         Returns:
             The full name, ``sources.shop.url``.
@@ -57,48 +54,48 @@ class Checking:
         values[name] = _converted(f"{place}.{name}", field, value)
         return f"{place}.{name}"
 
-    def take_text(self, plugin: str, name: str, text: str) -> str:
-        """Take *text*, as it stands in a variable, whose names are in any case.
+    def set_from_text(self, plugin: str, name: str, text: str) -> str:
+        """Set it to *text*, as it stands in a variable, whose names are in any case.
 
         ``-`` and ``.`` are ``_`` there.
 
         Raises:
-            BadPluginSetting: As `take`.
+            BadPluginSetting: As `set`.
         """
-        plugin = _as_variable(plugin, self._names())
+        plugin = _as_variable(plugin, self._installed())
         name = _as_variable(name, self._fields(plugin))
         field = self._fields(plugin).get(name)
-        return self.take(plugin, name, from_text(field.kind, text) if field else text)
+        return self.set(plugin, name, from_text(field.kind, text) if field else text)
 
-    def taken(self) -> dict[str, Given]:
-        """Return what was taken, by plug-in."""
+    def by_plugin(self) -> dict[str, PluginSettings]:
+        """Return what was set."""
         return {
-            plugin: Given(
+            plugin: PluginSettings(
                 values,
-                frozenset(name for name in values if self._known[plugin][name].secret),
+                frozenset(name for name in values if self._fields_of[plugin][name].secret),
             )
             for plugin, values in self._values.items()
         }
 
-    def _names(self) -> Sequence[str]:
-        points = (entry_points(group=group) for group in GROUPS[self._section])
-        return sorted({point.name for group in points for point in group})
+    def _installed(self) -> list[str]:
+        return names_of(installed_plugins(*SECTIONS[self._section]))
 
-    def _fields(self, plugin: str) -> dict[str, Field]:
+    def _fields(self, plugin: str) -> dict[str, SettingField]:
         """Return the settings that *plugin* takes, by name.
 
         Raises:
             BadPluginSetting: It is not installed, or cannot be loaded.
         """
-        if plugin in self._known:
-            return self._known[plugin]
-        groups = (entry_points(group=group, name=plugin) for group in GROUPS[self._section])
-        points = [point for group in groups for point in group]
+        if plugin in self._fields_of:
+            return self._fields_of[plugin]
+        installed = installed_plugins(*SECTIONS[self._section])
+        points = [point for point in installed if point.name == plugin]
         place = f"{self._section}.{plugin}"
         if not points:
-            meant = _meant(plugin, self._names(), none="nothing is", there="installed are")
+            names = names_of(installed)
+            meant = _meant(plugin, names, none="nothing is", there="installed are")
             raise BadPluginSetting(f"{place}: {plugin!r} is not installed; {meant}")
-        found: dict[str, Field] = {}
+        found: dict[str, SettingField] = {}
         for point in points:
             try:
                 found = fields(point.load()) | found
@@ -107,18 +104,18 @@ class Checking:
                 raise BadPluginSetting(
                     f"{place}: {point.value} cannot be loaded: {why}"
                 ) from error
-        return self._known.setdefault(plugin, found)
+        return self._fields_of.setdefault(plugin, found)
 
 
-def _converted(place: str, field: Field, value: Any) -> Any:
+def _converted(place: str, field: SettingField, value: Any) -> Any:
     try:
         return msgspec.convert(value, field.kind, strict=False, dec_hook=_path)
     except ValueError as error:  # msgspec's own errors are ValueErrors
         about = f" ({field.about})" if field.about else ""
         found = "what it is set to" if field.secret else repr(value)
-        raise BadPluginSetting(f"{place}: {said(field.kind)}{about}, not {found}") from (
-            None if field.secret else error
-        )
+        raise BadPluginSetting(
+            f"{place}: {describe_kind(field.kind)}{about}, not {found}"
+        ) from (None if field.secret else error)
 
 
 def _path(kind: type, value: Any) -> Path:

@@ -7,7 +7,7 @@ class ShopSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes(ShopSettings)
-def from_context(context: Context) -> Shop: ...
+def from_context(context: SourceContext) -> Shop: ...
 ```
 
 The values stand in the context's ``settings``, in the struct's types, those that are set;
@@ -28,11 +28,11 @@ SECRET = Meta(extra={"secret": True})
 SECRET_ENDS = ("key", "token", "password", "secret")
 
 
-class Nothing(msgspec.Struct, frozen=True):
+class NoSettings(msgspec.Struct, frozen=True):
     """The settings of a plug-in that takes none."""
 
 
-class Declared(Generic[ContextT, MadeT]):
+class PluginFactory(Generic[ContextT, MadeT]):
     """A function that makes a plug-in, and the settings that it takes."""
 
     def __init__(
@@ -47,12 +47,12 @@ class Declared(Generic[ContextT, MadeT]):
 
 def takes(
     settings: type[msgspec.Struct],
-) -> Callable[[Callable[[ContextT], MadeT]], Declared[ContextT, MadeT]]:
+) -> Callable[[Callable[[ContextT], MadeT]], PluginFactory[ContextT, MadeT]]:
     """Declare the *settings* of the plug-in that the function below makes."""
-    return lambda make: Declared(make, settings)
+    return lambda make: PluginFactory(make, settings)
 
 
-class Field(msgspec.Struct, frozen=True):
+class SettingField(msgspec.Struct, frozen=True):
     """One setting that a plug-in takes."""
 
     name: str
@@ -61,22 +61,22 @@ class Field(msgspec.Struct, frozen=True):
     secret: bool
 
 
-def fields(factory: object) -> dict[str, Field]:
+def fields(factory: object) -> dict[str, SettingField]:
     """Return the settings that what an entry point names says it takes, by name."""
-    declared = factory.settings if isinstance(factory, Declared) else Nothing
+    declared = factory.settings if isinstance(factory, PluginFactory) else NoSettings
     return {
         field.encode_name: _field(field.encode_name, field.type)
         for field in msgspec.structs.fields(declared)
     }
 
 
-def _field(name: str, kind: Any) -> Field:
+def _field(name: str, kind: Any) -> SettingField:
     extra: dict[str, Any] = {}
     schema: dict[str, Any] = {}
-    told = inspect.type_info(kind)
-    while isinstance(told, inspect.Metadata):
-        extra |= told.extra or {}
-        schema |= told.extra_json_schema or {}
-        told = told.type
+    annotated = inspect.type_info(kind)
+    while isinstance(annotated, inspect.Metadata):
+        extra |= annotated.extra or {}
+        schema |= annotated.extra_json_schema or {}
+        annotated = annotated.type
     secret = bool(extra.get("secret")) or name.lower().endswith(SECRET_ENDS)
-    return Field(name, kind, schema.get("description"), secret)
+    return SettingField(name, kind, schema.get("description"), secret)

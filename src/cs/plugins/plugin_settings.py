@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 MASK = "********"
 
 
-class Given(Mapping[str, Any]):
-    """What one plug-in was given; printing it shows no secret."""
+class PluginSettings(Mapping[str, Any]):
+    """The settings of one plug-in that are set; printing it shows no secret."""
 
     def __init__(self, values: Mapping[str, Any], secret: frozenset[str] = frozenset()) -> None:
         self._values = dict(values)
@@ -25,7 +26,7 @@ class Given(Mapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"Given({self.shown()})"
+        return f"PluginSettings({self.shown()})"
 
     def shown(self) -> dict[str, Any]:
         """Return the values for people, secrets masked."""
@@ -34,35 +35,42 @@ class Given(Mapping[str, Any]):
             for name, value in self._values.items()
         }
 
-    def over(self, values: Mapping[str, Any]) -> "Given":
-        """Return this with *values* where it has none."""
-        return Given({**values, **self._values}, self._secret)
+    def with_defaults(self, values: Mapping[str, Any]) -> "PluginSettings":
+        """Return this with those of *values* that are not set here."""
+        return PluginSettings({**values, **self._values}, self._secret)
 
     def secrets(self) -> list[str]:
         """Return the secrets there are, the longest first."""
         secrets = (str(self._values[name]) for name in self._secret & self._values.keys())
         return sorted(filter(None, secrets), key=len, reverse=True)
 
-    def masked(self, text: str) -> str:
-        """Return *text* without the secrets, should it repeat one."""
-        for secret in self.secrets():
-            text = text.replace(secret, MASK)
-        return text
+
+NO_SETTINGS = PluginSettings({})
 
 
-NOTHING = Given({})
+def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
+    """Return *text* without the secrets of *settings*, nor as code or URLs write them.
+
+    Plain settings, which a test may give, have none.
+
+    >>> settings = PluginSettings({"token": "a b'c"}, frozenset({"token"}))
+    >>> without_secrets("a b'c, a%20b%27c", settings)
+    '********, ********'
+    """
+    secrets = settings.secrets() if isinstance(settings, PluginSettings) else []
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    for secret in secrets:
+        for form in (repr(secret)[1:-1], ascii(secret)[1:-1], quote(secret, safe="")):
+            text = text.replace(form, MASK)
+    return text
 
 
-def masked(text: str, settings: Mapping[str, Any]) -> str:
-    """Return *text* without the secrets of *settings*, which a test may give plain."""
-    return settings.masked(text) if isinstance(settings, Given) else text
+class AllPluginSettings(msgspec.Struct, frozen=True):
+    """The settings of every plug-in, by the name of its entry point."""
 
-
-class GivenAll(msgspec.Struct, frozen=True):
-    """What every plug-in was given, by the name of its entry point."""
-
-    sources: Mapping[str, Given] = {}
-    verifiers: Mapping[str, Given] = {}
+    sources: Mapping[str, PluginSettings] = {}
+    verifiers: Mapping[str, PluginSettings] = {}
 
     def shown(self) -> dict[str, Any]:
         """Return the values for people under their full names: ``sources.shop.url``."""
@@ -70,6 +78,6 @@ class GivenAll(msgspec.Struct, frozen=True):
         return {
             f"{section}.{plugin}.{name}": value
             for section, plugins in sections.items()
-            for plugin, given in plugins.items()
-            for name, value in given.shown().items()
+            for plugin, settings in plugins.items()
+            for name, value in settings.shown().items()
         }

@@ -14,13 +14,13 @@ _LISTS = (
 )
 
 
-def said(kind: Any) -> str:
-    """Say what may stand in a setting of the type *kind*.
+def describe_kind(kind: Any) -> str:
+    """Describe what may stand in a setting of the type *kind*.
 
-    >>> said(int), said(float | None), said(tuple[str, ...])
+    >>> describe_kind(int), describe_kind(float | None), describe_kind(tuple[str, ...])
     ('a whole number', 'a number', 'a list of names')
     """
-    return _said(inspect.type_info(kind))
+    return _describe(inspect.type_info(kind))
 
 
 def from_text(kind: Any, text: str) -> Any:
@@ -35,7 +35,7 @@ def from_text(kind: Any, text: str) -> Any:
 
 
 def _bare(kind: inspect.Type) -> inspect.Type:
-    """Return *kind* without what is said about it, and without ``None``."""
+    """Return *kind* without its `Meta`, and without ``None``."""
     match kind:
         case inspect.Metadata(type=inner):
             return _bare(inner)
@@ -46,7 +46,7 @@ def _bare(kind: inspect.Type) -> inspect.Type:
             return kind
 
 
-def _said(kind: inspect.Type) -> str:
+def _describe(kind: inspect.Type) -> str:
     match _bare(kind):
         case inspect.BoolType():
             return "true or false"
@@ -57,7 +57,7 @@ def _said(kind: inspect.Type) -> str:
         case inspect.LiteralType(values=values):
             return f"one of {', '.join(map(str, values))}"
         case inspect.TupleType(item_types=items):
-            return f"a list of {len(items)}, each {_said(items[0])}"
+            return f"a list of {len(items)}, each {_describe(items[0])}"
         case inspect.VarTupleType(item_type=inspect.StrType()):
             return "a list of names"
         case (
@@ -66,9 +66,11 @@ def _said(kind: inspect.Type) -> str:
             | inspect.SetType(item_type=item)
             | inspect.FrozenSetType(item_type=item)
         ):
-            return f"a list, each {_said(item)}"
+            return f"a list, each {_describe(item)}"
         case inspect.UnionType(types=types):
-            return " or ".join(_said(t) for t in types if not isinstance(t, inspect.NoneType))
+            return " or ".join(
+                _describe(t) for t in types if not isinstance(t, inspect.NoneType)
+            )
         case inspect.DictType() | inspect.StructType():
             return "a table"
         case inspect.CustomType():
@@ -89,5 +91,5 @@ def _range(
             return f", {low} or more"
         case _:
             bounds = {"above": above, "at least": low, "below": below, "at most": high}
-            told = [f"{word} {bound}" for word, bound in bounds.items() if bound is not None]
-            return " " + ", ".join(told)
+            limits = [f"{word} {bound}" for word, bound in bounds.items() if bound is not None]
+            return " " + ", ".join(limits)

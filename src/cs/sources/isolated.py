@@ -6,18 +6,19 @@ import msgspec
 from structlog import get_logger
 
 from cs.domain.cause import raised_at, without_people
-from cs.domain.contact import BrandFacts, Query
 from cs.plugins.as_declared import as_declared
-from cs.plugins.causes import cause_of, is_ours, told
-from cs.plugins.plugin_settings import NOTHING, Given
-from cs.sources.port import (
+from cs.plugins.causes import cause_of, is_ours, loggable
+from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings
+from cs.plugins.sources import (
     ANSWERED,
     INCONCLUSIVE,
     BrandAnswer,
+    BrandFacts,
     BrandSource,
-    Ended,
     PeopleAnswer,
     PeopleSource,
+    Query,
+    SourceStatus,
     missing_of,
 )
 
@@ -28,40 +29,40 @@ A = TypeVar("A", BrandAnswer, PeopleAnswer)
 
 
 class _Isolated(Generic[S]):
-    """Args: *given*: the source's settings, whose secrets are told nobody."""
+    """Args: *settings*: the source's, whose secrets are shown nobody."""
 
-    def __init__(self, source: S, given: Given = NOTHING) -> None:
+    def __init__(self, source: S, settings: PluginSettings = NO_SETTINGS) -> None:
         self._source: S = source
-        self._given = given
+        self._settings = settings
         self.name = source.name
 
     @property
     def missing(self) -> str | None:
-        """What the source lacks, if it says so (`cs.sources.port.missing_of`)."""
+        """What the source lacks, if it says so (`missing_of`)."""
         try:
             return missing_of(self._source)
-        except Exception:  # noqa: BLE001  it is told of when it is asked
+        except Exception:  # noqa: BLE001  it is reported when it is asked
             return None
 
     def _checked(self, answer: object, kind: type[A]) -> A:
-        """Return *answer*, its words fit to be told; what is none has failed."""
+        """Return *answer*, its words fit for the log; what is none has failed."""
         try:
             answer = as_declared(answer, kind)
         except Exception as error:  # noqa: BLE001  a plug-in is somebody else's code
             return self._failed(error, kind)
         if answer.ended in ANSWERED or not (answer.why or answer.ended in INCONCLUSIVE):
             return answer
-        why = told(answer.why or "it does not say", self._given)
+        why = loggable(answer.why or "it does not say", self._settings)
         if answer.ended in INCONCLUSIVE:
-            self._tell(answer.ended, why)
+            self._log(answer.ended, why)
         return msgspec.structs.replace(answer, why=why)
 
     def _failed(self, error: BaseException, kind: type[A]) -> A:
-        why = cause_of(error, self._given)
-        self._tell(Ended.FAILED, why, at=raised_at(error))
-        return kind(source=self.name, ended=Ended.FAILED, why=why)
+        why = cause_of(error, self._settings)
+        self._log(SourceStatus.FAILED, why, at=raised_at(error))
+        return kind(source=self.name, ended=SourceStatus.FAILED, why=why)
 
-    def _tell(self, ended: Ended, why: str, at: str = "") -> None:
+    def _log(self, ended: SourceStatus, why: str, at: str = "") -> None:
         where = {"at": at} if at else {}
         why = without_people(why)
         log.warning("source_failed", source=self.name, ended=ended.value, why=why, **where)

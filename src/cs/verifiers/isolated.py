@@ -9,32 +9,34 @@ import msgspec
 from structlog import get_logger
 
 from cs.domain.cause import raised_at, without_mailbox, without_people
-from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.plugins.as_declared import as_declared
-from cs.plugins.causes import cause_of, is_ours, told, without_secrets
-from cs.plugins.plugin_settings import NOTHING, Given
-from cs.verifiers.port import DomainCheck, Verifier
+from cs.plugins.causes import cause_of, is_ours, loggable
+from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings, without_secrets
+from cs.plugins.verifiers import DomainCheck, DomainFacts, Evidence, Line, Verdict, Verifier
 
 log = get_logger()
 
 #: The reason in the evidence of a verifier that raised.
 FAILED = "verifier-failed"
-#: How often the same failure of a verifier is told again.
-TOLD_EVERY_S = 60.0
+#: How often the same failure of a verifier is logged again.
+LOG_EVERY_S = 60.0
 #: Reasons of one verifier that are remembered for that.
 REASONS = 20
 
 
 class IsolatedVerifier:
-    """Args: *given*: the verifier's settings, whose secrets are told nobody."""
+    """Args: *settings*: the verifier's, whose secrets are shown nobody."""
 
     def __init__(
-        self, verifier: Verifier, now: Callable[[], datetime], given: Given = NOTHING
+        self,
+        verifier: Verifier,
+        now: Callable[[], datetime],
+        settings: PluginSettings = NO_SETTINGS,
     ) -> None:
         self._verifier = verifier
         self._now = now
-        self._given = given
-        self._told_at: dict[str, float] = {}
+        self._settings = settings
+        self._logged_at: dict[str, float] = {}
 
     @property
     def name(self) -> str:
@@ -64,12 +66,12 @@ class IsolatedVerifier:
         except BaseException as error:
             if is_ours(error):
                 raise
-            self._tell(FAILED, cause_of(error, self._given), at=raised_at(error))
+            self._log(FAILED, cause_of(error, self._settings), at=raised_at(error))
 
     def failed(self, address: str, error: BaseException) -> Evidence:
         """Return what is known of *address* from a verifier that raised *error*."""
-        cause = cause_of(error, self._given)
-        self._tell(FAILED, without_mailbox(cause, address), at=raised_at(error))
+        cause = cause_of(error, self._settings)
+        self._log(FAILED, without_mailbox(cause, address), at=raised_at(error))
         return Evidence(
             address=address,
             verdict=Verdict.UNKNOWN,
@@ -88,21 +90,21 @@ class IsolatedVerifier:
             return self.failed(address, error)
         if not evidence.answered:
             words = [line.text for line in evidence.conversation[-1:]]
-            why = told(" ".join(words), self._given)
-            reason = told(evidence.reason, self._given)
-            self._tell(without_mailbox(reason, address), without_mailbox(why, address))
+            why = loggable(" ".join(words), self._settings)
+            reason = loggable(evidence.reason, self._settings)
+            self._log(without_mailbox(reason, address), without_mailbox(why, address))
         lines = tuple(
-            msgspec.structs.replace(line, text=without_secrets(line.text, self._given))
+            msgspec.structs.replace(line, text=without_secrets(line.text, self._settings))
             for line in evidence.conversation
         )
-        reason = without_secrets(evidence.reason, self._given)
+        reason = without_secrets(evidence.reason, self._settings)
         return msgspec.structs.replace(evidence, reason=reason, conversation=lines)
 
-    def _tell(self, reason: str, why: str, at: str = "") -> None:
+    def _log(self, reason: str, why: str, at: str = "") -> None:
         reason = without_people(reason)
         now = time.monotonic()
-        if now - self._told_at.get(reason, -TOLD_EVERY_S) >= TOLD_EVERY_S:
-            self._told_at = {**dict(list(self._told_at.items())[-REASONS:]), reason: now}
+        if now - self._logged_at.get(reason, -LOG_EVERY_S) >= LOG_EVERY_S:
+            self._logged_at = {**dict(list(self._logged_at.items())[-REASONS:]), reason: now}
             where = {"at": at} if at else {}
             why = without_people(why)
             log.warning("verifier_failed", verifier=self.name, reason=reason, why=why, **where)

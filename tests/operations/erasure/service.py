@@ -20,11 +20,11 @@ from cs.operations.erasure.person import Erasure
 from cs.operations.erasure.reapplying import reapply
 from cs.operations.erasure.suppressions import Suppressions
 from cs.operations.operator import NewSecret
+from cs.plugins.verifiers import DomainCheck
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
-from cs.verifiers.port import DomainCheck
 from system.loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 from system.loop.service import Service, one_process
 

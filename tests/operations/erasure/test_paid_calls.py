@@ -17,11 +17,11 @@ from cs.operations.operator import Operator
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import Paid
 from cs.paid_calls.port import Answered, Begun, Call
+from cs.plugins.sources import PeopleAnswer
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
-from cs.sources.port import PeopleAnswer
 from operations.erasure.service import ADA_MAILBOX, ADA_PROFILE, at_zenith, erasable, outside
 from system.loop.outside import ADA, BEN, Staff
 from system.loop.service import Service

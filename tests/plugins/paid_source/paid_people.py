@@ -4,13 +4,19 @@ from typing import Annotated
 
 import msgspec
 
-from cs.domain.contact import BrandFacts
-from cs.outside.port import Fetcher, Forbidden, Unreachable
-from cs.paid_calls.paid import NotCharged, Paid
-from cs.paid_calls.port import NotAsked
-from cs.plugins.declared_settings import takes
-from cs.sources.port import Ended, PeopleAnswer
-from cs.sources.registry import Context
+from cs.plugins.sources import (
+    BrandFacts,
+    Fetcher,
+    Forbidden,
+    NotAsked,
+    NotCharged,
+    Paid,
+    PeopleAnswer,
+    SourceContext,
+    SourceStatus,
+    Unreachable,
+    takes,
+)
 
 
 class PaidSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +36,7 @@ class PaidPeople:
         del limit
         if self._settings.url is None:
             why = "set sources.paid-people.url"
-            return PeopleAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=why)
+            return PeopleAnswer(source=self.name, ended=SourceStatus.NOT_CONFIGURED, why=why)
         asked = {"brand": brand.name, "domain": brand.domain or ""}
 
         async def make(key: str) -> bytes:
@@ -44,11 +50,11 @@ class PaidPeople:
         try:
             await self._paid.once(self.name, asked, make, takes_key=self._settings.takes_key)
         except (NotAsked, NotCharged, Unreachable, Forbidden) as error:
-            return PeopleAnswer(source=self.name, ended=Ended.FAILED, why=str(error))
-        return PeopleAnswer(source=self.name, ended=Ended.NO_RESULTS)
+            return PeopleAnswer(source=self.name, ended=SourceStatus.FAILED, why=str(error))
+        return PeopleAnswer(source=self.name, ended=SourceStatus.NO_RESULTS)
 
 
 @takes(PaidSettings)
-def from_context(context: Context) -> PaidPeople:
+def from_context(context: SourceContext) -> PaidPeople:
     settings = msgspec.convert(context.settings, PaidSettings)
     return PaidPeople(context.trusted, context.paid, settings)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
-from cs.sources.port import BrandAnswer, BrandMatch, Ended, PeopleAnswer
-from cs.verifiers.port import DomainCheck
+from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
+from cs.plugins.verifiers import DomainCheck
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ACME = BrandFacts(
@@ -52,15 +52,15 @@ class Directory:
         self.asked += 1
         found = self.brands.get((query.brand or "").lower())
         if found is None:
-            return BrandAnswer(source=self.name, ended=Ended.NO_RESULTS)
+            return BrandAnswer(source=self.name, ended=SourceStatus.NO_RESULTS)
         match = BrandMatch(facts=found, score=0.9)
-        return BrandAnswer(source=self.name, ended=Ended.USED, matches=(match,))
+        return BrandAnswer(source=self.name, ended=SourceStatus.USED, matches=(match,))
 
 
 @dataclass
 class Staff:
     people: tuple[Sighting, ...]
-    ended: Ended = Ended.USED
+    ended: SourceStatus = SourceStatus.USED
     name: str = "staff"
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:

@@ -15,8 +15,8 @@ from cs.domain.brand.events import StageIssued
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.key import SearchSettled
+from cs.plugins.sources import BrandAnswer
 from cs.runtime.clock import HandClock
-from cs.sources.port import BrandAnswer
 from system.loop.outside import ACME, Directory, tools
 from system.loop.service import in_memory
 from system.loop.silences import Silences

@@ -14,7 +14,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, EventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret
-from cs.sources.port import BrandAnswer
+from cs.plugins.sources import BrandAnswer
 from system.loop.outside import ACME, Directory, tools
 from system.loop.service import in_memory
 from system.loop.unreliable_bus import LosingBus, Message

@@ -11,14 +11,14 @@ from cs.domain.contact import Query
 from cs.domain.stages.work import SOURCES_REFUSE
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
-from cs.plugins.plugin_settings import Given
+from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.sources.port import BrandAnswer, Ended, PeopleAnswer
 from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
 from system.loop.service import in_memory
 
 SECRET = "s3cr'et/+"
-GIVEN = Given({"token": SECRET}, frozenset({"token"}))
+GIVEN = PluginSettings({"token": SECRET}, frozenset({"token"}))
 E = TypeVar("E", bound=AnyEvent)
 
 
@@ -71,9 +71,13 @@ async def test_a_brand_that_was_found_says_why_another_source_was_away() -> None
 
 
 async def test_people_who_were_found_come_with_why_others_may_be_missing() -> None:
-    limited = PeopleAnswer(source="web", ended=Ended.RATE_LIMITED, why=f"429 for {SECRET}")
-    unset = PeopleAnswer(source="hr", ended=Ended.NOT_CONFIGURED, why=f"{SECRET}: too old")
-    empty = PeopleAnswer(source="none", ended=Ended.NO_RESULTS, why="nobody is listed")
+    limited = PeopleAnswer(
+        source="web", ended=SourceStatus.RATE_LIMITED, why=f"429 for {SECRET}"
+    )
+    unset = PeopleAnswer(
+        source="hr", ended=SourceStatus.NOT_CONFIGURED, why=f"{SECRET}: too old"
+    )
+    empty = PeopleAnswer(source="none", ended=SourceStatus.NO_RESULTS, why="nobody is listed")
     shops = [
         Shop("web", limited),
         Shop("hr", unset),
@@ -96,7 +100,7 @@ async def test_people_who_were_found_come_with_why_others_may_be_missing() -> No
 @pytest.mark.parametrize("stage", ["brand-resolution", "contact-discovery"])
 async def test_an_attempt_that_failed_for_its_sources_says_why_each_did(stage: str) -> None:
     said: dict[str, Any] = {
-        "ended": Ended.FAILED,
+        "ended": SourceStatus.FAILED,
         "why": f"401 for {SECRET}",
         "permanent": True,
     }

@@ -20,7 +20,7 @@ from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mail.mailbox import DomainFacts
 from cs.operations.operator import NewSecret
-from cs.verifiers.port import DomainCheck
+from cs.plugins.verifiers import DomainCheck
 from harness.servers.fixtures import new_database
 from operations.erasure.service import Known
 from system.loop.outside import ADA, BEN, Directory, Mailboxes

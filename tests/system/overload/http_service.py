@@ -21,9 +21,9 @@ from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
 from cs.http_server.serving import address, listen, serving
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
+from cs.plugins.sources import PeopleAnswer
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
-from cs.sources.port import PeopleAnswer
 from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
 
 #: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.

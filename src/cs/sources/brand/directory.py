@@ -14,11 +14,16 @@ from threading import Lock
 
 import msgspec
 
-from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_match import COMPANY, best_likeness, likeness
+from cs.plugins.sources import (
+    BrandAnswer,
+    BrandFacts,
+    BrandMatch,
+    Query,
+    SourceContext,
+    SourceStatus,
+)
 from cs.sources.brand.entries import Entries, Entry
-from cs.sources.port import BrandAnswer, BrandMatch, Ended
-from cs.sources.registry import Context
 from cs.sources.social_pages import company_page_of, instagram_of, tiktok_of
 
 BUNDLED = files("cs.sources.brand") / "data" / "directory.jsonl.gz"
@@ -61,9 +66,9 @@ class BundledDirectory:
                 entries = await asyncio.to_thread(self.load)
         except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeError) as error:
             why = f"the directory cannot be read: {error}"
-            return BrandAnswer(source=self.name, ended=Ended.FAILED, why=why)
+            return BrandAnswer(source=self.name, ended=SourceStatus.FAILED, why=why)
         matches = tuple(sorted(_matches(entries, query), key=lambda match: -match.score))
-        ended = Ended.USED if matches else Ended.NO_RESULTS
+        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
         return BrandAnswer(source=self.name, ended=ended, matches=matches)
 
     def load(self) -> Entries:
@@ -163,7 +168,7 @@ def _page(page_of: Callable[[str], str], name: str | None) -> str | None:
     return None if name is None else page_of(name)
 
 
-def from_context(context: Context) -> BundledDirectory:
+def from_context(context: SourceContext) -> BundledDirectory:
     """Return the directory; it needs nothing of *context*."""
     del context
     return BundledDirectory()

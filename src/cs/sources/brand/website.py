@@ -2,13 +2,21 @@
 
 import asyncio
 
-from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import canonical_domain
-from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
+from cs.plugins.sources import (
+    BrandAnswer,
+    BrandFacts,
+    BrandMatch,
+    Fetcher,
+    Forbidden,
+    Query,
+    Response,
+    SourceContext,
+    SourceStatus,
+    Unreachable,
+)
 from cs.sources.brand.home_page import decode, read_home_page
 from cs.sources.brand.site_facts import site_facts
-from cs.sources.port import BrandAnswer, BrandMatch, Ended
-from cs.sources.registry import Context
 
 #: Where a home page may be, in the order of asking.
 _PLACES = ("https://{}/", "https://www.{}/", "http://{}/")
@@ -73,7 +81,7 @@ class Website:
 
     async def _read(self, page: Response, domain: str, brand: str | None) -> BrandAnswer:
         if page.status == 429:
-            return self._ended(Ended.RATE_LIMITED, f"{domain} answers 429")
+            return self._ended(SourceStatus.RATE_LIMITED, f"{domain} answers 429")
         if page.status in {404, 410}:
             return self._nothing(f"{domain} has no home page")
         if page.status >= 400:
@@ -88,19 +96,19 @@ class Website:
         home = await asyncio.to_thread(lambda: read_home_page(decode(page.body, kind)))
         facts = site_facts(home, domain, brand=brand, end=end)
         match = BrandMatch(facts=facts, score=1.0, key=domain)
-        return BrandAnswer(source=self.name, ended=Ended.USED, matches=(match,))
+        return BrandAnswer(source=self.name, ended=SourceStatus.USED, matches=(match,))
 
     def _nothing(self, why: str) -> BrandAnswer:
-        return self._ended(Ended.NO_RESULTS, why)
+        return self._ended(SourceStatus.NO_RESULTS, why)
 
     def _failed(self, why: str) -> BrandAnswer:
-        return self._ended(Ended.FAILED, why)
+        return self._ended(SourceStatus.FAILED, why)
 
-    def _ended(self, ended: Ended, why: str) -> BrandAnswer:
+    def _ended(self, ended: SourceStatus, why: str) -> BrandAnswer:
         return BrandAnswer(source=self.name, ended=ended, why=why)
 
 
-def from_context(context: Context) -> Website:
+def from_context(context: SourceContext) -> Website:
     """Make the source; it has no settings."""
     return Website(context.guarded)
 

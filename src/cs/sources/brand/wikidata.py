@@ -7,15 +7,20 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_match import COMPANY, best_likeness
 from cs.domain.names.brand_names import canonical_domain
-from cs.outside.port import Fetcher
-from cs.plugins.declared_settings import takes
+from cs.plugins.sources import (
+    BrandAnswer,
+    BrandFacts,
+    BrandMatch,
+    Fetcher,
+    Query,
+    SourceContext,
+    SourceStatus,
+    takes,
+)
 from cs.sources.brand.wikibase import Hit, Item, values
 from cs.sources.brand.wikidata_api import Refused, WikidataApi
-from cs.sources.port import BrandAnswer, BrandMatch, Ended
-from cs.sources.registry import Context
 from cs.sources.social_pages import company_page_of, instagram_of, is_hosted, tiktok_of
 
 BASE_URL = "https://www.wikidata.org/w/api.php"
@@ -77,7 +82,9 @@ class Wikidata:
         both are found: the brand by its name and the owner by the domain.
         """
         if self._api is None:
-            return BrandAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=self.missing)
+            return BrandAnswer(
+                source=self.name, ended=SourceStatus.NOT_CONFIGURED, why=self.missing
+            )
         if known is not None:
             query = Query(brand=known.name, domain=known.domain or query.domain)
         try:
@@ -86,7 +93,7 @@ class Wikidata:
             return BrandAnswer(
                 source=self.name, ended=error.ended, why=error.why, retry_in_s=error.retry_in_s
             )
-        ended = Ended.USED if matches else Ended.NO_RESULTS
+        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
         return BrandAnswer(source=self.name, ended=ended, matches=matches)
 
     async def _matches(self, api: WikidataApi, query: Query) -> tuple[BrandMatch, ...]:
@@ -117,7 +124,7 @@ class WikidataSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes(WikidataSettings)
-def from_context(context: Context) -> Wikidata:
+def from_context(context: SourceContext) -> Wikidata:
     """Make the source; an empty ``url`` switches it off."""
     settings = msgspec.convert(context.settings, WikidataSettings)
     return Wikidata(context.trusted, base_url=settings.url or None, now=context.now)

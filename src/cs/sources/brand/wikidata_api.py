@@ -6,9 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
-from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
+from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
 from cs.sources.brand.wikibase import Found, Hit, Item, Items
-from cs.sources.port import Ended
 from cs.sources.retry_after import retry_after_s
 
 #: Items looked at for one name.
@@ -26,7 +25,7 @@ _Shape = TypeVar("_Shape", Found, Items)
 class Refused(Exception):
     """Wikidata gave no answer; the attributes are those of a `BrandAnswer`."""
 
-    def __init__(self, ended: Ended, why: str, retry_in_s: float | None = None) -> None:
+    def __init__(self, ended: SourceStatus, why: str, retry_in_s: float | None = None) -> None:
         super().__init__(why)
         self.ended, self.why, self.retry_in_s = ended, why, retry_in_s
 
@@ -77,12 +76,14 @@ class WikidataApi:
         try:
             answer = await self._fetcher.get(self._base_url, params=whole)
         except (Unreachable, Forbidden) as error:
-            raise Refused(Ended.FAILED, f"Wikidata does not answer: {error}") from error
+            raise Refused(SourceStatus.FAILED, f"Wikidata does not answer: {error}") from error
         wait_s = retry_after_s(answer.headers, now=self._now())
         if answer.status == 429 or (answer.status == 503 and wait_s is not None):
-            raise Refused(Ended.RATE_LIMITED, f"Wikidata answers {answer.status}", wait_s)
+            raise Refused(
+                SourceStatus.RATE_LIMITED, f"Wikidata answers {answer.status}", wait_s
+            )
         if answer.status != 200:
-            raise Refused(Ended.FAILED, f"Wikidata answers {answer.status}", wait_s)
+            raise Refused(SourceStatus.FAILED, f"Wikidata answers {answer.status}", wait_s)
         return _read(answer, shape, wait_s)
 
 
@@ -91,13 +92,13 @@ def _read(answer: Response, shape: type[_Shape], wait_s: float | None) -> _Shape
         said = msgspec.json.decode(answer.body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f"Wikidata answers something that is not its API: {error}"
-        raise Refused(Ended.FAILED, why) from error
+        raise Refused(SourceStatus.FAILED, why) from error
     error_said = said.error
     if error_said is None:
         return said
     # Errors come with status 200 (MediaWiki, "API:Errors and warnings").
     why = f"Wikidata: {error_said.code}: {error_said.info}"[:_SAID]
     if error_said.code == "maxlag":
-        raise Refused(Ended.RATE_LIMITED, why, wait_s or LAG_RETRY_S)
+        raise Refused(SourceStatus.RATE_LIMITED, why, wait_s or LAG_RETRY_S)
     limited = error_said.code == "ratelimited"
-    raise Refused(Ended.RATE_LIMITED if limited else Ended.FAILED, why, wait_s)
+    raise Refused(SourceStatus.RATE_LIMITED if limited else SourceStatus.FAILED, why, wait_s)

@@ -9,17 +9,21 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.headline.role import classify
 from cs.domain.headline.search_result import Seen, read_title
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.employer import is_employer
 from cs.domain.names.profile_url import person_page
-from cs.outside.port import Fetcher
-from cs.plugins.declared_settings import takes
+from cs.plugins.sources import (
+    BrandFacts,
+    Fetcher,
+    PeopleAnswer,
+    Sighting,
+    SourceContext,
+    SourceStatus,
+    takes,
+)
 from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi, phrase
-from cs.sources.port import Ended, PeopleAnswer
-from cs.sources.registry import Context
 
 #: What is searched for beside the brand, one question for each family of roles.
 WORDS = (
@@ -61,13 +65,15 @@ class Searxng:
         the run ended, whoever was found before: who was not found is then not known.
         """
         if self._api is None:
-            return PeopleAnswer(source=self.name, ended=Ended.NOT_CONFIGURED, why=self.missing)
+            return PeopleAnswer(
+                source=self.name, ended=SourceStatus.NOT_CONFIGURED, why=self.missing
+            )
         pages, refused = await _ask(self._api, list(_questions(brand)))
         people = tuple(_people(pages, brand))[:limit]
         if refused is None and not people:
             refused = next(filter(None, (page.complaint for page in pages)), None)
         if refused is None:
-            ended = Ended.USED if people else Ended.NO_RESULTS
+            ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
             return PeopleAnswer(source=self.name, ended=ended, people=people)
         return PeopleAnswer(
             source=self.name,
@@ -88,7 +94,7 @@ class SearxngSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes(SearxngSettings)
-def from_context(context: Context) -> Searxng:
+def from_context(context: SourceContext) -> Searxng:
     """Make the source; without a ``url`` it is not configured."""
     settings = msgspec.convert(context.settings, SearxngSettings)
     return Searxng(context.trusted, base_url=settings.url or None, now=context.now)

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
-from cs.sources.port import Ended
+from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
 from cs.sources.retry_after import retry_after_s
 
 NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
@@ -64,7 +63,7 @@ class Page(msgspec.Struct, frozen=True):
         said = "; ".join(" ".join(map(str, _pair(one))) for one in self.unresponsive_engines)
         said = said[:_SAID]
         enough = any(word in said.lower() for word in _ENOUGH)
-        ended = Ended.RATE_LIMITED if enough else Ended.FAILED
+        ended = SourceStatus.RATE_LIMITED if enough else SourceStatus.FAILED
         return Refused(ended, f"no search engine answered: {said}")
 
 
@@ -73,7 +72,7 @@ class Refused(Exception):
 
     def __init__(
         self,
-        ended: Ended,
+        ended: SourceStatus,
         why: str,
         retry_in_s: float | None = None,
         *,
@@ -102,19 +101,21 @@ class SearxngApi:
         try:
             answer = await self._fetcher.get(self._url, params=params)
         except (Unreachable, Forbidden) as error:
-            raise Refused(Ended.FAILED, f"SearXNG does not answer: {error}") from error
+            raise Refused(SourceStatus.FAILED, f"SearXNG does not answer: {error}") from error
         wait_s = retry_after_s(answer.headers, now=self._now())
         match answer.status:
             case 200:
                 return _read(answer)
             case 403:
-                raise Refused(Ended.FAILED, NO_JSON, permanent=True)
+                raise Refused(SourceStatus.FAILED, NO_JSON, permanent=True)
             case 401:
-                raise Refused(Ended.FAILED, "SearXNG asks for a password", permanent=True)
+                raise Refused(
+                    SourceStatus.FAILED, "SearXNG asks for a password", permanent=True
+                )
             case 429:
-                raise Refused(Ended.RATE_LIMITED, "SearXNG answers 429", wait_s)
+                raise Refused(SourceStatus.RATE_LIMITED, "SearXNG answers 429", wait_s)
             case status:
-                raise Refused(Ended.FAILED, f"SearXNG answers {status}", wait_s)
+                raise Refused(SourceStatus.FAILED, f"SearXNG answers {status}", wait_s)
 
 
 def _read(answer: Response) -> Page:
@@ -124,7 +125,7 @@ def _read(answer: Response) -> Page:
         return Page(results, page.unresponsive_engines[:_RESULTS])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f"SearXNG answers something that is not its JSON: {error}"
-        raise Refused(Ended.FAILED, why) from error
+        raise Refused(SourceStatus.FAILED, why) from error
 
 
 def _cut(result: Result) -> Result:

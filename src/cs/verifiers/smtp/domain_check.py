@@ -7,10 +7,15 @@ from datetime import datetime
 
 import msgspec
 
-from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.mail.reply_meaning import Kind
-from cs.domain.mail.syntax import is_mailbox
-from cs.outside.port import MailHosts, Unreachable
+from cs.plugins.verifiers import (
+    DomainFacts,
+    Evidence,
+    MailHosts,
+    Unreachable,
+    Verdict,
+    is_mailbox,
+)
 from cs.verifiers.smtp.exchanger import Exchanger, Useless, Waiting
 from cs.verifiers.smtp.mail_route import Route
 from cs.verifiers.smtp.probe import Outcome, Probe, ProbeMemory, probe_names

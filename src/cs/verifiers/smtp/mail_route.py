@@ -1,26 +1,16 @@
 """Where mail for a domain goes: which addresses may be asked, in which order."""
 
 import asyncio
-from typing import Protocol
 
 import msgspec
 
 from cs.domain.names.brand_names import is_host_name
-from cs.outside.port import Forbidden, MailHosts, Resolver, Unreachable
+from cs.plugins.verifiers import AddressGuard, Forbidden, MailHosts, Resolver, Unreachable
 from cs.verifiers.smtp.session import Exchange
 
 #: Exchangers of one domain, and addresses of one exchanger, that are tried.
 _HOSTS = 5
 _ADDRESSES = 2
-
-
-class Guard(Protocol):
-    def check(self, address: str) -> None:
-        """Return if the IP address may be contacted.
-
-        Raises:
-            Forbidden: It may not.
-        """
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -31,7 +21,7 @@ class Route(msgspec.Struct, frozen=True):
     unanswered: bool  # an exchanger's address could not be found out
 
 
-async def route(mail: MailHosts, resolver: Resolver, guard: Guard, port: int) -> Route:
+async def route(mail: MailHosts, resolver: Resolver, guard: AddressGuard, port: int) -> Route:
     """Return the exchanges of *mail*, every address judged by *guard*.  Never raises."""
     hosts = [host for host in mail.hosts if is_host_name(host)][:_HOSTS]
     async with asyncio.TaskGroup() as group:
@@ -54,7 +44,7 @@ async def _addresses(host: str, resolver: Resolver) -> tuple[str, ...] | None:
         return None
 
 
-def _is_open(address: str, guard: Guard) -> bool:
+def _is_open(address: str, guard: AddressGuard) -> bool:
     try:
         guard.check(address)
     except Forbidden:

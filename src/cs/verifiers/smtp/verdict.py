@@ -2,9 +2,9 @@
 
 import msgspec
 
-from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply import Reply
 from cs.domain.mail.reply_meaning import REFUSED, STATEMENTS, Kind, Meaning, same_words
+from cs.plugins.verifiers import Verdict
 from cs.verifiers.smtp.exchanger import Exchanger, Useless
 from cs.verifiers.smtp.probe import Outcome, Probe
 

@@ -12,14 +12,19 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cs.domain.mail.mailbox import DomainFacts
-from cs.outside.port import MailHosts, Resolver
-from cs.plugins.declared_settings import SECRET, takes
-from cs.verifiers.port import DomainCheck
-from cs.verifiers.registry import Context
+from cs.plugins.verifiers import (
+    SECRET,
+    AddressGuard,
+    DomainCheck,
+    DomainFacts,
+    MailHosts,
+    Resolver,
+    VerifierContext,
+    takes,
+)
 from cs.verifiers.smtp.domain_check import SmtpCheck, Tools
 from cs.verifiers.smtp.exchanger import Exchanger, Waiting
-from cs.verifiers.smtp.mail_route import Guard, Route, route
+from cs.verifiers.smtp.mail_route import Route, route
 from cs.verifiers.smtp.probe import ProbeMemory
 from cs.verifiers.smtp.session import Exchange, Identity, Limits
 from cs.verifiers.smtp.session_limit import Places
@@ -51,7 +56,7 @@ class SmtpVerifier:
     def __init__(
         self,
         resolver: Resolver,
-        guard: Guard,
+        guard: AddressGuard,
         *,
         helo: str,
         mail_from: str,
@@ -139,7 +144,7 @@ class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes(SmtpSettings)
-def from_context(context: Context) -> SmtpVerifier | None:
+def from_context(context: VerifierContext) -> SmtpVerifier | None:
     """Return the verifier, or ``None`` if no ``helo`` is set: it has to be ours."""
     settings = msgspec.convert(context.settings, SmtpSettings)
     if not settings.helo:

@@ -1,0 +1,104 @@
+"""All that a verifier is written with.
+
+A verifier is a plug-in that finds out whether mailboxes exist.  It is found by entry point
+(``cs.verifiers``): a function from `VerifierContext` to a verifier, or to ``None`` if it is
+not configured.  Not knowing is an answer: a verifier never raises for what a mail server or a
+provider does, it returns `Verdict.UNKNOWN`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.domain.mail.syntax import is_mailbox
+from cs.outside.port import (
+    AddressGuard,
+    Fetcher,
+    Forbidden,
+    MailHosts,
+    Resolver,
+    Response,
+    Unreachable,
+)
+from cs.paid_calls.paid import EVERY_TIME, NotCharged, Paid
+from cs.paid_calls.port import CallsUnavailable, NotAsked, Unanswered
+from cs.plugins.declared_settings import SECRET, takes
+
+__all__ = [
+    "EVERY_TIME",
+    "SECRET",
+    "AddressGuard",
+    "CallsUnavailable",
+    "DomainCheck",
+    "DomainFacts",
+    "Evidence",
+    "Fetcher",
+    "Forbidden",
+    "Line",
+    "MailHosts",
+    "NotAsked",
+    "NotCharged",
+    "Paid",
+    "Resolver",
+    "Response",
+    "Unanswered",
+    "Unreachable",
+    "Verdict",
+    "Verifier",
+    "VerifierContext",
+    "is_mailbox",
+    "takes",
+]
+
+
+class VerifierContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a verifier may be made from.
+
+    Attributes:
+        settings: Those of this verifier that are set, of the ones that it declares with
+            `takes`.
+        resolver: DNS.
+        guard: Judges addresses that strangers name, before they are contacted.
+        fetcher: HTTP for base URLs that stand in the settings.
+        now: The time, in UTC.
+        monotonic: Seconds, for durations.
+        paid: For every question that the provider charges for.
+    """
+
+    settings: Mapping[str, Any] = {}
+    resolver: Resolver
+    guard: AddressGuard
+    fetcher: Fetcher | None = None
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    paid: Paid = EVERY_TIME
+
+
+class DomainCheck(Protocol):
+    """One mail domain being checked; what is learned of it serves its next address."""
+
+    def check(self, address: str) -> Awaitable[Evidence]:
+        """Find out about *address*, which is at this domain.  Never raises for the outside."""
+
+    @property
+    def learned(self) -> DomainFacts:
+        """What is known of the domain so far."""
+
+
+class Verifier(Protocol):
+    @property
+    def name(self) -> str:
+        """The name of its entry point; callers see it as ``email_source``.  Never changes."""
+
+    @property
+    def cost(self) -> int:
+        """Order of asking: cheapest first.  0 is free."""
+
+    def open(
+        self, mail_domain: str, known: DomainFacts
+    ) -> AbstractAsyncContextManager[DomainCheck]:
+        """Start checking addresses at *mail_domain*."""

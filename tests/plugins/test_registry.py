@@ -1,0 +1,266 @@
+"""Which plug-ins are made, of those that are installed, and what is said of a broken one."""
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import msgspec
+import pytest
+
+from cs.outside.guard import Guard
+from cs.outside.port import MailHosts, Response
+from cs.plugins.entry_points import Group
+from cs.plugins.errors import BrokenPlugin, UnknownPlugin
+from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.registry import brand_sources, people_sources, verifiers
+from cs.plugins.sources import BrandAnswer, BrandFacts, Query, SourceContext, SourceStatus
+from cs.plugins.verifiers import Verifier, VerifierContext
+from cs.sources.brand.website import Website
+from cs.sources.brand.wikidata import Wikidata
+from cs.sources.people.searxng import Searxng
+
+
+class Nowhere:
+    """A network where everything is empty."""
+
+    async def get(self, url: str, **_: Any) -> Response:
+        return Response(status=200, headers={}, body=b"{}", url=url)
+
+    async def addresses(self, host: str) -> tuple[str, ...]:
+        del host
+        return ()
+
+    async def mail_hosts(self, domain: str) -> MailHosts:
+        del domain
+        return MailHosts()
+
+
+class Shop:
+    """A brand source as somebody else might write one."""
+
+    name = "shop"
+
+    def __init__(self, context: SourceContext) -> None:
+        self._context = context
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        del query, known
+        there = "shop_url" in self._context.settings
+        ended = SourceStatus.USED if there else SourceStatus.NOT_CONFIGURED
+        return BrandAnswer(source=self.name, ended=ended)
+
+
+class Named:
+    """A verifier as far as the registry looks at it."""
+
+    def __init__(self, name: str, cost: int) -> None:
+        self.name, self.cost = name, cost
+
+    def open(self, *_: Any) -> None: ...
+
+
+def cheap(_: VerifierContext) -> Named:
+    return Named("cheap", 1)
+
+
+def alike(_: VerifierContext) -> Named:
+    return Named("alike", 1)
+
+
+def dear(_: VerifierContext) -> Named:
+    return Named("dear", 90)
+
+
+def unset(_: object) -> None:
+    return None
+
+
+def broken(_: object) -> Shop:
+    raise ValueError("no key")
+
+
+def not_a_plugin(_: object) -> str:
+    return "shop"
+
+
+def leaking(context: SourceContext) -> Shop:
+    raise ValueError(f"401 for {context.settings['api_key']}")
+
+
+def source_context(name: str = "", **settings: str) -> SourceContext:
+    """Return the context of the source *name*; only a shop's has settings unless given."""
+    if name == "shop":
+        settings = {"shop_url": "x"}
+    return SourceContext(
+        trusted=Nowhere(),
+        guarded=Nowhere(),
+        settings=settings,
+        now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def verifier_context(_: str = "", **settings: Any) -> VerifierContext:
+    return VerifierContext(
+        settings=settings,
+        resolver=Nowhere(),
+        guard=Guard(),
+        now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+        monotonic=lambda: 0.0,
+    )
+
+
+def point(name: str, value: str, group: Group = Group.BRAND_SOURCES) -> EntryPoint:
+    return EntryPoint(name, value if ":" in value else f"{__name__}:{value}", group)
+
+
+OURS = [
+    point("wikidata", "cs.sources.brand.wikidata:from_context"),
+    point("website", "cs.sources.brand.website:from_context"),
+]
+
+
+def found_verifiers(*names: str, enabled: Sequence[str] | None = None) -> list[str]:
+    points = [point(name, name, Group.VERIFIERS) for name in names]
+    made: tuple[Verifier, ...] = verifiers(verifier_context, enabled=enabled, installed=points)
+    return [verifier.name for verifier in made]
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setitem(sys.modules, __name__, request.module)
+
+
+async def test_every_source_is_made_from_its_context_in_the_order_of_names() -> None:
+    sources = brand_sources(source_context, installed=[*OURS, point("shop", "Shop")])
+
+    assert [source.name for source in sources] == ["shop", "website", "wikidata"]
+    assert [type(source) for source in sources] == [Shop, Website, Wikidata]
+    assert (await sources[0].find(Query(brand="Acme"), None)).ended is SourceStatus.USED
+
+
+def test_sources_that_are_named_come_in_that_order_and_once() -> None:
+    enabled = ["wikidata", "website", "wikidata"]
+
+    sources = brand_sources(source_context, enabled=enabled, installed=OURS)
+
+    assert [source.name for source in sources] == ["wikidata", "website"]
+
+
+async def test_a_source_without_its_setting_is_there_and_says_so() -> None:
+    searxng = "cs.sources.people.searxng:from_context"
+    points = [point("searxng", searxng, Group.PEOPLE_SOURCES)]
+
+    (source,) = people_sources(source_context, installed=points)
+    answer = await source.find(BrandFacts(name="Acme"), limit=5)
+
+    assert isinstance(source, Searxng)
+    assert answer.ended is SourceStatus.NOT_CONFIGURED
+
+
+async def test_wikidata_is_on_by_default_and_an_empty_address_switches_it_off() -> None:
+    (on,) = brand_sources(source_context, installed=OURS[:1])
+    (off,) = brand_sources(lambda _: source_context(url=""), installed=OURS[:1])
+
+    assert (await on.find(Query(brand="Acme"), None)).ended is SourceStatus.NO_RESULTS
+    assert (await off.find(Query(brand="Acme"), None)).ended is SourceStatus.NOT_CONFIGURED
+
+
+def test_the_cheapest_verifier_comes_first_then_the_name() -> None:
+    assert found_verifiers("dear", "cheap", "alike") == ["alike", "cheap", "dear"]
+
+
+def test_a_verifier_that_is_not_configured_is_left_out() -> None:
+    assert found_verifiers("unset", "cheap") == ["cheap"]
+
+
+def test_only_those_in_use_are_loaded() -> None:
+    assert found_verifiers("cheap", "broken", enabled=["cheap"]) == ["cheap"]
+    points = [*OURS, point("bad", "no.such.module:make")]
+
+    (source,) = brand_sources(source_context, installed=points, enabled=["wikidata"])
+
+    assert source.name == "wikidata"
+    with pytest.raises(BrokenPlugin, match="ModuleNotFoundError"):
+        brand_sources(source_context, installed=points, enabled=["bad"])
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(
+        UnknownPlugin, match=r"^verifiers: 'smpt' is not installed; there are ch"
+    ):
+        found_verifiers("dear", "cheap", enabled=["smpt"])
+    with pytest.raises(UnknownPlugin, match=r"^people_sources: 'x' is .*; there are nothing$"):
+        people_sources(source_context, enabled=["x"], installed=[])
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("broken", "ValueError: no key"),
+        ("missing", "AttributeError"),
+        ("no.such.module:make", "ModuleNotFoundError"),
+        ("not_a_plugin", "'shop' is no brand source"),
+        ("unset", "None is no brand source"),
+        ("Shop", "it calls itself 'shop'"),
+    ],
+)
+def test_a_broken_source_is_named_with_the_reason(value: str, why: str) -> None:
+    with pytest.raises(BrokenPlugin, match=why) as caught:
+        brand_sources(source_context, installed=[*OURS, point("bad", value)])
+
+    assert str(caught.value).startswith("brand source 'bad' (")
+    assert caught.value.name == "bad"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("broken", "broken", "ValueError: no key"),
+        ("other", "cheap", "it calls itself 'cheap'"),
+        ("shop", "not_a_plugin", "'shop' is no verifier"),
+    ],
+)
+def test_a_broken_verifier_is_named_with_its_reason(name: str, value: str, why: str) -> None:
+    with pytest.raises(BrokenPlugin, match=f"^verifier '{name}' .* cannot be used: {why}"):
+        verifiers(verifier_context, installed=[point(name, value, Group.VERIFIERS)])
+
+
+def test_two_plugins_of_one_name_are_one_too_many() -> None:
+    points = [point("shop", "Shop"), point("shop", "acme.shop:make")]
+
+    with pytest.raises(BrokenPlugin, match=r"'shop' .* acme\.shop:make has that name, too"):
+        brand_sources(source_context, installed=points)
+    assert brand_sources(source_context, installed=[*points, *OURS], enabled=["website"])
+
+
+def test_each_is_given_its_own_context() -> None:
+    asked: list[str] = []
+
+    def context_of(name: str) -> VerifierContext:
+        asked.append(name)
+        return verifier_context()
+
+    points = [point(name, name, Group.VERIFIERS) for name in ("cheap", "dear")]
+    verifiers(context_of, installed=points)
+
+    assert asked == ["cheap", "dear"]
+
+
+def test_why_a_plugin_is_broken_is_told_without_its_secrets() -> None:
+    settings = PluginSettings({"api_key": "s3cret"}, frozenset({"api_key"}))
+    made = msgspec.structs.replace(source_context(), settings=settings)
+
+    with pytest.raises(BrokenPlugin, match=r"ValueError: 401 for \*{8}$"):
+        brand_sources(lambda _: made, installed=[point("leaking", "leaking")])
+
+
+def test_a_setting_of_smtp_is_its_own_kind() -> None:
+    smtp = point("smtp", "cs.verifiers.smtp.verifier:from_context", Group.VERIFIERS)
+
+    with pytest.raises(BrokenPlugin, match=r"smtp.*Expected `float`, got `str`.*reply_s"):
+        verifiers(
+            lambda _: verifier_context(helo="out.verify.example", reply_s="soon"),
+            installed=[smtp],
+        )
