@@ -6,6 +6,7 @@ import pytest
 
 from contracts.bus import TOPIC, publish, take, values
 from cs.bus import faulty
+from cs.bus.errors import BadBusFaults
 from cs.bus.faulty import Faults, FaultyBus
 from cs.bus.memory import MemoryBus
 
@@ -45,11 +46,11 @@ async def test_the_share_of_records_that_is_told_is_met(bus: MemoryBus) -> None:
 
     await publish(unreliable, *[b"1"] * 2000)
 
-    assert 100 < unreliable.did["drop"] < 300
+    assert 100 < unreliable.injected["drop"] < 300
 
 
 async def test_without_faults_the_bus_itself_is_used(bus: MemoryBus) -> None:
-    assert faulty.behind(bus) is bus
+    assert faulty.with_faults(bus) is bus
 
 
 def test_armed_every_bus_has_the_faults(
@@ -59,13 +60,13 @@ def test_armed_every_bus_has_the_faults(
 
     faulty.arm("drop=1")
 
-    unreliable = faulty.behind(bus)
+    unreliable = faulty.with_faults(bus)
     assert isinstance(unreliable, FaultyBus)
     asyncio.run(publish(unreliable, b"1"))
-    assert unreliable.did["drop"] == 1
+    assert unreliable.injected["drop"] == 1
 
 
 @pytest.mark.parametrize("text", ["lose=0.1", "drop", "drop=2", "drop=1.5", "drop=0.1;late=1"])
 def test_what_cannot_be_done_is_told(text: str) -> None:
-    with pytest.raises(faulty.BadBusFaults, match="is not like drop"):
+    with pytest.raises(BadBusFaults, match="is not like drop"):
         faulty.parse(text)

@@ -12,9 +12,9 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from cs.assembly.roles import kafka_settings
-from cs.bus.kafka.reach import BusRefused
-from cs.bus.kafka.settings import connection
-from cs.bus.kafka.topics import shown
+from cs.bus.errors import BusRefused
+from cs.bus.kafka.settings import client_options
+from cs.bus.kafka.topics import describe
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS
 from cs.settings import Settings, load
 from deploy.compose_files import ROLES, STAGES, THREE_BROKERS, project
@@ -59,7 +59,7 @@ def given(brokers: Brokers, tmp_path_factory: pytest.TempPathFactory) -> Given:
 
 
 async def write(settings: Settings, topic: str) -> None:
-    producer = AIOKafkaProducer(**connection(kafka_settings(settings)))
+    producer = AIOKafkaProducer(**client_options(kafka_settings(settings)))
     await producer.start()
     try:
         await producer.send_and_wait(topic, b"{}", key=b"k", partition=0)
@@ -100,7 +100,7 @@ async def test_no_port_lets_anybody_in_without_a_user(brokers: Brokers, port: st
 async def test_a_role_is_nobody_to_the_ports_of_the_brokers(
     brokers: Brokers, given: Given, port: str
 ) -> None:
-    known = connection(kafka_settings(given("ranking")))
+    known = client_options(kafka_settings(given("ranking")))
     at = brokers.address(port=port)
     with pytest.raises(KafkaError):
         await knock(**known | {"bootstrap_servers": at})
@@ -114,7 +114,7 @@ async def test_another_roles_password_does_not_do(given: Given) -> None:
     mixed = msgspec.structs.replace(stage, kafka_username=relay.kafka_username)
 
     with pytest.raises(BusRefused, match="kafka_password_file"):
-        await shown(kafka_settings(mixed), TOPICS)
+        await describe(kafka_settings(mixed), TOPICS)
 
 
 async def test_a_broker_that_is_started_again_knows_its_users_and_their_rights(
@@ -150,6 +150,6 @@ async def test_three_brokers_know_each_other_and_allow_nothing_before_it_is_give
             await write(of("relay"), EVENTS)
         await asyncio.to_thread(run, "acls")
         await write(of("relay"), EVENTS)
-        topics = await shown(kafka_settings(of("topics")), TOPICS)
+        topics = await describe(kafka_settings(of("topics")), TOPICS)
 
     assert {(each.name, each.replication) for each in topics} == {(name, 3) for name in NAMES}

@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from cs.bus.errors import BusUnavailable
 from cs.bus.memory import MemoryBus
-from cs.bus.port import NO_HEADERS, BusUnavailable, Record
+from cs.bus.port import NO_HEADERS, Record
 from cs.bus.topics import EVENTS, decode_event
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted

@@ -15,9 +15,10 @@ from structlog.contextvars import merge_contextvars
 from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
+from cs.bus.errors import BusUnavailable
 from cs.bus.headers import work_headers
 from cs.bus.memory import MemoryBus
-from cs.bus.port import NO_HEADERS, BusUnavailable, Record
+from cs.bus.port import NO_HEADERS, Record
 from cs.bus.topics import (
     DEAD_LETTERS,
     OUTCOMES,

@@ -25,10 +25,10 @@ class Ready(Protocol):
         """Return whether calls can be answered, and what that rests on."""
 
 
-class Measured(Protocol):
+class MeasuredBus(Protocol):
     """A bus that knows its figures, whether it is ``reachable`` among them."""
 
-    async def measured(self) -> msgspec.Struct: ...
+    async def measure(self) -> msgspec.Struct: ...
 
 
 class RefusesForged(Protocol):
@@ -49,7 +49,7 @@ class Readiness:
         time: DatabaseTime,
         views: Follower | None = None,
         leader: Leader | None = None,
-        bus: Measured | None = None,
+        bus: MeasuredBus | None = None,
         misconfiguration: Misconfiguration | None = None,
         set_aside: SetAside | None = None,
         outcomes: RefusesForged | None = None,
@@ -81,7 +81,7 @@ class Readiness:
         if self._outcomes is not None and (forged := self._outcomes.forged):
             told["outcomes_forged"] = forged  # refused, so nothing wrong is stored
         if self._bus is not None:
-            measures = msgspec.to_builtins(await self._bus.measured())
+            measures = msgspec.to_builtins(await self._bus.measure())
             told["bus"] = measures
             told["ready"] &= measures["reachable"]
         if self._misconfiguration.reasons:

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 from structlog import get_logger
 
 from cs.admin.readiness import Ready
-from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings
+from cs.bus.errors import BadKafkaSettings
+from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
 from cs.domain.service import World
 from cs.postgres.pool import check_address

@@ -238,7 +238,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[Role]:
             checkpoint = Checkpoint(data.pool, "relay", epoch)
             await relay(
                 data.log,
-                faulty.behind(bus),
+                faulty.with_faults(bus),
                 after=await checkpoint.load(),
                 receipts=receipts,
                 patient_by=shared.clock,
@@ -252,7 +252,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[Role]:
 
         leader = Leader(data.pool, "relay", lease_holder(), publish)
         aside = shared.streams.set_aside
-        work = [bus.reached(), leader.run(), aside.watch()]
+        work = [bus.wait_until_available(), leader.run(), aside.watch()]
         if settings.events_feed:
             work.append(Leader(data.pool, "feed", lease_holder(), publish_feed).run())
         ready = Readiness(
@@ -365,7 +365,7 @@ async def run_stage(settings: Settings, world: World, name: StageName) -> AsyncI
         bus = await stack.enter_async_context(KafkaBus(kafka_settings(settings, world)))
         wrong = unusable_settings(tools)
         tools.misconfiguration.begin({s: wrong[s] for s in STAGES[name].asks if s in wrong})
-        runner = Runner(build_stage(name, tools), faulty.behind(bus), told.clock)
+        runner = Runner(build_stage(name, tools), faulty.with_faults(bus), told.clock)
         async with _working(told, runner.run()):
             misconfiguration = tools.misconfiguration
             yield Role(Readiness(time=time, bus=bus, misconfiguration=misconfiguration))

@@ -2,7 +2,8 @@
 
 from structlog import get_logger
 
-from cs.bus.port import Bus, BusUnavailable, Record
+from cs.bus.errors import BusUnavailable
+from cs.bus.port import Bus, Record
 from cs.bus.topics import DEAD_LETTERS, UNREADABLE
 from cs.domain.cause import raised_at
 from cs.domain.stages.limits import BeyondLimits
@@ -24,11 +25,11 @@ async def dead_letter(bus: Bus, record: Record, error: Exception) -> None:
     else:
         cause = _first(error)
         log.error("record_not_handled", **what, error=type(cause).__name__, at=raised_at(cause))
-    await put_aside(bus, record, error)
+    await publish_dead_letter(bus, record, error)
 
 
-async def put_aside(bus: Bus, record: Record, error: Exception) -> None:
-    """Do as `dead_letter` for a record that was told of already."""
+async def publish_dead_letter(bus: Bus, record: Record, error: Exception) -> None:
+    """Do as `dead_letter`, without a line in the log: the caller has one of its own."""
     headers = {
         "topic": record.topic,
         "partition": str(record.partition),
@@ -37,8 +38,8 @@ async def put_aside(bus: Bus, record: Record, error: Exception) -> None:
     }
     try:
         await bus.publish(DEAD_LETTERS, key=record.key, value=record.value, headers=headers)
-    except BusUnavailable as away:
-        log.warning("dead_letter_lost", topic=record.topic, why=str(away))
+    except BusUnavailable as unavailable:
+        log.warning("dead_letter_lost", topic=record.topic, why=str(unavailable))
 
 
 def _first(error: Exception) -> Exception:

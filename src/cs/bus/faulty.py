@@ -3,7 +3,7 @@
 ``CS_BUS_FAULTS="drop=0.01,duplicate=0.01,late=0.01"`` has a role of a sandbox publish
 through such a bus; each number is the share of records it happens to.  A record that is
 late is overtaken by those after it, also of its own key.  A live service refuses to start
-with the variable set.  Everywhere else `behind` returns the bus it is given.
+with the variable set.  Everywhere else `with_faults` returns the bus it is given.
 """
 
 import asyncio
@@ -15,17 +15,14 @@ from contextlib import AbstractAsyncContextManager, suppress
 
 import msgspec
 
-from cs.bus.port import NO_HEADERS, Bus, BusUnavailable, Subscription
+from cs.bus.errors import BadBusFaults, BusUnavailable
+from cs.bus.port import NO_HEADERS, Bus, Subscription
 
 VARIABLE = "CS_BUS_FAULTS"
 #: A late record is published after at most this.
 LATE_S = 2.0
 
 _FORM = re.compile(r"(?P<fault>drop|duplicate|late)=(?P<share>0?\.[0-9]+|[01])")
-
-
-class BadBusFaults(Exception):
-    """The text names no fault, or no share of records."""
 
 
 class Faults(msgspec.Struct, frozen=True):
@@ -40,7 +37,7 @@ _armed: Faults | None = None
 
 
 def arm(text: str) -> None:
-    """Make `behind` put the faults of *text* before every bus.
+    """Make `with_faults` put the faults of *text* before every bus.
 
     Raises:
         BadBusFaults: Naming what is wrong and what is allowed.
@@ -67,13 +64,13 @@ def parse(text: str) -> Faults:
     return Faults(**shares)
 
 
-def behind(bus: Bus) -> Bus:
+def with_faults(bus: Bus) -> Bus:
     """Return *bus*, behind the faults that are armed."""
     return bus if _armed is None else FaultyBus(bus, _armed)
 
 
 class FaultyBus:
-    """`cs.bus.port.Bus` before *bus*; ``did`` counts what it did to records."""
+    """`cs.bus.port.Bus` before *bus*; ``injected`` counts faults."""
 
     def __init__(
         self,
@@ -88,7 +85,7 @@ class FaultyBus:
         self._chance = chance or random.Random()  # noqa: S311  no secret
         self._late_s = late_s
         self._late: set[asyncio.Task[None]] = set()
-        self.did: Counter[str] = Counter()
+        self.injected: Counter[str] = Counter()
 
     async def publish(
         self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
@@ -119,5 +116,5 @@ class FaultyBus:
 
     def _happens(self, fault: str, share: float) -> bool:
         happens = self._chance.random() < share
-        self.did[fault] += happens
+        self.injected[fault] += happens
         return happens

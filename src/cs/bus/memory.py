@@ -5,7 +5,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 
-from cs.bus.port import NO_HEADERS, BusUnavailable, Record
+from cs.bus.errors import BusUnavailable
+from cs.bus.port import NO_HEADERS, Record
 
 #: Records waiting in one group of a topic; publishing waits beyond it.
 WAITING = 10_000
@@ -23,10 +24,10 @@ class MemoryBus:
     def __init__(
         self, groups: Iterable[tuple[str, str]] = (), *, waiting: int | None = None
     ) -> None:
-        self._most = waiting
-        self._groups: dict[str, dict[str, Group]] = {}
+        self._limit = waiting
+        self._groups: dict[str, dict[str, MemoryGroup]] = {}
         for topic, name in groups:
-            self._groups.setdefault(topic, {})[name] = Group(waiting)
+            self._groups.setdefault(topic, {})[name] = MemoryGroup(waiting)
         self._offsets: dict[str, int] = {}
 
     async def publish(
@@ -42,33 +43,33 @@ class MemoryBus:
     async def subscribe(
         self, topic: str, *, group: str, drain_s: float = 0.0
     ) -> AsyncIterator["MemorySubscription"]:
-        joined = self._groups.setdefault(topic, {}).setdefault(group, Group(self._most))
-        subscription = MemorySubscription(joined)
+        records = self._groups.setdefault(topic, {}).setdefault(group, MemoryGroup(self._limit))
+        subscription = MemorySubscription(records)
         try:
             yield subscription
         finally:
             try:
                 await subscription.drain(drain_s)
             finally:
-                await joined.give_back(subscription.in_hand)
+                await records.put_back(subscription.delivered)
 
 
-class Group:
+class MemoryGroup:
     """The records of one topic that one group has not done yet."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
         self._waiting: deque[Record] = deque()
         self._changed = asyncio.Condition()
 
     async def put(self, record: Record) -> None:
-        most = WAITING if self._most is None else self._most
+        limit = WAITING if self._limit is None else self._limit
         async with self._changed:
             try:
                 async with asyncio.timeout(PUBLISH_TIMEOUT_S):
-                    await self._changed.wait_for(lambda: len(self._waiting) < most)
+                    await self._changed.wait_for(lambda: len(self._waiting) < limit)
             except TimeoutError as error:
-                raise BusUnavailable(f"{record.topic}: {most} records wait") from error
+                raise BusUnavailable(f"{record.topic}: {limit} records wait") from error
             self._waiting.append(record)
             self._changed.notify_all()
 
@@ -79,7 +80,7 @@ class Group:
             self._changed.notify_all()
             return record
 
-    async def give_back(self, records: Mapping[int, Record]) -> None:
+    async def put_back(self, records: Mapping[int, Record]) -> None:
         """Put uncommitted records back in front, in order: they come again."""
         async with self._changed:
             for offset in sorted(records, reverse=True):
@@ -88,25 +89,25 @@ class Group:
 
 
 class MemorySubscription:
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: MemoryGroup) -> None:
         self._group = group
         self._finished = asyncio.Event()
-        self.in_hand: dict[int, Record] = {}
+        self.delivered: dict[int, Record] = {}
 
     async def __aiter__(self) -> AsyncIterator[Record]:
         while True:
             record = await self._group.take()
-            self.in_hand[record.offset] = record
+            self.delivered[record.offset] = record
             yield record
 
     async def commit(self, record: Record) -> None:
-        self.in_hand.pop(record.offset, None)
+        self.delivered.pop(record.offset, None)
         self._finished.set()
 
     async def drain(self, within_s: float) -> None:
-        """Return once nothing is in hand, or after *within_s* seconds."""
+        """Return once all that was delivered is done, or after *within_s* seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
-                while self.in_hand:
+                while self.delivered:
                     self._finished.clear()
                     await self._finished.wait()

@@ -1,4 +1,4 @@
-"""How stages hear of work: the port every message bus implements.
+"""The port that every message bus implements.
 
 Delivery is at least once; records of one key come in order.  A record is done when it
 is committed; one that is not comes again.  Commits may come in any order: what counts
@@ -59,11 +59,3 @@ class Bus(Protocol):
             BusUnavailable: The bus turns us away; one that is only away is waited for.
             BusStuck: While subscribed: see there.
         """
-
-
-class BusUnavailable(Exception):
-    """The bus cannot take the record now."""
-
-
-class BusStuck(Exception):
-    """Records wait but none arrives, not even after joining again: end the process."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 
 from cs.bus import faulty
+from cs.bus.errors import BadBusFaults
 from cs.runtime import failpoints
 from cs.settings import BadSettings
 
@@ -28,5 +29,5 @@ def _arm(variable: str, by: Callable[[str], None], why: str, sandbox: bool) -> N
         )
     try:
         by(text)
-    except (failpoints.BadFailPoint, faulty.BadBusFaults) as error:
+    except (failpoints.BadFailPoint, BadBusFaults) as error:
         raise BadSettings(f"environment variable {variable}: {error}") from error

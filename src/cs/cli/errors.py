@@ -10,8 +10,7 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from cs.bus.kafka.settings import BadKafkaSettings
-from cs.bus.port import BusUnavailable
+from cs.bus.errors import BadKafkaSettings, BusUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import LogUnavailable

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 from cs.assembly.insecure import DATABASES, check_databases, insecure_connections
 from cs.assembly.postgres_stores import read_key, required
 from cs.assembly.roles import kafka_settings
-from cs.bus.kafka.settings import BadKafkaSettings, connection
+from cs.bus.errors import BadKafkaSettings
+from cs.bus.kafka.settings import client_options
 from cs.runtime.data_folder import MASTER_KEY
 from cs.settings import BadSettings, Settings
 
@@ -104,7 +105,7 @@ def _check_kafka(chosen: Settings) -> None:
                 raise BadSettings(f"{name}: needs kafka; set CS_KAFKA=host:port of brokers")
         return
     try:
-        connection(kafka_settings(chosen))
+        client_options(kafka_settings(chosen))
     except BadKafkaSettings as error:
         raise BadSettings(f"kafka: {error}") from error
 

@@ -10,10 +10,10 @@ from cyclopts import App, Parameter
 
 from cs.assembly.roles import kafka_settings
 from cs.bus.access import access_of_roles, kafka_acls
+from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
 from cs.bus.kafka.access import grant
-from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings
-from cs.bus.kafka.topics import Applied, CannotApply, TopicState, apply, shown
-from cs.bus.port import BusUnavailable
+from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.kafka.topics import TopicResult, TopicState, apply, describe
 from cs.bus.topics import PARTITIONS, TOPICS
 from cs.cli.options import Config, Json, settings
 from cs.cli.output import console, print_json, print_table, stop
@@ -61,7 +61,7 @@ def apply_topics(
         stop(f"--partitions: a whole number from 1 to 1000, not {partitions}", 2)
     on = _kafka(config, bootstrap, prefix)
 
-    async def run() -> list[Applied]:
+    async def run() -> list[TopicResult]:
         return await apply(on, TOPICS, partitions=partitions, replication=replication)
 
     try:
@@ -92,7 +92,7 @@ def show_topics(
     on = _kafka(config, bootstrap, prefix)
 
     async def run() -> list[TopicState]:
-        return await shown(on, TOPICS)
+        return await describe(on, TOPICS)
 
     try:
         states = asyncio.run(run())

@@ -12,8 +12,9 @@ from functools import partial
 import msgspec
 from structlog import get_logger
 
+from cs.bus.errors import BusUnavailable
 from cs.bus.headers import event_headers
-from cs.bus.port import Bus, BusUnavailable
+from cs.bus.port import Bus
 from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable

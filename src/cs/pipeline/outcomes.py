@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
-from cs.bus.dead_letters import dead_letter, put_aside
+from cs.bus.dead_letters import dead_letter, publish_dead_letter
+from cs.bus.errors import BusUnavailable
 from cs.bus.headers import trace_id
-from cs.bus.port import Bus, BusUnavailable, Record, Subscription
+from cs.bus.port import Bus, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.domain.brand.events import RecordFinding
 from cs.domain.mail.mailbox import DomainFacts, Verdict
@@ -127,7 +128,7 @@ class OutcomeRecorder:
             raise  # it comes again, here or to another member
         except ForgedOutcome as error:
             self._tell_forged(error.outcome)
-            await put_aside(self._bus, record, error)
+            await publish_dead_letter(self._bus, record, error)
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
         await outcomes.commit(record)

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 
 from structlog import get_logger
 
+from cs.bus.errors import BusUnavailable
 from cs.bus.headers import work_headers
-from cs.bus.port import Bus, BusUnavailable
+from cs.bus.port import Bus
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
 from cs.eventlog.damage import SetAside

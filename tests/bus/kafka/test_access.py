@@ -11,11 +11,12 @@ from aiokafka.errors import GroupAuthorizationFailedError, TopicAuthorizationFai
 from bus.kafka.kafka_cases import settings_for
 from contracts.bus import take
 from cs.bus.access import access_of_roles
+from cs.bus.errors import CannotApply
 from cs.bus.kafka.access import grant
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.lag import lag
-from cs.bus.kafka.settings import KafkaSettings, connection
-from cs.bus.kafka.topics import CannotApply, apply, shown
+from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS, TopicPlan
 from cs.pipeline.outcomes import GROUP
 from harness.servers.kafka import Kafka, running_kafka
@@ -85,7 +86,7 @@ async def test_the_user_of_the_topics_finds_nothing_left_to_do(guarded: Kafka) -
     settings = of(guarded, "topics")
 
     again = await apply(settings, TOPICS, partitions=1, replication=1)
-    states = await shown(settings, TOPICS)
+    states = await describe(settings, TOPICS)
 
     assert [each.done for each in again] == [()] * len(TOPICS)
     assert len(states) == len(TOPICS)
@@ -106,7 +107,7 @@ async def test_the_relay_issues_work_and_feeds_events(guarded: Kafka) -> None:
         for topic in (*STAGE_TOPICS.values(), EVENTS):
             await bus.publish(topic, key=b"k", value=b"{}")
 
-        assert (await bus.measured()).reachable
+        assert (await bus.measure()).reachable
 
 
 @pytest.mark.parametrize("role", STAGES)
@@ -122,7 +123,7 @@ async def test_a_stage_takes_its_work_answers_and_puts_bad_records_aside(
         (record,) = await take(records, 1)
         await bus.publish(OUTCOMES, key=b"k", value=b"{}")
         await bus.publish(DEAD_LETTERS, key=b"k", value=b"{}")
-        assert (await bus.measured()).reachable
+        assert (await bus.measure()).reachable
         await records.commit(record)
     assert topic in topics_of(role, "Read")
 
@@ -139,13 +140,13 @@ async def test_a_process_manager_takes_outcomes_and_knows_how_many_are_left(
             await records.commit(record)
         await bus.publish(DEAD_LETTERS, key=b"k", value=b"{}")
 
-        assert (await bus.measured()).reachable
+        assert (await bus.measure()).reachable
     assert set(await lag(settings, OUTCOMES, GROUP)) == {0}
 
 
 @asynccontextmanager
 async def producer_of(kafka: Kafka, role: str) -> AsyncIterator[AIOKafkaProducer]:
-    producer = AIOKafkaProducer(**connection(of(kafka, role)))
+    producer = AIOKafkaProducer(**client_options(of(kafka, role)))
     await producer.start()
     try:
         yield producer
@@ -158,7 +159,7 @@ async def consumer_of(
     kafka: Kafka, role: str, group: str | None
 ) -> AsyncIterator[AIOKafkaConsumer]:
     consumer = AIOKafkaConsumer(
-        **connection(of(kafka, role)), group_id=group, enable_auto_commit=False
+        **client_options(of(kafka, role)), group_id=group, enable_auto_commit=False
     )
     await consumer.start()
     try:

@@ -9,10 +9,10 @@ from structlog.testing import capture_logs
 
 from bus.kafka.kafka_cases import make_topics, settings_for
 from contracts.bus import TOPIC, publish, take, values
+from cs.bus.errors import BusStuck, BusUnavailable
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.subscription import KafkaSubscription
-from cs.bus.port import BusStuck, BusUnavailable
 from harness.servers.kafka import Kafka
 from harness.servers.ports import free_ports
 
@@ -82,7 +82,7 @@ async def test_who_subscribes_while_kafka_is_away_is_told_so_and_begins_when_it_
     with capture_logs() as lines:
         async with KafkaBus(settings) as bus, asyncio.timeout(90):
             reading = asyncio.create_task(read(bus))
-            while not (meanwhile := await bus.measured()).subscriptions or not lines:
+            while not (meanwhile := await bus.measure()).subscriptions or not lines:
                 assert not reading.done()
             await asyncio.to_thread(own_kafka.start)
             await publish_with_retries(bus, b"1")
@@ -108,7 +108,7 @@ async def test_who_leaves_while_kafka_is_away_leaves_at_once() -> None:
                 pass
 
         reading = asyncio.create_task(read())
-        while not (await bus.measured()).subscriptions:
+        while not (await bus.measure()).subscriptions:
             pass
         reading.cancel()
         async with asyncio.timeout(1):
@@ -169,7 +169,7 @@ async def test_a_consumer_that_hangs_is_built_again(watched: KafkaSettings) -> N
         again = await take(records, 1)
 
         assert values(again) == [b"2"]
-        assert (await bus.measured()).subscriptions[0].rebuilt == 1
+        assert (await bus.measure()).subscriptions[0].rebuilt == 1
 
 
 async def test_a_consumer_that_hangs_again_at_once_ends_the_process(
@@ -200,10 +200,10 @@ async def test_a_quiet_topic_is_no_hang(watched: KafkaSettings) -> None:
         KafkaBus(replace(watched, stuck_after_s=0.1)) as bus,
         bus.subscribe(TOPIC, group="a") as records,
     ):
-        moved_at = records._moved_at
-        while records._moved_at < moved_at + 0.5:  # the watch looked, and saw nothing wait
+        moved_at = records._progress_at
+        while records._progress_at < moved_at + 0.5:  # the watch looked, and saw nothing wait
             await asyncio.to_thread(int)
         await publish(bus, b"1")
 
         assert values(await take(records, 1)) == [b"1"]
-        assert (await bus.measured()).subscriptions[0].rebuilt == 0
+        assert (await bus.measure()).subscriptions[0].rebuilt == 0

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from bus.kafka.kafka_cases import make_topics, member_process, settings_for
 from contracts.bus import TOPIC, BusContract, publish, take, values
+from cs.bus.errors import BusUnavailable
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import apply
-from cs.bus.port import BusUnavailable, Record
+from cs.bus.port import Record
 from cs.bus.topics import TopicPlan
 from harness.servers.ports import free_ports
 
@@ -63,11 +64,11 @@ async def test_a_partition_pauses_at_64_in_flight_and_goes_on_at_48(bus: KafkaBu
 
     async with bus.subscribe(TOPIC, group="a") as records:
         first = await take(records, 64)
-        full = (await bus.measured()).subscriptions[0]
+        full = (await bus.measure()).subscriptions[0]
         waiting = asyncio.create_task(take(records, 136))
         for record in first[:15]:
             await records.commit(record)
-        still = (await bus.measured()).subscriptions[0]
+        still = (await bus.measure()).subscriptions[0]
         for record in first[15:]:
             await records.commit(record)
         rest: list[Record] = []
@@ -88,12 +89,12 @@ async def test_measures_tell_what_is_behind(bus: KafkaBus) -> None:
     async with bus.subscribe(TOPIC, group="a") as records:
         first, *_ = await take(records, 3)
         await records.commit(first)
-        while (measures := (await bus.measured()).subscriptions[0]).lag == 3:
+        while (measures := (await bus.measure()).subscriptions[0]).lag == 3:
             pass
 
     assert (measures.topic, measures.group, measures.partitions) == (TOPIC, "a", 12)
     assert (measures.lag, measures.in_flight, measures.in_hand) == (2, 2, 2)
-    left = await bus.measured()
+    left = await bus.measure()
     assert (left.reachable, left.subscriptions) == (True, ())
 
 
@@ -161,7 +162,7 @@ async def test_a_broker_that_is_not_there_is_told_in_time() -> None:
     async with KafkaBus(away) as bus, asyncio.timeout(5):
         with pytest.raises(BusUnavailable, match=TOPIC):
             await publish(bus, b"1")
-        measured = await bus.measured()
+        measured = await bus.measure()
 
     assert measured.reachable is False
     assert measured.why == (
@@ -181,7 +182,7 @@ async def test_a_topic_that_is_missing_is_waited_for_and_told_with_what_makes_it
             return await take(records, 1)
 
     reading = asyncio.create_task(read())
-    while (measured := await bus.measured()).reachable or "no topic" not in f"{measured.why}":
+    while (measured := await bus.measure()).reachable or "no topic" not in f"{measured.why}":
         assert not reading.done()
     await apply(settings, [TopicPlan(late)], partitions=1, replication=1)
     await publish(bus, b"1", topic=late)

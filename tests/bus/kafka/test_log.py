@@ -64,4 +64,4 @@ def test_it_remembers_no_more_than_it_may(handler: KafkaLog) -> None:
             say(handler, "trouble %s", n)
 
     assert len(lines) == 2 * MOST + 1
-    assert len(handler._told) == 1
+    assert len(handler._logged) == 1

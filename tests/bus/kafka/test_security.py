@@ -16,12 +16,12 @@ from structlog.testing import capture_logs
 from bus.kafka.kafka_cases import make_topics, settings_for
 from contracts.bus import TOPIC, publish, take, values
 from cs.assembly.roles import kafka_settings
+from cs.bus.errors import BusRefused, BusUnavailable
+from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.lag import lag
-from cs.bus.kafka.reach import BusRefused, reach
 from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.topics import shown
-from cs.bus.port import BusUnavailable
+from cs.bus.kafka.topics import describe
 from cs.bus.topics import TopicPlan
 from cs.settings import load
 from harness.servers.certificates import CertificateAuthority
@@ -134,7 +134,7 @@ async def test_records_go_through_and_are_committed(
             await publish(bus, b"1", b"2")
             async with bus.subscribe(TOPIC, group="a") as records:
                 taken = await take(records, 2)
-                measured = await bus.measured()
+                measured = await bus.measure()
                 await records.commit(taken[0])
         left = await lag(settings, TOPIC, "a")
 
@@ -155,9 +155,9 @@ async def test_a_wrong_password_is_told_with_the_setting_and_without_the_passwor
         async with KafkaBus(settings) as bus:
             with pytest.raises(BusUnavailable):
                 await publish(bus, b"1")
-            measured = await bus.measured()
+            measured = await bus.measure()
         with pytest.raises(BusRefused, match="kafka_password"):
-            await shown(settings, [TopicPlan(TOPIC)])
+            await describe(settings, [TopicPlan(TOPIC)])
 
     assert "refuses the user 'cs'" in str(refused.value)
     assert measured.why == str(refused.value)
@@ -180,7 +180,7 @@ async def test_a_host_that_is_not_on_the_certificate_is_told(secured: Secured) -
     settings = secured.settings("SSL", bootstrap_servers=(f"localhost:{port}",))
 
     with pytest.raises(BusRefused, match=r"ostname mismatch.*kafka to names on it"):
-        await reach(settings)
+        await check_available(settings)
 
 
 async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
@@ -191,7 +191,7 @@ async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
     )
 
     with pytest.raises(BusRefused, match="look at kafka_certificate_file and"):
-        await reach(settings)
+        await check_available(settings)
 
 
 @pytest.mark.parametrize(
@@ -213,11 +213,11 @@ async def test_a_port_of_another_kind_is_told(
     servers = (secured.kafka.bootstrap_of(port),)
 
     with pytest.raises(BusUnavailable, match=told):
-        await reach(secured.settings(way, bootstrap_servers=servers))
+        await check_available(secured.settings(way, bootstrap_servers=servers))
 
 
 async def test_a_mechanism_that_is_not_offered_is_told(secured: Secured) -> None:
     settings = secured.settings("SASL_PLAINTEXT with SCRAM", sasl_mechanism="SCRAM-SHA-256")
 
     with pytest.raises(BusRefused, match="takes no SCRAM-SHA-256 on this port"):
-        await reach(settings)
+        await check_available(settings)

@@ -4,7 +4,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings, connection
+from cs.bus.errors import BadKafkaSettings
+from cs.bus.kafka.settings import KafkaSettings, client_options
 
 SCRAM = {"sasl_mechanism": "SCRAM-SHA-512", "username": "cs", "password": "pass-1"}
 
@@ -75,7 +76,7 @@ def test_brokers_of_this_machine_may_be_reached_in_clear(server: str) -> None:
     ],
 )
 def test_the_protocol_follows_from_tls_and_sasl(given: dict[str, Any], protocol: str) -> None:
-    taken = connection(settings(**given))
+    taken = client_options(settings(**given))
 
     assert taken["security_protocol"] == protocol
     assert ("ssl_context" in taken) == ("SSL" in protocol.split("_"))
@@ -98,4 +99,4 @@ def test_a_file_that_is_no_certificate_is_named(
         file.write_text("no certificate")
 
     with pytest.raises(BadKafkaSettings, match=told):
-        connection(settings(tls=True, **dict.fromkeys(names, file)))
+        client_options(settings(tls=True, **dict.fromkeys(names, file)))

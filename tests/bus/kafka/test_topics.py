@@ -8,9 +8,9 @@ from aiokafka.admin import (  # type: ignore[import-untyped,unused-ignore]
 from msgspec.structs import replace
 
 from bus.kafka.kafka_cases import settings_for
-from cs.bus.kafka.settings import KafkaSettings, connection
-from cs.bus.kafka.topics import CannotApply, apply, shown
-from cs.bus.port import BusUnavailable
+from cs.bus.errors import BusUnavailable, CannotApply
+from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import TopicPlan
 from harness.servers.kafka import Kafka
 from harness.servers.ports import free_ports
@@ -26,7 +26,7 @@ def settings(kafka: str, topic_prefix: str) -> KafkaSettings:
 
 
 async def made_by_hand(settings: KafkaSettings, name: str, **configs: str) -> None:
-    admin = AIOKafkaAdminClient(**connection(settings))
+    admin = AIOKafkaAdminClient(**client_options(settings))
     await admin.start()
     try:
         new = NewTopic(settings.on_broker(name), 2, 1, topic_configs=configs)
@@ -39,7 +39,7 @@ async def test_what_is_missing_is_made_as_planned(settings: KafkaSettings) -> No
     applied = await apply(settings, PLANS, partitions=3, replication=1)
 
     assert [each.done for each in applied] == [("created, 3 partitions, 1 replica",)] * 2
-    states = await shown(settings, PLANS)
+    states = await describe(settings, PLANS)
     assert [state.name for state in states] == [settings.prefix + plan.name for plan in PLANS]
     assert {(state.partitions, state.replication) for state in states} == {(3, 1)}
     assert all(state.configs == PLANS[0].configs(1) for state in states)
@@ -60,7 +60,7 @@ async def test_what_is_there_grows_and_keeps_what_else_was_set(settings: KafkaSe
 
     assert applied.done[0] == "partitions 2 -> 3"
     assert "retention.ms (default) -> 3600000" in applied.done
-    state, _ = await shown(settings, PLANS)
+    state, _ = await describe(settings, PLANS)
     assert state.partitions == 3
     assert state.configs == {**PLANS[0].configs(1), "max.message.bytes": "2000000"}
 
@@ -89,14 +89,14 @@ async def test_more_replicas_than_brokers_are_refused_before_anything_is_made(
     with pytest.raises(CannotApply, match="the cluster has 1; start the others or ask for"):
         await apply(settings, PLANS, partitions=1, replication=3)
 
-    assert await shown(settings, PLANS) == []
+    assert await describe(settings, PLANS) == []
 
 
 async def test_a_broker_that_is_not_there_is_told() -> None:
     (port,) = free_ports(1)
 
     with pytest.raises(BusUnavailable, match=f"Kafka at 127.0.0.1:{port} does not answer"):
-        await shown(settings_for(f"127.0.0.1:{port}"), PLANS)
+        await describe(settings_for(f"127.0.0.1:{port}"), PLANS)
 
 
 async def test_of_three_replicas_two_have_to_be_written(three_brokers: Kafka) -> None:
@@ -109,7 +109,7 @@ async def test_of_three_replicas_two_have_to_be_written(three_brokers: Kafka) ->
         "has 1 of 3 replicas: Kafka's own kafka-reassign-partitions changes that",
     )
     assert two.done == ("created, 2 partitions, 3 replicas",)
-    first, second = await shown(settings, PLANS)
+    first, second = await describe(settings, PLANS)
     # What has one replica stays writable.
     assert (first.replication, first.configs["min.insync.replicas"]) == (1, "1")
     assert (second.replication, second.configs["min.insync.replicas"]) == (3, "2")

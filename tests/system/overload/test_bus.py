@@ -4,8 +4,8 @@ import pytest
 
 from contracts.bus import TOPIC, publish, take, values
 from cs.bus import memory
+from cs.bus.errors import BusUnavailable
 from cs.bus.memory import MemoryBus
-from cs.bus.port import BusUnavailable
 
 
 async def test_a_full_topic_refuses_and_takes_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,9 @@ from aiokafka.protocol.types import (  # type: ignore[import-untyped,unused-igno
 )
 
 from cs.bus.access import Access
+from cs.bus.errors import CannotApply
 from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.topics import CannotApply, administering
+from cs.bus.kafka.topics import admin_client
 
 #: Error codes of the protocol.
 NOT_ALLOWED, NO_AUTHORIZER = 31, 54
@@ -99,7 +100,7 @@ async def grant(settings: KafkaSettings, users: Mapping[str, Sequence[Access]]) 
         for access in accesses
         for operation in access.operations
     ]
-    async with administering(settings) as admin:
+    async with admin_client(settings) as admin:
         answer = await admin._send_request(_CreateAcls(creations))  # noqa: SLF001
     for code, message in answer.results:
         if code == NOT_ALLOWED:

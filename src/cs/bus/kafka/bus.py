@@ -10,13 +10,14 @@ from typing import Self
 
 import msgspec
 
-from cs.bus.kafka.away import Away, reached
-from cs.bus.kafka.log import tell_in_our_log
+from cs.bus.errors import BadKafkaSettings, BusUnavailable
+from cs.bus.kafka.availability import check_available
+from cs.bus.kafka.log import route_client_log
+from cs.bus.kafka.outage import Outage, wait_until_available
 from cs.bus.kafka.producer import Publisher
-from cs.bus.kafka.reach import reach
-from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings
+from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.subscription import KafkaSubscription, SubscriptionMeasures
-from cs.bus.port import NO_HEADERS, BusUnavailable
+from cs.bus.port import NO_HEADERS
 
 #: Who asks how a process is does not wait for long.
 ANSWER_S = 2.0
@@ -41,7 +42,7 @@ class KafkaBus:
         self._opened = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        tell_in_our_log()
+        route_client_log()
         await self._opened.enter_async_context(self._publisher.opened())
         return self
 
@@ -71,30 +72,30 @@ class KafkaBus:
         finally:
             self._subscriptions.remove(subscription)
 
-    async def reached(self) -> None:
-        """Return once Kafka has let us in, however long that takes, and tell of the wait.
+    async def wait_until_available(self) -> None:
+        """Return once Kafka has let us in, however long that takes, and log the wait.
 
         Subscriptions do so themselves; this is for who only publishes.
 
         Raises:
             BusRefused: It turned us away.
         """
-        await reached(self._settings, Away())
+        await wait_until_available(self._settings, Outage())
 
-    async def measured(self) -> BusMeasures:
+    async def measure(self) -> BusMeasures:
         """Return figures of every subscription of this process."""
-        why = await self._why_away()
+        why = await self._why_unavailable()
         subscriptions = tuple(
-            [await each.measured(ask=why is None) for each in self._subscriptions]
+            [await each.measure(ask=why is None) for each in self._subscriptions]
         )
         if why is None and any(each.lag is None for each in subscriptions):
-            waits = [each.away.why for each in self._subscriptions if each.away.why]
+            waits = [each.outage.why for each in self._subscriptions if each.outage.why]
             why = next(iter(waits), "Kafka has not said yet what is left to read")
         return BusMeasures(why is None, why, subscriptions)
 
-    async def _why_away(self) -> str | None:
+    async def _why_unavailable(self) -> str | None:
         try:
-            await reach(self._settings, within_s=ANSWER_S)
+            await check_available(self._settings, within_s=ANSWER_S)
         except (BusUnavailable, BadKafkaSettings) as error:
             return str(error)
         return None

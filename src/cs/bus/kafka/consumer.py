@@ -1,4 +1,4 @@
-"""One life of one consumer: joined to a group, fed to `Assigned`, committed, left."""
+"""One consumer: joins a group, receives records, commits what is done, leaves."""
 
 import asyncio
 import time
@@ -18,27 +18,28 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from structlog import get_logger
 
-from cs.bus.kafka.assigned import Assigned
-from cs.bus.kafka.settings import KafkaSettings, connection
-from cs.bus.port import BusUnavailable, Record
+from cs.bus.errors import BusUnavailable
+from cs.bus.kafka.partition_assignment import PartitionAssignment
+from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.port import Record
 
 log = get_logger()
 
 #: Commits are sent together, at most this often.
 COMMIT_EVERY_S = 0.1
-#: How long records in hand are waited for when their partitions are taken away.
+#: How long delivered records are waited for when their partitions are revoked.
 REVOKE_S = 5.0
-#: How long brokers may take to hear of a topic that was just made.
+#: How long brokers may take to know of a topic that was just made.
 TOPIC_S = 3.0
 #: How long a commit, or leaving the group, may take.
 REQUEST_S = 5.0
 
 
 class Consumer:
-    """A member of *group*; what it receives stands in *assigned*.
+    """A member of *group*; what it receives goes to *assignment*.
 
     Args:
-        happened: Called when a record came, and when partitions did.
+        on_progress: Called when a record came, and when partitions did.
 
     Attributes:
         rebalancing: Whether it waits for its partitions.
@@ -49,15 +50,15 @@ class Consumer:
         settings: KafkaSettings,
         topic: str,
         group: str,
-        assigned: Assigned,
-        happened: Callable[[], None],
+        assignment: PartitionAssignment,
+        on_progress: Callable[[], None],
     ) -> None:
         self._settings = settings
         self._topic = topic
         self._name = settings.on_broker(topic)
         self._group = settings.on_broker(group)
-        self._assigned = assigned
-        self._happened = happened
+        self._assignment = assignment
+        self._on_progress = on_progress
         self._finished = asyncio.Event()
         self._committing = asyncio.Lock()
         self._consumer: AIOKafkaConsumer
@@ -71,7 +72,7 @@ class Consumer:
             BusUnavailable: Kafka cannot be reached, or has no such topic.
         """
         self._consumer = AIOKafkaConsumer(
-            **connection(self._settings),
+            **client_options(self._settings),
             group_id=self._group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
@@ -84,10 +85,10 @@ class Consumer:
             await self._start()
             yield
         finally:
-            self._assigned.hold()
+            self._assignment.drop_undelivered()
             await self._commit_now()
             await leave(self._consumer)
-            self._assigned.withdraw()
+            self._assignment.revoke()
 
     async def receive(self) -> NoReturn:
         """Take records for ever, whatever work is going on.
@@ -97,9 +98,9 @@ class Consumer:
         """
         while True:
             found = await self._consumer.getone()
-            if self._assigned.receive(_record(self._topic, found)):
+            if self._assignment.receive(_record(self._topic, found)):
                 self._consumer.pause(TopicPartition(self._name, found.partition))
-            self._happened()
+            self._on_progress()
 
     async def commit(self) -> NoReturn:
         """Commit what is finished, for ever."""
@@ -109,18 +110,18 @@ class Consumer:
             self._finished.clear()
             await self._commit()
 
-    def finish(self, record: Record) -> None:
+    def mark_done(self, record: Record) -> None:
         """Count *record* as done; its commit follows."""
-        if self._assigned.finish(record):
+        if self._assignment.mark_done(record):
             with suppress(IllegalStateError):  # it is being taken away
                 self._consumer.resume(TopicPartition(self._name, record.partition))
         self._finished.set()
 
-    async def in_hand_done(self, within_s: float) -> None:
-        """Return once nothing is in hand, or after *within_s* seconds."""
+    async def drain(self, within_s: float) -> None:
+        """Return once all that was delivered is done, or after *within_s* seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
-                while self._assigned.in_hand:
+                while self._assignment.delivered:
                     self._finished.clear()
                     await self._finished.wait()
 
@@ -128,16 +129,18 @@ class Consumer:
         try:
             async with asyncio.timeout(self._settings.request_timeout_s):
                 await self._consumer.start()
-                there = await self._topic_is_there()
+                there = await self._topic_exists()
         except (KafkaError, TimeoutError) as error:
             raise BusUnavailable(f"{self._topic}: {error or 'no answer in time'}") from error
         if not there:
             raise BusUnavailable(
                 f"there is no topic {self._name!r}; `cs topics apply` makes what is missing"
             )
-        self._consumer.subscribe([self._name], listener=_Listener(self._revoked, self._got))
+        self._consumer.subscribe(
+            [self._name], listener=_Listener(self._on_revoked, self._on_assigned)
+        )
 
-    async def _topic_is_there(self) -> bool:
+    async def _topic_exists(self) -> bool:
         give_up = time.monotonic() + TOPIC_S
         while self._name not in await self._consumer.topics():
             if time.monotonic() > give_up:
@@ -145,17 +148,17 @@ class Consumer:
             await asyncio.sleep(0.1)
         return True
 
-    async def _revoked(self) -> None:
+    async def _on_revoked(self) -> None:
         self.rebalancing = True
-        self._assigned.hold()
-        await self.in_hand_done(REVOKE_S)
+        self._assignment.drop_undelivered()
+        await self.drain(REVOKE_S)
         await self._commit_now()
-        self._assigned.withdraw()
+        self._assignment.revoke()
 
-    def _got(self, partitions: Iterable[int]) -> None:
-        self._assigned.assign(partitions)
+    def _on_assigned(self, partitions: Iterable[int]) -> None:
+        self._assignment.assign(partitions)
         self.rebalancing = False
-        self._happened()
+        self._on_progress()
 
     async def _commit_now(self) -> None:
         try:
@@ -166,7 +169,7 @@ class Consumer:
 
     async def _commit(self) -> None:
         async with self._committing:
-            offsets = self._assigned.to_commit()
+            offsets = self._assignment.committable_offsets()
             if not offsets:
                 return
             named = {TopicPartition(self._name, p): offset for p, offset in offsets.items()}
@@ -176,22 +179,22 @@ class Consumer:
                 # The partitions are another's by now; the records come to it again.
                 log.info("kafka_commit_too_late", topic=self._topic, why=str(error))
             else:
-                self._assigned.committed(offsets)
+                self._assignment.mark_committed(offsets)
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc,unused-ignore]  # aiokafka insists on it
     def __init__(
-        self, revoked: Callable[[], Any], got: Callable[[Iterable[int]], None]
+        self, on_revoked: Callable[[], Any], on_assigned: Callable[[Iterable[int]], None]
     ) -> None:
-        self._revoked = revoked
-        self._got = got
+        self._on_revoked = on_revoked
+        self._on_assigned = on_assigned
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         del revoked  # all of them: rebalances are eager
-        await self._revoked()
+        await self._on_revoked()
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        self._got([each.partition for each in assigned])
+        self._on_assigned([each.partition for each in assigned])
 
 
 def _record(topic: str, found: Any) -> Record:

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from aiokafka import AIOKafkaConsumer, TopicPartition  # type: ignore[import-untyped,unused-ignore]
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped,unused-ignore]
 
+from cs.bus.errors import BusUnavailable
 from cs.bus.kafka.consumer import leave
-from cs.bus.kafka.settings import KafkaSettings, connection
-from cs.bus.port import BusUnavailable
+from cs.bus.kafka.settings import KafkaSettings, client_options
 
 
 async def lag(
@@ -35,7 +35,7 @@ async def lag(
     name = settings.on_broker(topic)
     # It subscribes to nothing, so it joins nothing.
     asking = AIOKafkaConsumer(
-        **connection(settings), group_id=settings.on_broker(group), enable_auto_commit=False
+        **client_options(settings), group_id=settings.on_broker(group), enable_auto_commit=False
     )
     try:
         async with asyncio.timeout(settings.request_timeout_s):

@@ -8,14 +8,14 @@ from structlog import get_logger
 
 log = get_logger()
 
-#: The same trouble with the same broker is told once in this time.
+#: The same trouble with the same broker is logged once in this time.
 EVERY_S = 10.0
 #: Troubles remembered; beyond it, all are forgotten.
 MOST = 1_000
 
 
 class KafkaLog(logging.Handler):
-    """Tells warnings and worse.
+    """Logs warnings and worse.
 
     A client that cannot reach a broker says so twice a second.
     """
@@ -23,7 +23,7 @@ class KafkaLog(logging.Handler):
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(logging.WARNING)
         self._monotonic = monotonic
-        self._told: dict[tuple[str, str], tuple[float, int]] = {}  # when; left out since
+        self._logged: dict[tuple[str, str], tuple[float, int]] = {}  # when; left out since
 
     def emit(self, record: logging.LogRecord) -> None:
         # The first arguments say whom it is about: a broker's number, its host and port.
@@ -31,13 +31,13 @@ class KafkaLog(logging.Handler):
         about = " ".join(str(each) for each in args if not isinstance(each, BaseException))
         trouble = (str(record.msg), about)
         now = self._monotonic()
-        at, left_out = self._told.get(trouble, (-EVERY_S, 0))
+        at, left_out = self._logged.get(trouble, (-EVERY_S, 0))
         if now - at < EVERY_S:
-            self._told[trouble] = (at, left_out + 1)
+            self._logged[trouble] = (at, left_out + 1)
             return
-        if len(self._told) >= MOST:
-            self._told.clear()
-        self._told[trouble] = (now, 0)
+        if len(self._logged) >= MOST:
+            self._logged.clear()
+        self._logged[trouble] = (now, 0)
         error = record.exc_info[1] if record.exc_info else None
         log.log(
             record.levelno,
@@ -48,7 +48,7 @@ class KafkaLog(logging.Handler):
         )
 
 
-def tell_in_our_log() -> None:
+def route_client_log() -> None:
     """Send what aiokafka says to our log and nowhere else."""
     said = logging.getLogger("aiokafka")
     if not any(isinstance(handler, KafkaLog) for handler in said.handlers):

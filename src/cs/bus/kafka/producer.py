@@ -13,8 +13,8 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from structlog import get_logger
 
-from cs.bus.kafka.settings import KafkaSettings, connection
-from cs.bus.port import BusUnavailable
+from cs.bus.errors import BusUnavailable
+from cs.bus.kafka.settings import KafkaSettings, client_options
 
 log = get_logger()
 
@@ -22,8 +22,8 @@ log = get_logger()
 DISCARD_S = 5.0
 #: Nothing was published for this long although it was tried: a new producer tries.
 STALE_S = 30.0
-#: Said before a record is taken, so they say nothing about the producer.
-NOT_TAKEN = (MessageSizeTooLargeError, UnknownTopicOrPartitionError)
+#: Raised before a record is accepted, so they say nothing about the producer.
+REJECTED = (MessageSizeTooLargeError, UnknownTopicOrPartitionError)
 
 
 class Publisher:
@@ -65,7 +65,7 @@ class Publisher:
             async with asyncio.timeout(self._settings.publish_timeout_s):
                 await self._send(topic, key, value, encoded)
         except TimeoutError as error:
-            self._give_up_a_stale_one()
+            self._replace_if_stale()
             raise BusUnavailable(f"{topic}: Kafka did not take a record in time") from error
         except KafkaError as error:
             raise BusUnavailable(f"{topic}: {error}") from error
@@ -75,23 +75,23 @@ class Publisher:
         self, topic: str, key: bytes, value: bytes, headers: list[tuple[str, bytes]]
     ) -> None:
         for last in (False, True):
-            producer = await self._started()
+            producer = await self._start_once()
             try:
                 await producer.send_and_wait(topic, value, key=key, headers=headers)
-            except NOT_TAKEN:
+            except REJECTED:
                 raise
             except KafkaError as error:
-                self._give_up(producer, type(error).__name__)
+                self._replace(producer, type(error).__name__)
                 if last:
                     raise
             else:
                 return
 
-    async def _started(self) -> AIOKafkaProducer:
+    async def _start_once(self) -> AIOKafkaProducer:
         async with self._starting:
             if self._producer is None:
                 producer = AIOKafkaProducer(
-                    **connection(self._settings),
+                    **client_options(self._settings),
                     acks="all",
                     enable_idempotence=True,
                     linger_ms=0,
@@ -105,18 +105,18 @@ class Publisher:
                 self._published_at = time.monotonic()
             return self._producer
 
-    def _give_up_a_stale_one(self) -> None:
+    def _replace_if_stale(self) -> None:
         """Replace the producer if it has been of no use for long, or cannot be any more."""
         producer = self._producer
         if producer is None:
             return
         sending = producer._sender.sender_task  # noqa: SLF001  nothing else says it is dead
         if sending is None or sending.done():
-            self._give_up(producer, "sender_ended")
+            self._replace(producer, "sender_ended")
         elif time.monotonic() - self._published_at > STALE_S:
-            self._give_up(producer, "nothing_published")
+            self._replace(producer, "nothing_published")
 
-    def _give_up(self, producer: AIOKafkaProducer, why: str) -> None:
+    def _replace(self, producer: AIOKafkaProducer, why: str) -> None:
         if producer is self._producer:
             log.warning("kafka_producer_replaced", why=why)
             self._producer = None

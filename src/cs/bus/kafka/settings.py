@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from cs.bus.errors import BadKafkaSettings
 from cs.runtime.local_hosts import is_local
 
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -19,10 +20,6 @@ LEAST_SESSION_S = 6.0
 
 #: How often brokers are asked which topics and partitions there are.
 METADATA_S = 10
-
-
-class BadKafkaSettings(ValueError):
-    """Settings that do not go together; the message says which and what to do."""
 
 
 class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,14 +144,14 @@ def _host_and_port(server: str) -> bool:
     return good and re.fullmatch(r"[0-9]{1,5}", port) is not None and 0 < int(port) <= 65535
 
 
-def connection(settings: KafkaSettings) -> dict[str, Any]:
+def client_options(settings: KafkaSettings) -> dict[str, Any]:
     """Return what every client of aiokafka takes to connect.
 
     Raises:
         BadKafkaSettings: A file of certificates or keys cannot be used.
     """
     protocol = "SASL_" if settings.sasl_mechanism else ""
-    taken: dict[str, Any] = {
+    options: dict[str, Any] = {
         "bootstrap_servers": list(settings.bootstrap_servers),
         "client_id": settings.client_id,
         "request_timeout_ms": int(settings.request_timeout_s * 1000),
@@ -163,12 +160,12 @@ def connection(settings: KafkaSettings) -> dict[str, Any]:
         "security_protocol": protocol + ("SSL" if settings.tls else "PLAINTEXT"),
     }
     if settings.tls:
-        taken["ssl_context"] = _tls(settings)
+        options["ssl_context"] = _tls(settings)
     if settings.sasl_mechanism:
-        taken["sasl_mechanism"] = settings.sasl_mechanism
-        taken["sasl_plain_username"] = settings.username
-        taken["sasl_plain_password"] = settings.password
-    return taken
+        options["sasl_mechanism"] = settings.sasl_mechanism
+        options["sasl_plain_username"] = settings.username
+        options["sasl_plain_password"] = settings.password
+    return options
 
 
 def _tls(settings: KafkaSettings) -> ssl.SSLContext:

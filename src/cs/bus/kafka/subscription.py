@@ -10,13 +10,14 @@ import msgspec
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped,unused-ignore]
 from structlog import get_logger
 
-from cs.bus.kafka.assigned import Assigned
-from cs.bus.kafka.away import AGAIN_S, Away
+from cs.bus.errors import BusRefused, BusStuck, BusUnavailable
+from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.consumer import Consumer
 from cs.bus.kafka.lag import lag
-from cs.bus.kafka.reach import BusRefused, reach
+from cs.bus.kafka.outage import RETRY_S, Outage
+from cs.bus.kafka.partition_assignment import PartitionAssignment
 from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.port import BusStuck, BusUnavailable, Record
+from cs.bus.port import Record
 from cs.runtime.cancellation import run_cancellable
 
 log = get_logger()
@@ -38,21 +39,21 @@ class KafkaSubscription:
     """Implements `cs.bus.port.Subscription`.
 
     Attributes:
-        away: What it waits for.
+        outage: What it waits for.
     """
 
     def __init__(self, settings: KafkaSettings, topic: str, group: str) -> None:
         self._settings = settings
         self._topic = topic
         self._group = group
-        self._assigned = Assigned(settings.in_flight)
+        self._assignment = PartitionAssignment(settings.in_flight)
         self._changed = asyncio.Event()
         self._first_joined = asyncio.Event()
-        self.away = Away(topic=topic, group=group)
+        self.outage = Outage(topic=topic, group=group)
         self._consumer = self._new_consumer()
-        self._moved_at = time.monotonic()
+        self._progress_at = time.monotonic()
         self._rebuilt = 0
-        self._received_since = True  # since the last consumer was built
+        self._received_since_rebuild = True  # since the last consumer was built
 
     @asynccontextmanager
     async def opened(self, drain_s: float) -> AsyncIterator["KafkaSubscription"]:
@@ -65,14 +66,14 @@ class KafkaSubscription:
         """
         try:
             async with asyncio.TaskGroup() as tasks:
-                living = tasks.create_task(self._live(), name=f"kafka-{self._group}")
+                consuming = tasks.create_task(self._consume(), name=f"kafka-{self._group}")
                 try:
                     await self._first_joined.wait()
                     yield self
                 finally:
-                    self._assigned.close()
-                    await self._consumer.in_hand_done(drain_s)
-                    living.cancel()
+                    self._assignment.stop_delivery()
+                    await self._consumer.drain(drain_s)
+                    consuming.cancel()
         except BaseExceptionGroup as group:
             # One thing went wrong, ours or the caller's: it is told as itself.
             only = _only(group)
@@ -80,7 +81,7 @@ class KafkaSubscription:
 
     async def __aiter__(self) -> AsyncIterator[Record]:
         while True:
-            record = self._assigned.give()
+            record = self._assignment.next_record()
             if record is None:
                 self._changed.clear()
                 await self._changed.wait()
@@ -88,12 +89,12 @@ class KafkaSubscription:
                 yield record
 
     async def commit(self, record: Record) -> None:
-        self._moved_at = time.monotonic()
-        self._consumer.finish(record)
+        self._progress_at = time.monotonic()
+        self._consumer.mark_done(record)
 
-    async def measured(self, *, ask: bool = True) -> SubscriptionMeasures:
+    async def measure(self, *, ask: bool = True) -> SubscriptionMeasures:
         """Return what the operator wants to see; with *ask* asks Kafka for the lag."""
-        mine = self._assigned.partitions
+        mine = self._assignment.partitions
         behind = None
         if ask and self._first_joined.is_set():
             with suppress(BusUnavailable):
@@ -102,47 +103,49 @@ class KafkaSubscription:
             topic=self._topic,
             group=self._group,
             partitions=len(mine),
-            paused=len(self._assigned.paused),
-            in_flight=self._assigned.in_flight,
-            in_hand=self._assigned.in_hand,
-            idle_s=time.monotonic() - self._moved_at,
+            paused=len(self._assignment.paused),
+            in_flight=self._assignment.in_flight,
+            in_hand=self._assignment.delivered,
+            idle_s=time.monotonic() - self._progress_at,
             rebuilt=self._rebuilt,
             lag=None if behind is None else sum(behind.values()),
         )
 
     def _new_consumer(self) -> Consumer:
         return Consumer(
-            self._settings, self._topic, self._group, self._assigned, self._happened
+            self._settings, self._topic, self._group, self._assignment, self._on_progress
         )
 
-    def _happened(self) -> None:
-        self._moved_at = time.monotonic()
-        self._received_since = self._received_since or self._assigned.in_flight > 0
+    def _on_progress(self) -> None:
+        self._progress_at = time.monotonic()
+        self._received_since_rebuild = (
+            self._received_since_rebuild or self._assignment.in_flight > 0
+        )
         self._changed.set()
 
-    async def _live(self) -> NoReturn:
+    async def _consume(self) -> NoReturn:
         while True:
             try:
-                await reach(self._settings)
-                await run_cancellable(self._one_consumer())
+                await check_available(self._settings)
+                await run_cancellable(self._run_one_consumer())
             except* (KafkaError, BusStuck) as group:
-                self._may_rebuild(group)
+                self._note_rebuild(group)
             except* BusUnavailable as group:
-                self._may_wait(group)
-                await asyncio.sleep(AGAIN_S)
+                self._note_outage(group)
+                await asyncio.sleep(RETRY_S)
             self._consumer = self._new_consumer()
 
-    async def _one_consumer(self) -> NoReturn:
+    async def _run_one_consumer(self) -> NoReturn:
         async with self._consumer.joined(), asyncio.TaskGroup() as tasks:
-            self._moved_at = time.monotonic()
+            self._progress_at = time.monotonic()
             self._first_joined.set()
-            self.away.over()
+            self.outage.end()
             tasks.create_task(self._consumer.receive(), name="kafka-receive")
             tasks.create_task(self._consumer.commit(), name="kafka-commit")
-            tasks.create_task(self._watch(), name="kafka-watch")
+            tasks.create_task(self._watch_progress(), name="kafka-watch")
         raise AssertionError("its tasks run for ever")
 
-    def _may_wait(self, fault: BaseExceptionGroup[BusUnavailable]) -> None:
+    def _note_outage(self, fault: BaseExceptionGroup[BusUnavailable]) -> None:
         """Note that Kafka is away.
 
         Raises:
@@ -151,36 +154,36 @@ class KafkaSubscription:
         why = fault.exceptions[0]
         if isinstance(why, BusRefused) and not self._first_joined.is_set():
             raise why from why.__cause__
-        self.away.note(why)
+        self.outage.report(why)
 
-    def _may_rebuild(self, fault: BaseExceptionGroup[KafkaError | BusStuck]) -> None:
+    def _note_rebuild(self, fault: BaseExceptionGroup[KafkaError | BusStuck]) -> None:
         """Note that a new consumer follows.
 
         Raises:
             BusStuck: The last one was built for such a fault too, and received nothing.
         """
         why = fault.exceptions[0]
-        if not self._received_since:
+        if not self._received_since_rebuild:
             raise BusStuck(f"{self._topic}: {why or type(why).__name__}") from why
-        self._received_since = False
+        self._received_since_rebuild = False
         self._rebuilt += 1
         log.warning("kafka_consumer_rebuilt", topic=self._topic, why=repr(why))
 
-    async def _watch(self) -> NoReturn:
+    async def _watch_progress(self) -> NoReturn:
         """Raise `BusStuck` if records wait and none arrives (aiokafka issue 1154)."""
         limit = self._settings.stuck_after_s
         while True:
             await asyncio.sleep(limit / 4)
-            moved_at = self._moved_at
-            if self._assigned.in_flight or time.monotonic() - moved_at < limit:
+            progress_at = self._progress_at
+            if self._assignment.in_flight or time.monotonic() - progress_at < limit:
                 continue
             waiting = await self._waiting()
-            if waiting and self._moved_at == moved_at:
+            if waiting and self._progress_at == progress_at:
                 raise BusStuck(f"{waiting} records of {self._topic} wait, and none arrives")
-            self._moved_at = time.monotonic()
+            self._progress_at = time.monotonic()
 
     async def _waiting(self) -> int:
-        mine = None if self._consumer.rebalancing else self._assigned.partitions
+        mine = None if self._consumer.rebalancing else self._assignment.partitions
         try:
             behind = await lag(self._settings, self._topic, self._group, partitions=mine)
         except BusUnavailable:

@@ -18,9 +18,9 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from aiokafka.protocol.metadata import MetadataRequest  # type: ignore[import-untyped,unused-ignore]
 
-from cs.bus.kafka.reach import reach
-from cs.bus.kafka.settings import KafkaSettings, connection
-from cs.bus.port import BusUnavailable
+from cs.bus.errors import BusUnavailable, CannotApply
+from cs.bus.kafka.availability import check_available
+from cs.bus.kafka.settings import KafkaSettings, client_options
 from cs.bus.topics import TopicPlan
 
 #: Of `DescribeConfigs`: the value was set on the topic itself.
@@ -28,12 +28,8 @@ OF_THE_TOPIC = 1
 #: Error codes of the protocol.
 UNKNOWN_TOPIC = 3
 TOPIC_EXISTS = 36
-#: Between two looks whether a broker has heard.
-HEARD_S = 0.05
-
-
-class CannotApply(Exception):
-    """The topics cannot be as asked for; the message says why and what to do."""
+#: Between two looks whether a broker knows a new topic.
+POLL_S = 0.05
 
 
 class TopicState(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,33 +39,33 @@ class TopicState(msgspec.Struct, frozen=True, kw_only=True):
     configs: Mapping[str, str]  # those set on the topic itself
 
 
-class Applied(msgspec.Struct, frozen=True, kw_only=True):
+class TopicResult(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     done: tuple[str, ...]  # empty: it was as planned
     left: tuple[str, ...] = ()  # what is not as planned and is left for the operator
 
 
-async def shown(settings: KafkaSettings, plans: Sequence[TopicPlan]) -> list[TopicState]:
+async def describe(settings: KafkaSettings, plans: Sequence[TopicPlan]) -> list[TopicState]:
     """Return those of *plans* that the cluster has, by name.
 
     Raises:
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
-    async with administering(settings) as admin:
+    async with admin_client(settings) as admin:
         states = await _states(admin, [settings.on_broker(plan.name) for plan in plans])
     return sorted(states.values(), key=lambda state: state.name)
 
 
 async def apply(
     settings: KafkaSettings, plans: Sequence[TopicPlan], *, partitions: int, replication: int
-) -> list[Applied]:
+) -> list[TopicResult]:
     """Make the topics of *plans* and bring those that are there up to them.
 
     Raises:
         CannotApply: There are fewer brokers than replicas, or the cluster refuses.
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
-    async with administering(settings) as admin:
+    async with admin_client(settings) as admin:
         brokers = [each["node_id"] for each in (await admin.describe_cluster())["brokers"]]
         if len(brokers) < replication:
             raise CannotApply(
@@ -79,46 +75,48 @@ async def apply(
         names = {settings.on_broker(plan.name): plan for plan in plans}
         states = await _states(admin, list(names))
         applied = [
-            await _grown(admin, states[name], plan, partitions, replication)
+            await _bring_up_to_plan(admin, states[name], plan, partitions, replication)
             if name in states
-            else await _created(admin, name, plan, partitions, replication)
+            else await _create(admin, name, plan, partitions, replication)
             for name, plan in names.items()
         ]
         for broker in brokers:
-            await _heard(admin, broker, list(names))
+            await _wait_until_known(admin, broker, list(names))
         return applied
 
 
-async def _heard(admin: AIOKafkaAdminClient, broker: int, names: list[str]) -> None:
-    """Return when *broker* knows all topics *names*: each hears of new ones by itself."""
+async def _wait_until_known(admin: AIOKafkaAdminClient, broker: int, names: list[str]) -> None:
+    """Return when *broker* knows all topics *names*: each learns of new ones by itself."""
     request = MetadataRequest(names)
     while True:
         answer = await admin._send_request(request, broker)  # noqa: SLF001  to one broker
         if not any(topic["error_code"] for topic in answer.to_object()["topics"]):
             return
-        await asyncio.sleep(HEARD_S)
+        await asyncio.sleep(POLL_S)
 
 
-async def _created(
+async def _create(
     admin: AIOKafkaAdminClient, name: str, plan: TopicPlan, partitions: int, replication: int
-) -> Applied:
+) -> TopicResult:
     new = NewTopic(name, partitions, replication, topic_configs=dict(plan.configs(replication)))
     answer = await admin.create_topics([new])
     for _, code, *message in answer.topic_errors:
         if code == TOPIC_EXISTS:
-            return Applied(topic=name, done=(), left=("was just made by another: run again",))
-        _refused(name, code, message[0] if message else None)
+            return TopicResult(
+                topic=name, done=(), left=("was just made by another: run again",)
+            )
+        _raise_refused(name, code, message[0] if message else None)
     copies = "1 replica" if replication == 1 else f"{replication} replicas"
-    return Applied(topic=name, done=(f"created, {partitions} partitions, {copies}",))
+    return TopicResult(topic=name, done=(f"created, {partitions} partitions, {copies}",))
 
 
-async def _grown(
+async def _bring_up_to_plan(
     admin: AIOKafkaAdminClient,
     state: TopicState,
     plan: TopicPlan,
     partitions: int,
     replication: int,
-) -> Applied:
+) -> TopicResult:
     done, left = [], []
     if state.partitions < partitions:
         await admin.create_partitions({state.name: NewPartitions(partitions)})
@@ -139,17 +137,17 @@ async def _grown(
         resource = ConfigResource(ConfigResourceType.TOPIC, state.name, every)
         for answer in await admin.alter_configs([resource]):
             for code, message, *_ in answer.resources:
-                _refused(state.name, code, message)
+                _raise_refused(state.name, code, message)
         for key, value in changed.items():
             done.append(f"{key} {state.configs.get(key, '(default)')} -> {value}")
-    return Applied(topic=state.name, done=tuple(done), left=tuple(left))
+    return TopicResult(topic=state.name, done=tuple(done), left=tuple(left))
 
 
 async def _states(admin: AIOKafkaAdminClient, names: list[str]) -> dict[str, TopicState]:
     there: dict[str, list[dict[str, Any]]] = {}
     for topic in await admin.describe_topics(names):
         if topic["error_code"] != UNKNOWN_TOPIC:
-            _refused(topic["topic"], topic["error_code"], None)
+            _raise_refused(topic["topic"], topic["error_code"], None)
             there[topic["topic"]] = topic["partitions"]
     configs = await _configs(admin, list(there))
     return {
@@ -170,26 +168,26 @@ async def _configs(admin: AIOKafkaAdminClient, names: list[str]) -> dict[str, di
     found = {}
     for answer in await admin.describe_configs(asked):
         for code, message, _, name, entries in answer.resources:
-            _refused(name, code, message)
+            _raise_refused(name, code, message)
             # Each entry: name, value, read only, source, ...
             found[name] = {e[0]: e[1] for e in entries if e[3] == OF_THE_TOPIC}
     return found
 
 
-def _refused(name: str, code: int, message: str | None) -> None:
+def _raise_refused(name: str, code: int, message: str | None) -> None:
     if code:
         raise CannotApply(f"{name}: {message or for_code(code).__name__}")
 
 
 @asynccontextmanager
-async def administering(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+async def admin_client(settings: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
     """Connect to the cluster to change it.
 
     Raises:
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
-    await reach(settings)  # the client does not say why it cannot
-    admin = AIOKafkaAdminClient(**connection(settings))
+    await check_available(settings)  # the client does not say why it cannot
+    admin = AIOKafkaAdminClient(**client_options(settings))
     where = ", ".join(settings.bootstrap_servers)
     try:
         async with asyncio.timeout(settings.request_timeout_s):

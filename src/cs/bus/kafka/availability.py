@@ -1,7 +1,7 @@
 """Whether Kafka lets us in, and if not, which setting to look at.
 
 The client keeps its reasons to its log: whatever is wrong, it says that it cannot bootstrap.
-So this knocks with a connection of its own.
+So this checks with a connection of its own.
 """
 
 import asyncio
@@ -20,21 +20,17 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from aiokafka.protocol.metadata import MetadataRequest  # type: ignore[import-untyped,unused-ignore]
 
-from cs.bus.kafka.settings import KafkaSettings, connection, host_of
-from cs.bus.port import BusUnavailable
+from cs.bus.errors import BusRefused, BusUnavailable
+from cs.bus.kafka.settings import KafkaSettings, client_options, host_of
 from cs.runtime.local_hosts import is_local
 
 #: How long the other side may take to part.
 CLOSE_S = 0.5
-#: What `connection` gives that a single connection does not take.
+#: What `client_options` gives that a single connection does not take.
 _OF_CLIENTS = ("bootstrap_servers", "metadata_max_age_ms")
 
 
-class BusRefused(BusUnavailable):
-    """Kafka is there and turns us away: no waiting mends it; the message names the setting."""
-
-
-async def reach(settings: KafkaSettings, *, within_s: float | None = None) -> None:
+async def check_available(settings: KafkaSettings, *, within_s: float | None = None) -> None:
     """Return once one of the brokers that *settings* name has let us in and answered.
 
     Args:
@@ -47,42 +43,42 @@ async def reach(settings: KafkaSettings, *, within_s: float | None = None) -> No
         BadKafkaSettings: A file of certificates or keys cannot be used.
     """
     limit = min(within_s or settings.request_timeout_s, settings.request_timeout_s)
-    how = {name: v for name, v in connection(settings).items() if name not in _OF_CLIENTS}
+    how = {name: v for name, v in client_options(settings).items() if name not in _OF_CLIENTS}
     servers = settings.bootstrap_servers
-    knocks = [asyncio.create_task(_knock(settings, at, how, limit)) for at in servers]
+    checks = [asyncio.create_task(_check_broker(settings, at, how, limit)) for at in servers]
     try:
-        for each in asyncio.as_completed(knocks):
+        for each in asyncio.as_completed(checks):
             if await each is None:
                 return
     finally:
-        for knock in knocks:
-            knock.cancel()
-        await asyncio.gather(*knocks, return_exceptions=True)
-    faults = [fault for knock in knocks if (fault := knock.result()) is not None]
+        for check in checks:
+            check.cancel()
+        await asyncio.gather(*checks, return_exceptions=True)
+    faults = [fault for check in checks if (fault := check.result()) is not None]
     raise next((fault for fault in faults if isinstance(fault, BusRefused)), faults[0])
 
 
-async def _knock(
+async def _check_broker(
     settings: KafkaSettings, server: str, how: dict[str, Any], within_s: float
 ) -> BusUnavailable | None:
     """Return why the broker at *server* does not serve us; ``None`` if it does."""
     port = server.rpartition(":")[2]
-    knocking = AIOKafkaConnection(host_of(server), int(port), **how)
+    broker = AIOKafkaConnection(host_of(server), int(port), **how)
     try:
         async with asyncio.timeout(within_s):
-            await knocking.connect()
-            # Who has not said who they are is heard as far as this.
-            heard = await knocking.send(MetadataRequest([]))
+            await broker.connect()
+            # A broker may accept a connection and refuse the first request: so one is sent.
+            metadata = await broker.send(MetadataRequest([]))
     except (KafkaError, OSError, TimeoutError) as error:
-        fault = _fault(settings, f"Kafka at {server}", error)
+        fault = _explain(settings, f"Kafka at {server}", error)
         fault.__cause__ = error
         return fault
     finally:
-        await _closed(knocking)
-    return _sent_elsewhere(settings, server, [host for _, host, *_ in heard.brokers])
+        await _close(broker)
+    return _check_advertised(settings, server, [host for _, host, *_ in metadata.brokers])
 
 
-def _sent_elsewhere(
+def _check_advertised(
     settings: KafkaSettings, server: str, hosts: Sequence[str]
 ) -> BusRefused | None:
     """Return a fault if *server*, reached in clear, names *hosts* that may not be."""
@@ -96,14 +92,14 @@ def _sent_elsewhere(
     )
 
 
-async def _closed(knocking: AIOKafkaConnection) -> None:
-    """Close *knocking* and return when it is gone, or soon after."""
-    gone = knocking.close()
-    if knocking._protocol is not None:  # noqa: SLF001  else it never was
+async def _close(broker: AIOKafkaConnection) -> None:
+    """Close *broker* and return when it is gone, or soon after."""
+    gone = broker.close()
+    if broker._protocol is not None:  # noqa: SLF001  else it never was
         await asyncio.wait([gone], timeout=CLOSE_S)
 
 
-def _fault(settings: KafkaSettings, who: str, error: BaseException) -> BusUnavailable:
+def _explain(settings: KafkaSettings, who: str, error: BaseException) -> BusUnavailable:
     mechanism = settings.sasl_mechanism
     match error:
         case ssl.SSLCertVerificationError():
@@ -127,7 +123,7 @@ def _fault(settings: KafkaSettings, who: str, error: BaseException) -> BusUnavai
                 "in kafka"
             )
         case KafkaConnectionError(__cause__=BaseException() as cause):
-            return _fault(settings, who, cause)
+            return _explain(settings, who, cause)
         case TimeoutError():
             why = "nothing came in time"
         case KafkaError() | EOFError() | ConnectionResetError() | ssl.SSLError():

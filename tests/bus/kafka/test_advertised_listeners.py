@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cs.bus.kafka.reach import BusRefused, reach
+from cs.bus.errors import BusRefused
+from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.settings import KafkaSettings
 
 API_VERSIONS, METADATA = 18, 3
@@ -46,12 +47,12 @@ async def broker_naming(host: str) -> AsyncIterator[str]:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_a_broker_that_names_this_machine_is_reached(host: str) -> None:
     async with broker_naming(host) as server:
-        await reach(KafkaSettings(bootstrap_servers=(server,)))
+        await check_available(KafkaSettings(bootstrap_servers=(server,)))
 
 
 async def test_a_broker_that_sends_us_elsewhere_in_clear_is_refused() -> None:
     async with broker_naming("kafka-1.internal") as server:
         with pytest.raises(BusRefused, match=r"on to kafka-1\.internal.*kafka_tls"):
-            await reach(KafkaSettings(bootstrap_servers=(server,)))
+            await check_available(KafkaSettings(bootstrap_servers=(server,)))
 
-        await reach(KafkaSettings(bootstrap_servers=(server,), insecure=True))
+        await check_available(KafkaSettings(bootstrap_servers=(server,), insecure=True))

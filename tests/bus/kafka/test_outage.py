@@ -1,8 +1,8 @@
 import pytest
 from structlog.testing import capture_logs
 
-from cs.bus.kafka.away import TELL_EVERY_S, Away
-from cs.bus.port import BusUnavailable
+from cs.bus.errors import BusUnavailable
+from cs.bus.kafka.outage import LOG_EVERY_S, Outage
 
 
 class Seconds:
@@ -19,44 +19,48 @@ def seconds() -> Seconds:
 
 
 @pytest.fixture
-def away(seconds: Seconds) -> Away:
-    return Away(seconds, topic="cs.ranking.v1")
+def outage(seconds: Seconds) -> Outage:
+    return Outage(seconds, topic="cs.ranking.v1")
 
 
-def test_a_wait_is_told_at_once_and_then_now_and_then(away: Away, seconds: Seconds) -> None:
+def test_a_wait_is_logged_at_once_and_then_now_and_then(
+    outage: Outage, seconds: Seconds
+) -> None:
     with capture_logs() as lines:
         for _ in range(25):
-            away.note(BusUnavailable("nobody answers"))
+            outage.report(BusUnavailable("nobody answers"))
             seconds.now += 1
 
-    assert [line["for_s"] for line in lines] == [0, TELL_EVERY_S, 2 * TELL_EVERY_S]
+    assert [line["for_s"] for line in lines] == [0, LOG_EVERY_S, 2 * LOG_EVERY_S]
     assert {(line["event"], line["log_level"]) for line in lines} == {("kafka_away", "warning")}
     assert {(line["why"], line["topic"]) for line in lines} == {
         ("nobody answers", "cs.ranking.v1")
     }
 
 
-def test_two_reasons_in_turn_are_told_no_more_often_each(away: Away, seconds: Seconds) -> None:
+def test_two_reasons_in_turn_are_logged_no_more_often_each(
+    outage: Outage, seconds: Seconds
+) -> None:
     with capture_logs() as lines:
         for _ in range(5):
             for why in ("nobody answers", "there is no topic"):
-                away.note(BusUnavailable(why))
+                outage.report(BusUnavailable(why))
                 seconds.now += 1
 
     assert [line["why"] for line in lines] == ["nobody answers", "there is no topic"]
-    assert away.why == "there is no topic"
+    assert outage.why == "there is no topic"
 
 
-def test_the_end_of_a_wait_is_told_once_and_the_next_wait_at_once(
-    away: Away, seconds: Seconds
+def test_the_end_of_a_wait_is_logged_once_and_the_next_wait_at_once(
+    outage: Outage, seconds: Seconds
 ) -> None:
     with capture_logs() as lines:
-        away.over()
-        away.note(BusUnavailable("nobody answers"))
+        outage.end()
+        outage.report(BusUnavailable("nobody answers"))
         seconds.now += 3
-        away.over()
-        away.over()
-        away.note(BusUnavailable("nobody answers"))
+        outage.end()
+        outage.end()
+        outage.report(BusUnavailable("nobody answers"))
 
     assert [line["event"] for line in lines] == ["kafka_away", "kafka_back", "kafka_away"]
     assert (lines[1]["after_s"], lines[1]["log_level"], lines[2]["for_s"]) == (3, "info", 0)

@@ -1,4 +1,4 @@
-"""Waiting for a Kafka that is away: told at once and then now and then, asked every second."""
+"""Waiting out an outage of Kafka: logged at once and then now and then, tried every second."""
 
 import asyncio
 import math
@@ -7,20 +7,20 @@ from collections.abc import Callable
 
 from structlog import get_logger
 
-from cs.bus.kafka.reach import BusRefused, reach
+from cs.bus.errors import BusRefused, BusUnavailable
+from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.port import BusUnavailable
 
 log = get_logger()
 
 #: Between two tries.
-AGAIN_S = 1.0
-#: The same reason is told once in this time.
-TELL_EVERY_S = 10.0
+RETRY_S = 1.0
+#: The same reason is logged once in this time.
+LOG_EVERY_S = 10.0
 
 
-class Away:
-    """One wait after the other.
+class Outage:
+    """Remembers whether Kafka is away, and logs when that begins, lasts and ends.
 
     Args:
         about: Fields of the log lines: who waits.
@@ -35,22 +35,22 @@ class Away:
         self._monotonic = monotonic
         self._about = about
         self._since = 0.0
-        self._told_at: dict[str, float] = {}
+        self._logged_at: dict[str, float] = {}
         self.why: str | None = None
 
-    def note(self, why: BaseException) -> None:
-        """Keep and tell that Kafka is away, and *why*."""
+    def report(self, why: BaseException) -> None:
+        """Remember and log that Kafka is away, and *why*."""
         now, reason = self._monotonic(), str(why)
         if self.why is None:
             self._since = now
-            self._told_at.clear()
+            self._logged_at.clear()
         self.why = reason
-        if now - self._told_at.get(reason, -math.inf) >= TELL_EVERY_S:
-            self._told_at[reason] = now
+        if now - self._logged_at.get(reason, -math.inf) >= LOG_EVERY_S:
+            self._logged_at[reason] = now
             log.warning("kafka_away", why=reason, for_s=round(now - self._since), **self._about)
 
-    def over(self) -> None:
-        """Tell that Kafka is back, if it was away."""
+    def end(self) -> None:
+        """Log that Kafka is back, if it was away."""
         if self.why is not None:
             log.info(
                 "kafka_back", after_s=round(self._monotonic() - self._since), **self._about
@@ -58,8 +58,8 @@ class Away:
         self.why = None
 
 
-async def reached(settings: KafkaSettings, away: Away) -> None:
-    """Return once Kafka has let us in, however long that takes; *away* tells of the wait.
+async def wait_until_available(settings: KafkaSettings, outage: Outage) -> None:
+    """Return once Kafka has let us in, however long that takes; *outage* logs the wait.
 
     Raises:
         BusRefused: It turned us away.
@@ -67,12 +67,12 @@ async def reached(settings: KafkaSettings, away: Away) -> None:
     """
     while True:
         try:
-            await reach(settings)
+            await check_available(settings)
         except BusRefused:
             raise
         except BusUnavailable as error:
-            away.note(error)
-            await asyncio.sleep(AGAIN_S)
+            outage.report(error)
+            await asyncio.sleep(RETRY_S)
         else:
-            away.over()
+            outage.end()
             return

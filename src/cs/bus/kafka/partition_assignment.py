@@ -1,0 +1,115 @@
+"""The partitions that a group's member has now, and their records in flight; pure.
+
+A record is in flight from its receipt until it is done, and *delivered* once the subscriber
+has it.  Partitions come and go all at once: the group's rebalances are eager.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+
+from cs.bus.kafka.offset_tracker import OffsetTracker
+from cs.bus.port import Record
+
+
+class PartitionAssignment:
+    """Starts without partitions.
+
+    Args:
+        max_in_flight: A partition pauses at so many records in flight; it goes on when three
+            quarters of them are left.
+    """
+
+    def __init__(self, max_in_flight: int) -> None:
+        self._max_in_flight = max_in_flight
+        self._resume_at = max_in_flight * 3 // 4
+        self._offsets: dict[int, OffsetTracker] = {}
+        self._committed: dict[int, int] = {}
+        self._undelivered: deque[Record] = deque()
+        self._delivered: set[tuple[int, int]] = set()
+        self._paused: set[int] = set()
+        self._delivers = True
+
+    @property
+    def partitions(self) -> frozenset[int]:
+        return frozenset(self._offsets)
+
+    @property
+    def paused(self) -> frozenset[int]:
+        return frozenset(self._paused)
+
+    @property
+    def in_flight(self) -> int:
+        return sum(map(len, self._offsets.values()))
+
+    @property
+    def delivered(self) -> int:
+        return len(self._delivered)
+
+    def assign(self, partitions: Iterable[int]) -> None:
+        """Start on *partitions*, with nothing in flight."""
+        self.revoke()
+        self._offsets = {partition: OffsetTracker() for partition in partitions}
+
+    def revoke(self) -> None:
+        """Have no partitions; what was delivered of them may be marked done, to no effect."""
+        self._offsets.clear()
+        self._committed.clear()
+        self._undelivered.clear()
+        self._delivered.clear()
+        self._paused.clear()
+
+    def drop_undelivered(self) -> None:
+        """Deliver nothing more of what was received so far."""
+        self._undelivered.clear()
+
+    def stop_delivery(self) -> None:
+        """Deliver nothing ever again."""
+        self._delivers = False
+        self._undelivered.clear()
+
+    def receive(self, record: Record) -> bool:
+        """Take *record*; return whether its partition is to be paused now."""
+        offsets = self._offsets.get(record.partition)
+        if offsets is None:
+            return False
+        offsets.track(record.offset)
+        if self._delivers:
+            self._undelivered.append(record)
+        if len(offsets) < self._max_in_flight or record.partition in self._paused:
+            return False
+        self._paused.add(record.partition)
+        return True
+
+    def next_record(self) -> Record | None:
+        """Return the next record, which is then delivered; ``None`` if there is none."""
+        if not self._undelivered:
+            return None
+        record = self._undelivered.popleft()
+        self._delivered.add((record.partition, record.offset))
+        return record
+
+    def mark_done(self, record: Record) -> bool:
+        """Count *record* as done; return whether its partition is to be resumed now."""
+        self._delivered.discard((record.partition, record.offset))
+        offsets = self._offsets.get(record.partition)
+        if offsets is None:
+            return False
+        offsets.mark_done(record.offset)
+        if record.partition not in self._paused or len(offsets) > self._resume_at:
+            return False
+        self._paused.discard(record.partition)
+        return True
+
+    def committable_offsets(self) -> dict[int, int]:
+        """Return the next offset of each partition where it is not the committed one."""
+        return {
+            partition: offset
+            for partition, offsets in self._offsets.items()
+            if (offset := offsets.committable) is not None
+            and offset != self._committed.get(partition)
+        }
+
+    def mark_committed(self, offsets: dict[int, int]) -> None:
+        """Remember that *offsets* are committed."""
+        known = {p: offset for p, offset in offsets.items() if p in self._offsets}
+        self._committed.update(known)
