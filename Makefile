@@ -46,11 +46,12 @@ test: setup ## every test
 test-fast: setup ## the inner loop, under a minute
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
-check: setup ## style, types, import rules, generated files
+check: setup ## style, types, import rules, generated files, what documents name
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python dev/check_docs.py
 	$(BIN)/python dev/blocking_client.py --check
 
 audit: setup ## licences, known weaknesses and the bill of materials of every dependency

@@ -312,7 +312,7 @@ class Reading:
         woken = asyncio.Event()
         self._settled.setdefault(search, set()).add(woken)
         try:
-            # An end that is not there yet is committed later, and `_wake` hears of that.
+            # An end that is not there yet is committed later, and `_on_events` hears of that.
             row = await retry_while_unavailable(partial(self._views.get, SEARCHES, search))
             if row is None or row.status == "running":
                 await woken.wait()

@@ -1,0 +1,174 @@
+"""What `make check` says of documents, citations and names of code that lead nowhere."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+DEV = Path(__file__).parents[2] / "dev"
+
+CONTRACT = """# The contract
+
+| Row | Promise | Exactly, and why |
+| --- | --- | --- |
+| <a id="h6"></a>H6 | each response has a request id |  |
+| <a id="h7"></a>H7 | nothing is cached |  |
+
+### Text 2: fields
+
+| Row | Promise | Exactly, and why |
+| --- | --- | --- |
+| <a id="2-2"></a>2.2 | fields of a contact |  |
+"""
+LISTED = """[http]
+H6 = "each response has a request id"
+H7 = "nothing is cached"
+[text]
+"2.2" = "fields of a contact"
+[in_process]
+H6 = "tests/test_ids.py::test_it"
+"""
+INDEX = "| | |\n| --- | --- |\n| [1](0001-one.md) | One result |\n"
+
+
+@pytest.fixture(scope="module")
+def check_docs() -> Iterator[ModuleType]:
+    spec = importlib.util.spec_from_file_location("check_docs", DEV / "check_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["check_docs"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["check_docs"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a repository in which everything leads somewhere."""
+    for name, text in {
+        "docs/contract.md": CONTRACT,
+        "tests/conformance/contract.toml": LISTED,
+        "docs/decisions/README.md": INDEX,
+        "docs/decisions/0001-one.md": "# 1. One result\n",
+        "docs/topics.md": '# Topics\n\n## What is "sent"\n\n### Limits\n\n### Limits\n',
+        "src/cs/bus/port.py": "class Bus: ...\nTOPIC_NAMES = ()\ndef topic_of(): ...\n",
+        "src/cs/bus/__init__.py": "",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def put(root: Path, name: str, text: str) -> None:
+    (root / name).write_text(text)
+
+
+def test_nothing_is_said_where_everything_leads_somewhere(
+    check_docs: ModuleType, root: Path
+) -> None:
+    put(
+        root,
+        "src/cs/bus/good.py",
+        '"""Ids (contract H6, H7), of contract\ntext 2.2 (docs/topics.md,\n"Limits")."""\n'
+        "#: H6 to H7, contract text 2; docs/decisions/0001\n",
+    )
+    put(
+        root,
+        "README.md",
+        "[a](docs/topics.md#what-is-sent), [b](docs/topics.md#limits-1), "
+        "[c](https://x.test/#y), [H6](docs/contract.md#h6), `bus/port.py`, `port.py`, "
+        "`src/cs/bus/`, `cs.bus.port.Bus`, `topic_of()`, `TOPIC_NAMES`, `cs.outcomes.v1`, "
+        "`application/json`, `cs serve`\n",
+    )
+
+    assert check_docs.problems(root) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# as contract H9 says", "x.py:1: contract H9 is no row of docs/contract.md"),
+        ("# (contract H6,\n#: H9)", "x.py:1: contract H9 is no row of docs/contract.md"),
+        ("# contract\n    # H9", "x.py:1: contract H9 is no row of docs/contract.md"),
+        ("# contract text 2.3", "x.py:1: contract text 2.3 is no row of docs/contract.md"),
+        ("\n# contract text 9", "x.py:2: contract text 9 is no row of docs/contract.md"),
+        ("# RULES.md H6", "x.py:1: RULES.md is not in the repository"),
+        ("# docs/bus.md", "x.py:1: docs/bus.md is not there"),
+        (
+            '# (docs/topics.md, "Of old")',
+            'x.py:1: docs/topics.md has no heading "Of old"',
+        ),
+        ("# docs/decisions/0002", "x.py:1: there is no decision 0002"),
+    ],
+)
+def test_a_citation_that_leads_nowhere_is_named(
+    check_docs: ModuleType, root: Path, text: str, said: str
+) -> None:
+    put(root, "src/cs/bus/x.py", text)
+
+    assert check_docs.problems(root) == [f"src/cs/bus/{said}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[a](docs/gone.md)", "the link to docs/gone.md leads nowhere"),
+        ("[a](docs/topics.md#gone)", "docs/topics.md has no #gone"),
+        ("[a](#gone)", "this page has no #gone"),
+        ("`bus/gone.py`", "bus/gone.py is not there"),
+        ("`gone/port.py`", "gone/port.py is not there"),
+        ("`src/cs/gone/`", "src/cs/gone/ is not there"),
+        ("`gone.py`", "no module is called gone.py"),
+        ("`cs.bus.gone`", "cs.bus.gone: src/cs/bus/__init__.py has no gone"),
+        ("`cs.bus.port.Gone`", "cs.bus.port.Gone: src/cs/bus/port.py has no Gone"),
+        ("`TopicGone`", "nothing in the code is called TopicGone"),
+        ("`topic_gone()`", "nothing in the code is called topic_gone"),
+        ("`TOPIC_GONE`", "nothing in the code is called TOPIC_GONE"),
+    ],
+)
+def test_a_name_in_a_document_that_is_not_there_is_named(
+    check_docs: ModuleType, root: Path, text: str, said: str
+) -> None:
+    put(root, "README.md", f"# Read me\n\n{text}\n")
+
+    assert check_docs.problems(root) == [f"README.md:3: {said}"]
+
+
+def test_examples_in_blocks_may_name_what_they_like(check_docs: ModuleType, root: Path) -> None:
+    put(root, "README.md", "```python\n`gone.py` [a](gone.md)\n```\n")
+
+    assert check_docs.problems(root) == []
+
+
+def test_page_and_tests_of_the_contract_say_the_same(
+    check_docs: ModuleType, root: Path
+) -> None:
+    put(
+        root,
+        "tests/conformance/contract.toml",
+        LISTED.replace("nothing is cached", "little is cached").replace("2.2", "2.3"),
+    )
+
+    assert sorted(check_docs.problems(root)) == [
+        "docs/contract.md: no row 2.3, which contract.toml has",
+        "docs/contract.md: row 2.2 is not in contract.toml",
+        'docs/contract.md: row H7 is "little is cached" in contract.toml',
+    ]
+
+
+def test_a_decision_that_is_not_listed_or_called_otherwise_is_named(
+    check_docs: ModuleType, root: Path
+) -> None:
+    put(root, "docs/decisions/0001-one.md", "# 1. Two results\n")
+    put(root, "docs/decisions/0001-two.md", "# 1. Two\n")
+
+    assert check_docs.problems(root) == [
+        "docs/decisions: two decisions have the number 0001",
+        "docs/decisions/README.md: 0001-two.md is not listed",
+        'docs/decisions/README.md: 0001-one.md has the heading "# 1. Two results"',
+    ]
