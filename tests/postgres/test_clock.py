@@ -7,7 +7,6 @@ import pytest
 from cs.admin.sandbox_clock import SandboxClock
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.listening import hints
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 from cs.runtime.clock import SystemClock
@@ -83,39 +82,3 @@ async def test_the_offset_never_goes_back(pool: Pool) -> None:
     await offset.keep(timedelta(seconds=10))
 
     assert await offset.load() == timedelta(seconds=60)
-
-
-async def test_hints_come_first_then_with_every_notice_then_after_the_poll(pool: Pool) -> None:
-    told = hints(pool, "x", poll_s=30)
-    await anext(told)
-    notice = asyncio.ensure_future(anext(told))
-    await pool.execute("NOTIFY x")
-    async with asyncio.timeout(5):
-        await notice
-    await told.aclose()  # type: ignore[attr-defined]  # it is a generator
-
-    polled = hints(pool, "y", poll_s=0.02)
-    async with asyncio.timeout(5):
-        for _ in range(3):
-            await anext(polled)
-    await polled.aclose()  # type: ignore[attr-defined]
-
-
-async def test_hints_go_on_over_a_connection_that_was_lost(pool: Pool) -> None:
-    told = hints(pool, "x", poll_s=0.2)
-    await anext(told)
-
-    await pool.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE query LIKE 'LISTEN%' AND datname = current_database()"
-    )
-    async with asyncio.timeout(5):
-        for _ in range(3):
-            await anext(told)
-    listening = await pool.fetchval(
-        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' "
-        "AND datname = current_database() AND pid <> pg_backend_pid()"
-    )
-    await told.aclose()  # type: ignore[attr-defined]
-
-    assert listening == 1

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from structlog import get_logger
 
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.listening import hints
+from cs.postgres.listening import notifications
 from cs.postgres.pool import Pool, translate_errors
 
 log = get_logger()
@@ -109,7 +109,7 @@ class SharedOffset:
 
     async def follow(self, moved: Callable[[timedelta], None]) -> None:
         """Call *moved* with every new offset, for ever."""
-        async for _ in hints(self._pool, CHANNEL):
+        async for _ in notifications(self._pool, CHANNEL):
             try:
                 moved(await self.load())
             except DatabaseUnavailable as error:

@@ -17,7 +17,7 @@ from cs.eventlog.lookup_starts import STARTS_KEPT
 from cs.eventlog.mapper import DataKeys, StoredRow
 from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres.append import PostgresAppender
-from cs.eventlog.postgres.listening import LAST_POSITION, Listening
+from cs.eventlog.postgres.listening import LAST_POSITION, follow_last_position
 from cs.eventlog.table_log import Prepared, TableLog
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected
@@ -45,7 +45,7 @@ class PostgresEventLog(TableLog):
         self._stack.push_async_callback(self._appender.close)
         await self._stack.enter_async_context(self._writer)
         listening = asyncio.create_task(
-            Listening(self._pool, self._moved).run(), name="log-listening"
+            follow_last_position(self._pool, self._moved), name="log-listening"
         )
 
         async def stop_listening() -> None:

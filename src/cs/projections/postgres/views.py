@@ -17,6 +17,7 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Recorded
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.lease import Fenced
+from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.pool import (
     CONNECT_TIMEOUT_S,
     Pool,
@@ -27,7 +28,6 @@ from cs.postgres.pool import (
 from cs.projections.port import Changed, check_since, following_on, generation, named
 from cs.projections.postgres.folding import folded, folded_late
 from cs.projections.postgres.table_sets import GRACE_S, TableSet
-from cs.projections.postgres.watch import Watch
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp
@@ -68,7 +68,7 @@ class PostgresViews:
         self._made = False
         self._noted_at: float | None = None
         self._retired_at: float | None = None
-        self._watch = Watch(pool, CHANNEL)
+        self._listener = Listener(pool, CHANNEL)
 
     async def position(self) -> int:
         async with self._reading() as connection:
@@ -81,13 +81,14 @@ class PostgresViews:
 
     async def moved(self, after: int) -> int:
         with _told():
-            await self._watch.opened()  # before the look, or a move between is missed
+            await self._listener.connect()  # before the look, or a move between is missed
         position = await self.position()
         if position > after:
             return position
         await self._note_use()
         with _told():
-            await self._watch.stirred()
+            if not await self._listener.wait(POLL_S):
+                await self._listener.check()
         return await self.position()
 
     async def apply(
@@ -219,7 +220,7 @@ class PostgresViews:
                 log.info("views_retired", generation=retired)
 
     async def close(self) -> None:
-        await self._watch.close()
+        await self._listener.close()
 
     async def _found(
         self, statement: str, table: Table[R], since: int, *values: str
