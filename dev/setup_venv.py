@@ -44,9 +44,17 @@ def main() -> int:
 
 
 def fingerprint() -> str:
-    """Changes with the pins, the package's own metadata, the interpreter and the folder."""
-    digest = hashlib.sha256(f"{sys.version} {ROOT}".encode())
-    for path in (REQUIREMENTS, ROOT / "pyproject.toml", Path(__file__)):
+    """Changes with the pins, the package's own metadata, the interpreter and the folder.
+
+    Not with the settings of tools, which stand in pyproject.toml, too.
+    """
+    import tomllib  # noqa: PLC0415  an older Python is told of its age first
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    metadata = {name: value for name, value in project.items() if name != "tool"}
+    packaging = project["tool"]["setuptools"]
+    digest = hashlib.sha256(f"{sys.version} {ROOT} {metadata} {packaging}".encode())
+    for path in (REQUIREMENTS, Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
