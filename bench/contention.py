@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from cs.api.body import Asked
+from cs.api.body import ContactsRequest
 from cs.api.credentials import Caller
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
@@ -52,7 +52,7 @@ class Bench:
     def __init__(self, log: SqliteEventLog, service: RunningService, clock: HandClock) -> None:
         self.log = log
         self.clock = clock
-        self._admitting = service.api.admitting
+        self._admitting = service.api.admission
         self._operator = Operator(service.streams, clock)
         self._secret_hash: dict[str, str] = {}
 
@@ -66,7 +66,7 @@ class Bench:
 
     async def admit(self, key_id: str, brand: str) -> tuple[str, float]:
         """Return how a search was admitted, or why not, and the seconds it took."""
-        asked = Asked(brand, Query(brand), wait=False, idempotency=None)
+        asked = ContactsRequest(brand, Query(brand), wait=False, idempotency=None)
         caller = Caller(key_id, self._secret_hash[key_id])
         began = time.perf_counter()
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
-from cs.api.time_limits import Patience
+from cs.api.time_limits import TimeLimits
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import build_stages, memory_bus, run_service
@@ -32,7 +32,7 @@ How = Literal["fails", "hangs", "breaks"]
 When = Literal["before", "stored", "answered"]
 
 #: Short, since these tests wait it out.
-SHORT = Patience(line_s=1.0, admit_s=1.0, answer_s=0.7, read_s=0.7)
+SHORT = TimeLimits(wait_s=1.0, admit_s=1.0, answer_s=0.7, read_s=0.7)
 
 
 class AwayLog(MemoryEventLog):

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from cs.api.admission import Admitting, InDoubt
-from cs.api.body import Asked
+from cs.api.admission import InDoubt, SearchAdmission
+from cs.api.body import ContactsRequest
 from cs.api.credentials import Caller
-from cs.api.running_lookups import LookupsRunning
-from cs.api.time_limits import Patience
+from cs.api.running_lookups import RunningLookups
+from cs.api.time_limits import TimeLimits
 from cs.domain.api_key import hash_key
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
@@ -30,8 +30,8 @@ from eventlog.postgres.test_log import waits_for_a_lock
 from postgres.cutting_proxy import CuttingProxy, cutting_proxy
 from postgres.migrated import migrated
 
-ASKED = Asked("Acme", Query("Acme"), wait=False, idempotency=None)
-LONG = Patience(admit_s=60, answer_s=60)
+ASKED = ContactsRequest("Acme", Query("Acme"), wait=False, idempotency=None)
+LONG = TimeLimits(admit_s=60, answer_s=60)
 
 
 @pytest.fixture
@@ -120,17 +120,17 @@ async def none_is_reused(lookup: str) -> Reusable:
     raise AssertionError(f"{lookup} answers nobody here")
 
 
-async def ready(log: EventLog) -> tuple[Admitting, Caller]:
+async def ready(log: EventLog) -> tuple[SearchAdmission, Caller]:
     """Return what admits to *log*, and whom."""
     clock, streams = SystemClock(), Streams(log)
     key = await Operator(streams, clock).create_key("test", 10)
-    admitting = Admitting(
+    admitting = SearchAdmission(
         streams,
         clock,
         ceiling=None,
         deadline=timedelta(seconds=60),
         contacts=25,
-        lookups=LookupsRunning(),
+        lookups=RunningLookups(),
         reusable=none_is_reused,
     )
     return admitting, Caller(key.id, hash_key(key.key))

@@ -24,7 +24,7 @@ async def called(
     service: Fragile, key: NewSecret, method: str, path: str, **sent: Any
 ) -> httpx.Response:
     """Call with every wait short; one that is not answered fails."""
-    service.running.api.patience = SHORT
+    service.running.api.time_limits = SHORT
     service.running.api.hold = timedelta(seconds=0.1)
     async with asyncio.timeout(20), service.client(key) as client:
         return await client.request(method, path, **sent)

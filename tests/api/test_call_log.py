@@ -18,8 +18,8 @@ from structlog.testing import capture_logs
 from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT
 from cs.api.call_log import clients_id, route, search_id
-from cs.api.few_lines import PER_S
-from cs.api.key_limiter import Lines
+from cs.api.key_limiter import KeyLimiter
+from cs.api.log_rate_limit import PER_S
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
@@ -179,7 +179,7 @@ async def test_a_used_up_quota_is_a_line(lines: Logged) -> None:
 
 async def test_a_full_line_is_a_line(lines: Logged) -> None:
     async with in_memory(tools()) as service:
-        service.running.api.searches = Lines(0, 0)
+        service.running.api.search_limiter = KeyLimiter(0, 0)
         key = await service.new_key()
         answer = await called(service, key, "POST", "/contacts", json={"brand": "Acme"})
 

@@ -13,7 +13,7 @@ from api.openapi_document import faults
 from cs.api.errors import NO_HEADERS
 from cs.api.key_ring import KeyRing
 from cs.api.request_ids import RequestIds
-from cs.api.time_limits import PATIENCE, Patience
+from cs.api.time_limits import TIME_LIMITS, TimeLimits
 from cs.domain.api_key import make_key
 from cs.operations.operator import NewSecret
 
@@ -28,9 +28,9 @@ async def posted(
     *,
     wait: bool = False,
     headers: Mapping[str, str] = NO_HEADERS,
-    patience: Patience = PATIENCE,
+    time_limits: TimeLimits = TIME_LIMITS,
 ) -> httpx.Response:
-    service.running.api.patience = patience
+    service.running.api.time_limits = time_limits
     service.running.api.hold = timedelta(seconds=0.1)
     body = {"brand": "Acme", "wait": wait}
     async with asyncio.timeout(20), service.client(key) as client:
@@ -87,7 +87,7 @@ async def test_who_cannot_be_told_what_was_stored_is_told_how_not_to_pay_twice(
         key = await service.new_key()
         service.log.go_at_admission("before", how, readable=True)
 
-        message = told(await posted(service, key, headers=headers, patience=SHORT))
+        message = told(await posted(service, key, headers=headers, time_limits=SHORT))
         service.log.come()
 
     assert message.startswith("it is not known whether this search was stored; ")

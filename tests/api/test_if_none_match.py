@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from cs.api.openapi import is_at_hand
+from cs.api.openapi import is_not_modified
 from system.loop.outside import tools
 from system.loop.service import in_memory
 
@@ -25,7 +25,7 @@ OURS = '"9b2c"'
     ],
 )
 def test_a_copy_that_is_named_is_at_hand(named: str) -> None:
-    assert is_at_hand(OURS, named)
+    assert is_not_modified(OURS, named)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_copy_that_is_named_is_at_hand(named: str) -> None:
     ],
 )
 def test_a_copy_that_is_not_named_is_not(named: str) -> None:
-    assert not is_at_hand(OURS, named)
+    assert not is_not_modified(OURS, named)
 
 
 async def test_a_named_copy_is_not_sent_again() -> None:

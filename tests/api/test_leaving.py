@@ -10,7 +10,7 @@ import pytest
 from api.away import Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.postgres_limits import PostgresChecks
-from cs.api.time_limits import Patience
+from cs.api.time_limits import TimeLimits
 from cs.domain.api_key import hash_key
 from cs.http_server.serving import address, listen, serving
 from cs.operations.operator import NewSecret
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 RUNNING = {"id", "status", "brand", "poll_url", "retry_after", "usage"}
 #: So long that whoever waits for it is not answered in these tests.
-LONG = Patience(line_s=60, admit_s=60, answer_s=60, read_s=60)
+LONG = TimeLimits(wait_s=60, admit_s=60, answer_s=60, read_s=60)
 
 
 def is_running(answer: httpx.Response, used: int = 0) -> bool:
@@ -77,7 +77,7 @@ async def test_a_key_that_was_revoked_meanwhile_is_told_so() -> None:
         revoked, other = await over.keys(2)
         calls = await held(over, [revoked, other])
         await over.operator.revoke_key(revoked.id)
-        turns_away = over.service.api.keys_read.turns_away
+        turns_away = over.service.api.recent_keys.refuses
         await over.until(lambda: turns_away(revoked.id, hash_key(revoked.key)))
 
         over.service.api.draining.set()
@@ -91,7 +91,7 @@ async def test_a_key_that_was_revoked_meanwhile_is_told_so() -> None:
 async def served(service: Fragile) -> AsyncIterator[httpx.AsyncClient]:
     """Serve *service* until left; the client stays."""
     with listen("127.0.0.1", 0) as listening:
-        service.running.api.patience = LONG
+        service.running.api.time_limits = LONG
         async with httpx.AsyncClient(
             base_url=f"{address(listening)}/v1", timeout=30, trust_env=False
         ) as client:

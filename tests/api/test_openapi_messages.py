@@ -11,10 +11,10 @@ from starlette.requests import Request
 from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT, faults
 from cs.api import failures
-from cs.api.admission import Admitting
-from cs.api.key_limiter import Lines
+from cs.api.admission import SearchAdmission
+from cs.api.key_limiter import KeyLimiter
 from cs.api.limits import Check, MemoryChecks
-from cs.api.running_lookups import LookupsRunning
+from cs.api.running_lookups import RunningLookups
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
@@ -114,7 +114,7 @@ async def test_every_limit_of_searches_and_checks() -> None:
         running, last = await service.new_key(), await service.new_key(quota=1)
         in_flight = [await post(service, running, json={"brand": b * 2}) for b in "abc"]
         last_unit = [await post(service, last, json={"brand": b * 2}) for b in "ab"]
-        service.running.api.searches = Lines(0, 0)
+        service.running.api.search_limiter = KeyLimiter(0, 0)
         waiting = await post(service, await service.new_key())
     async with in_memory(tools(), clock=clock) as service:
         key = await service.new_key(quota=100)
@@ -146,13 +146,13 @@ async def test_every_reason_to_take_no_searches() -> None:
     async with in_memory(tools(), ceiling=0) as service:
         ceiling = await post(service, await service.new_key())
     async with in_memory(tools()) as service:
-        service.running.api.admitting = Admitting(
+        service.running.api.admission = SearchAdmission(
             service.running.streams,
             service.running.api.clock,
             ceiling=None,
             deadline=timedelta(seconds=120),
             contacts=25,
-            lookups=LookupsRunning(0),
+            lookups=RunningLookups(0),
             reusable=service.running.reading.reusable,
         )
         at_once = await post(service, await service.new_key())

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.frozen import Frozen, Node
-from cs.api.key_limiter import Lines
+from cs.api.key_limiter import KeyLimiter
 from cs.api.limits import CHECKS_PER_MINUTE
 from cs.domain.api_key import hash_key
 from cs.operations.operator import NewSecret
@@ -195,7 +195,7 @@ async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(
     (node,) = embedded.nodes
     await shut(embedded, key, "rotated")
     assert is_turned_away(await node.call(key.key, "GET", "/usage"))
-    node.api.reads = node.api.searches = Lines(0, 0)
+    node.api.read_limiter = node.api.search_limiter = KeyLimiter(0, 0)
 
     for method, path in [("GET", "/usage"), ("GET", "/nothing"), ("POST", "/contacts")]:
         node.api.key_ring.remember(key.id, hash_key(key.key))

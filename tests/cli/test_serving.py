@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from cs.api.few_lines import PER_S
+from cs.api.log_rate_limit import PER_S
 from cs.http_server.connections import Bound
 from cs.http_server.serving import (
     CLOSE_S,

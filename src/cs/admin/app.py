@@ -1,4 +1,4 @@
-"""The other port: health, for whoever runs the service.  Never under ``/v1``."""
+"""The admin port: health, for whoever runs the service.  Never under ``/v1``."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from cs.admin.clock_routes import Moves, clock_routes
+from cs.admin.clock_routes import ClockAdvancer, clock_routes
 from cs.admin.docs_page import docs_routes
 from cs.admin.known_hosts import KnownHosts
-from cs.admin.readiness import LAG, Ready
+from cs.admin.readiness import LAG, ReadinessCheck
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import EventLog
 from cs.keystore.errors import KeysUnavailable
@@ -46,33 +46,35 @@ class Health:
         held = self.views.gate.why  # whoever else follows the log is held there as well
         wrong = self.misconfiguration or Misconfiguration()
         ready = lag <= LAG and held is None and not wrong.blocks
-        told: dict[str, object] = {
+        body: dict[str, object] = {
             "ready": ready,
             "log": "ok",
             "keys": "ok",
             "head": head,
             "views_behind": lag,
         }
-        if lost := self.keys.lost.keys:  # told, and no reason not to answer
-            told["keys_lost"] = lost
+        if lost := self.keys.lost.keys:  # shown, and no reason not to answer
+            body["keys_lost"] = lost
         if held is not None:
-            told["held"] = held
+            body["held"] = held
         if (damaged := self.views.set_aside.why) is not None:
-            told["set_aside"] = damaged  # everything else can be answered: it stays ready
+            body["set_aside"] = damaged  # everything else can be answered: it stays ready
         if wrong.reasons:
-            told["misconfigured"] = wrong.reasons
-        return ready, told
+            body["misconfigured"] = wrong.reasons
+        return ready, body
 
 
 def build(
-    health: Ready, advancing: Moves | None = None, names: Collection[str] = ()
+    health: ReadinessCheck,
+    clock_advancer: ClockAdvancer | None = None,
+    names: Collection[str] = (),
 ) -> ASGIApp:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,
     503 with the reason when it cannot.  ``/docs``: the description of the API, for people.
-    ``/sandbox/clock`` only with *advancing*.  It is called by an address, ``localhost`` or one
-    of *names*.
+    ``/sandbox/clock`` only with *clock_advancer*.  It is called by an address, ``localhost``
+    or one of *names*.
     """
 
     async def healthz(_: Request) -> Response:
@@ -83,7 +85,7 @@ def build(
         return _json(why, 200 if ready else 503)
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz), *docs_routes()]
-    app = Starlette(routes=routes + (clock_routes(advancing) if advancing else []))
+    app = Starlette(routes=routes + (clock_routes(clock_advancer) if clock_advancer else []))
     return KnownHosts(app, names)
 
 

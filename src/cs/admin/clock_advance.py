@@ -28,23 +28,23 @@ REST_S = 15.0
 
 
 @dataclass
-class Advancing:
-    """Moves *clock* on for one caller at a time; the others wait for their turn."""
+class OneProcessClockAdvancer:
+    """Moves *clock* on for one caller at a time, in the order they call."""
 
     clock: SandboxClock
     events: EventLog
     views: Follower
     manager: ProcessManager
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def advance(self, by: timedelta) -> datetime:
         """Let *by* go by, and what is due in it happen; return the time it is then.
 
         Raises:
             ValueError: The clock cannot be moved so far.
-            OSError: The clock's offset could not be kept.
+            OSError: The clock's offset could not be stored.
         """
-        async with self._turn:
+        async with self._lock:
             target = self.clock.now() + by
             if target > self.clock.furthest():
                 raise ValueError(f"{target} is after {self.clock.furthest()}")
@@ -62,7 +62,7 @@ class Advancing:
         Unlike `advance` this waits however long a time-out of I/O takes, so what comes of
         the work is what would have come of it without a move.
         """
-        async with self._turn:
+        async with self._lock:
             while True:
                 await self._rest()
                 due = self._next_due()
@@ -75,15 +75,15 @@ class Advancing:
     async def _rest(self) -> None:
         """Return when nothing is left to do without the clock, or time for it is up."""
         give_up = time.monotonic() + REST_S
-        seen: Hashable = None
+        last: Hashable = None
         quiet = 0
         while time.monotonic() < give_up:
             head = await self.events.head()
             if self._idle_at(head):
                 return
-            now_seen = (head, self.manager.in_flight(), self._next_due())
-            quiet = quiet + 1 if now_seen == seen else 0
-            seen = now_seen
+            state = (head, self.manager.in_flight(), self._next_due())
+            quiet = quiet + 1 if state == last else 0
+            last = state
             if quiet >= self._quiet_looks() and self._caught_up_with(head):
                 return
             await asyncio.sleep(LOOK_S)

@@ -19,7 +19,7 @@ ALLOWED = (
 )
 
 
-class Moves(Protocol):
+class ClockAdvancer(Protocol):
     """What moves a sandbox's clock."""
 
     @property
@@ -33,8 +33,8 @@ class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     advance: float
 
 
-def clock_routes(advancing: Moves) -> list[Route]:
-    """Return the routes that read and move the clock of *advancing*.
+def clock_routes(clock_advancer: ClockAdvancer) -> list[Route]:
+    """Return the routes that read and move the clock of *clock_advancer*.
 
     ``GET`` answers ``{"now": ...}``; ``POST {"advance": seconds}`` answers the same once
     what is due in that time has happened, 400 if it cannot be moved so, and 415 to a body that
@@ -42,7 +42,7 @@ def clock_routes(advancing: Moves) -> list[Route]:
     """
 
     async def read(_: Request) -> Response:
-        return _json({"now": advancing.clock.now()})
+        return _json({"now": clock_advancer.clock.now()})
 
     async def move(request: Request) -> Response:
         if not _is_json(request):
@@ -50,7 +50,7 @@ def clock_routes(advancing: Moves) -> list[Route]:
             return _json({"code": "invalid_request", "message": message}, 415)
         try:
             by = _span(await _body(request))
-            return _json({"now": await advancing.advance(by)})
+            return _json({"now": await clock_advancer.advance(by)})
         except ValueError as error:
             message = f"{error}; {ALLOWED}"
             return _json({"code": "invalid_request", "message": message}, 400)

@@ -20,7 +20,7 @@ LAG = 10_000
 _NO_KEY = "readyz"
 
 
-class Ready(Protocol):
+class ReadinessCheck(Protocol):
     async def check(self) -> tuple[bool, dict[str, object]]:
         """Return whether calls can be answered, and what that rests on."""
 
@@ -31,7 +31,7 @@ class MeasuredBus(Protocol):
     async def measure(self) -> msgspec.Struct: ...
 
 
-class RefusesForged(Protocol):
+class ForgeryCounter(Protocol):
     """A recorder of outcomes that counts those it refused: nobody was given that work."""
 
     @property
@@ -52,7 +52,7 @@ class Readiness:
         bus: MeasuredBus | None = None,
         misconfiguration: Misconfiguration | None = None,
         set_aside: SetAside | None = None,
-        outcomes: RefusesForged | None = None,
+        outcomes: ForgeryCounter | None = None,
     ) -> None:
         self._outcomes = outcomes
         self._set_aside = set_aside
@@ -65,48 +65,48 @@ class Readiness:
         self._misconfiguration = misconfiguration or Misconfiguration()
 
     async def check(self) -> tuple[bool, dict[str, object]]:
-        told: dict[str, Any] = {"ready": True}
+        body: dict[str, Any] = {"ready": True}
         if self._events is not None:
-            await self._check_log(self._events, told)
+            await self._check_log(self._events, body)
         if self._keys is not None:
-            await self._check_keys(self._keys, told)
-        told["clock_off_s"] = round(self._time.skew_s, 3)
-        told["ready"] &= self._time.ready
+            await self._check_keys(self._keys, body)
+        body["clock_off_s"] = round(self._time.skew_s, 3)
+        body["ready"] &= self._time.ready
         if self._leader is not None:
-            told["leads"] = self._leader.epoch is not None
+            body["leads"] = self._leader.epoch is not None
             if self._leader.held is not None:
-                told["ready"], told["held"] = False, self._leader.held
+                body["ready"], body["held"] = False, self._leader.held
         if self._set_aside is not None and (damaged := self._set_aside.why) is not None:
-            told["set_aside"] = damaged  # everything else can be done: it stays ready
+            body["set_aside"] = damaged  # everything else can be done: it stays ready
         if self._outcomes is not None and (forged := self._outcomes.forged):
-            told["outcomes_forged"] = forged  # refused, so nothing wrong is stored
+            body["outcomes_forged"] = forged  # refused, so nothing wrong is stored
         if self._bus is not None:
             measures = msgspec.to_builtins(await self._bus.measure())
-            told["bus"] = measures
-            told["ready"] &= measures["reachable"]
+            body["bus"] = measures
+            body["ready"] &= measures["reachable"]
         if self._misconfiguration.reasons:
-            told["misconfigured"] = self._misconfiguration.reasons
-        told["ready"] &= not self._misconfiguration.blocks
-        return told["ready"], told
+            body["misconfigured"] = self._misconfiguration.reasons
+        body["ready"] &= not self._misconfiguration.blocks
+        return body["ready"], body
 
-    async def _check_log(self, events: EventLog, told: dict[str, Any]) -> None:
+    async def _check_log(self, events: EventLog, body: dict[str, Any]) -> None:
         try:
-            told["head"] = await events.head()
+            body["head"] = await events.head()
         except LogUnavailable as error:
-            told["ready"], told["log"] = False, str(error)
+            body["ready"], body["log"] = False, str(error)
             return
-        told["log"] = "ok"
+        body["log"] = "ok"
         if self._views is not None:
-            told["views_behind"] = max(0, told["head"] - self._views.position)
-            told["ready"] &= told["views_behind"] <= LAG
+            body["views_behind"] = max(0, body["head"] - self._views.position)
+            body["ready"] &= body["views_behind"] <= LAG
             if (held := self._views.gate.why) is not None:
-                told["ready"], told["held"] = False, held
+                body["ready"], body["held"] = False, held
 
-    async def _check_keys(self, keys: KeyStore, told: dict[str, Any]) -> None:
+    async def _check_keys(self, keys: KeyStore, body: dict[str, Any]) -> None:
         try:
             await keys.find([_NO_KEY])
-            told["keys"] = "ok"
-            if lost := keys.lost.keys:  # told, and no reason not to work
-                told["keys_lost"] = lost
+            body["keys"] = "ok"
+            if lost := keys.lost.keys:  # shown, and no reason not to work
+                body["keys_lost"] = lost
         except KeysUnavailable as error:
-            told["ready"], told["keys"] = False, str(error)
+            body["ready"], body["keys"] = False, str(error)

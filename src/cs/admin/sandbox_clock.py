@@ -12,19 +12,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from cs.admin.errors import BadClockOffset
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.private_files import open_private
 
 #: How far ahead of the machine's time it may be moved, all together.
 MOST = timedelta(days=3660)
 
-
-#: Keeps an offset where a restart and others find it.
-Keep: TypeAlias = Callable[[timedelta], Awaitable[None]]
-
-
-class BadOffset(Exception):
-    """The file does not hold an offset; the message says what it may hold."""
+#: Stores an offset where a restart and others find it.
+StoreOffset: TypeAlias = Callable[[timedelta], Awaitable[None]]
 
 
 class SandboxClock:
@@ -35,14 +31,14 @@ class SandboxClock:
 
     Args:
         ahead: How far it was moved before.
-        keep: Keeps an offset, before anybody goes by it.
+        store: Stores an offset, before anybody goes by it.
         real: The clock that ticks.
     """
 
-    def __init__(self, ahead: timedelta, keep: Keep, real: Clock) -> None:
+    def __init__(self, ahead: timedelta, store: StoreOffset, real: Clock) -> None:
         self._real = real
         self._ahead = ahead
-        self._keep = keep
+        self._store = store
         self._moved = asyncio.Event()
         self._sleeping: dict[object, datetime] = {}
         self.delays = 0  # of the world, under way now
@@ -52,13 +48,13 @@ class SandboxClock:
         """Return a clock whose offset is kept in *file*, made by the first move.
 
         Raises:
-            BadOffset: *file* holds something else.
+            BadClockOffset: *file* holds something else.
         """
 
-        async def keep(ahead: timedelta) -> None:
-            await asyncio.to_thread(_keep, file, ahead)
+        async def store(ahead: timedelta) -> None:
+            await asyncio.to_thread(_write_offset, file, ahead)
 
-        return cls(kept(file), keep, real or SystemClock())
+        return cls(read_offset(file), store, real or SystemClock())
 
     def now(self) -> datetime:
         return self._real.now() + self._ahead
@@ -99,33 +95,33 @@ class SandboxClock:
         return self._real.now() + MOST
 
     async def move_to(self, when: datetime) -> None:
-        """Move ahead to *when*, which is kept first; nothing if it is past.
+        """Move ahead to *when*, which is stored first; nothing if it is past.
 
         Raises:
             ValueError: *when* is after `furthest`.
-            OSError: The offset could not be kept; nothing moved.
+            OSError: The offset could not be stored; nothing moved.
         """
         ahead = when - self._real.now()
         if ahead <= self._ahead:
             return
         if ahead > MOST:
             raise ValueError(f"{when} is more than {MOST.days} days ahead")
-        await self._keep(ahead)
+        await self._store(ahead)
         self.moved(ahead)
 
     def moved(self, ahead: timedelta) -> None:
-        """Go by the offset *ahead*, kept by somebody; never by less than before."""
+        """Go by the stored offset *ahead*; never by less than before."""
         if ahead > self._ahead:
             self._ahead = ahead
             self._moved.set()
             self._moved = asyncio.Event()
 
 
-def kept(file: Path) -> timedelta:
+def read_offset(file: Path) -> timedelta:
     """Return the offset that *file* holds; none if there is no file.
 
     Raises:
-        BadOffset: It holds something else.
+        BadClockOffset: It holds something else.
     """
     try:
         ahead = timedelta(seconds=float(file.read_text()))
@@ -134,14 +130,14 @@ def kept(file: Path) -> timedelta:
     except (OSError, ValueError, OverflowError):
         ahead = -MOST
     if not timedelta() <= ahead <= MOST:
-        raise BadOffset(
+        raise BadClockOffset(
             f"{file} is not a number of seconds from 0 to {MOST.total_seconds():.0f}; "
             "delete it to go by the machine's time again"
         )
     return ahead
 
 
-def _keep(file: Path, ahead: timedelta) -> None:
+def _write_offset(file: Path, ahead: timedelta) -> None:
     new = file.with_name(file.name + ".new")
     with open_private(new, "w") as writing:
         writing.write(f"{ahead.total_seconds():.6f}\n")

@@ -25,23 +25,23 @@ REST_S = 20.0
 
 
 @dataclass
-class SharedAdvancing:
-    """Moves *clock* on for one caller at a time; the others wait for their turn."""
+class SharedClockAdvancer:
+    """Moves *clock* on for one caller at a time, in the order they call."""
 
     clock: SandboxClock
     events: EventLog
     views: Follower
     reading: Reading
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def advance(self, by: timedelta) -> datetime:
         """Let *by* go by, and what is due in it happen; return the time it is then.
 
         Raises:
             ValueError: The clock cannot be moved so far.
-            DatabaseUnavailable: The clock's offset may not be kept.
+            DatabaseUnavailable: The clock's offset may not be stored.
         """
-        async with self._turn:
+        async with self._lock:
             target = self.clock.now() + by
             if target > self.clock.furthest():
                 raise ValueError(f"{target} is after {self.clock.furthest()}")

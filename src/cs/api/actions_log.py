@@ -1,4 +1,4 @@
-"""A line in the log of each process for what an operator did, once it has heard of it."""
+"""A line in the log of each process for what an operator did, once its event has come."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from cs.eventlog.port import Recorded
 log = get_logger()
 
 
-def log_acts(page: Sequence[Recorded]) -> None:
+def log_actions(page: Sequence[Recorded]) -> None:
     """Log what operators did in *page*: ``api_paused``, ``key_revoked`` and so on, and who.
 
     Of a person only that it was one.
@@ -20,10 +20,12 @@ def log_acts(page: Sequence[Recorded]) -> None:
         if act is None:
             continue
         category, _, rest = act.of.partition("-")
-        told = {
+        fields = {
             "key": rest if category == "key" else None,
             "brand": act.of if category == "brand" else None,
             "units": act.units,
             "by": act.by,
         }
-        log.info(act.what, **{name: value for name, value in told.items() if value is not None})
+        log.info(
+            act.what, **{name: value for name, value in fields.items() if value is not None}
+        )

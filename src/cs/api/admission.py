@@ -8,10 +8,10 @@ from functools import reduce
 import msgspec
 from structlog import get_logger
 
-from cs.api.body import Asked
+from cs.api.body import ContactsRequest
 from cs.api.credentials import Caller
-from cs.api.running_lookups import LookupsRunning
-from cs.api.time_limits import PATIENCE, Patience, within
+from cs.api.running_lookups import RunningLookups
+from cs.api.time_limits import TIME_LIMITS, TimeLimits, within
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand.brand import Brand, brand_stream, stream_of
 from cs.domain.brand.events import LookupStarted
@@ -33,7 +33,7 @@ log = get_logger()
 NONCE = 8
 
 
-class Admitted(msgspec.Struct, frozen=True):
+class StoredAdmission(msgspec.Struct, frozen=True):
     """An admission that is stored, and the key right after it.
 
     Attributes:
@@ -49,7 +49,7 @@ class InDoubt(LogUnavailable):
     """The search may be stored, or be stored yet: the log says neither in time."""
 
 
-class Admitting:
+class SearchAdmission:
     """Decides and appends.
 
     Args:
@@ -67,7 +67,7 @@ class Admitting:
         ceiling: int | None,
         deadline: timedelta,
         contacts: int,
-        lookups: LookupsRunning,
+        lookups: RunningLookups,
         reusable: Callable[[str], Awaitable[Reusable]],
     ) -> None:
         self._streams = streams
@@ -79,8 +79,12 @@ class Admitting:
         self._reusable = reusable
 
     async def admit(
-        self, caller: Caller, asked: Asked, request_id: str, patience: Patience = PATIENCE
-    ) -> Admitted:
+        self,
+        caller: Caller,
+        asked: ContactsRequest,
+        request_id: str,
+        time_limits: TimeLimits = TIME_LIMITS,
+    ) -> StoredAdmission:
         """Admit *asked* for *caller*, or raise why not.
 
         Raises:
@@ -95,13 +99,13 @@ class Admitting:
         before: Folded[Key] | None = None
         fresh: Folded[Key] | None = None
 
-        async def attempt() -> Admitted:
+        async def attempt() -> StoredAdmission:
             nonlocal fresh
             key, fresh = fresh, None  # good for one try: whoever loses a race reads it again
             return await self._attempt(caller, asked, search, request_id, begun=begun, key=key)
 
         try:
-            async with within(patience.admit_s), self._streams.holding(stream):
+            async with within(time_limits.admit_s), self._streams.holding(stream):
                 before = fresh = await self._streams.key(caller.key_id)
                 return await self._streams.retrying(attempt)
         except Refusal:
@@ -109,7 +113,7 @@ class Admitting:
         except Exception as error:
             if before is None or not begun.is_set():
                 raise
-            stored = await self._looked_up(stream, before, request_id, patience)
+            stored = await self._looked_up(stream, before, request_id, time_limits)
             if stored is not None:
                 log.warning("admission_found_stored", exc_info=error)
                 return stored
@@ -120,13 +124,13 @@ class Admitting:
     async def _attempt(
         self,
         caller: Caller,
-        asked: Asked,
+        asked: ContactsRequest,
         search: str,
         request_id: str,
         *,
         begun: asyncio.Event,
         key: Folded[Key] | None,
-    ) -> Admitted:
+    ) -> StoredAdmission:
         at = self._clock.now()
         ask = AskSearch(
             at=at,
@@ -166,7 +170,9 @@ class Admitting:
                 break
             situation = msgspec.structs.replace(situation, unshown=situation.unshown | {lookup})
             admission = admit(ask, situation)
-        admitted = Admitted(admission, reduce(evolve, admission.key_events, key.state), body)
+        admitted = StoredAdmission(
+            admission, reduce(evolve, admission.key_events, key.state), body
+        )
         if not admission.key_events:
             return admitted
         appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events)]
@@ -218,22 +224,22 @@ class Admitting:
             return Reusable(shows_somebody=True)  # the log is believed, as without views
 
     async def _looked_up(
-        self, stream: str, before: Folded[Key], request_id: str, patience: Patience
-    ) -> Admitted | None:
+        self, stream: str, before: Folded[Key], request_id: str, time_limits: TimeLimits
+    ) -> StoredAdmission | None:
         """Find out whether an append whose answer was lost was stored (contract H5).
 
         Raises:
             InDoubt: The log cannot be read in time.
         """
         try:
-            async with within(patience.answer_s):
+            async with within(time_limits.answer_s):
                 return await self._stored(stream, before, request_id)
         except LogUnavailable as error:
             raise InDoubt(str(error)) from error
 
     async def _stored(
         self, stream: str, before: Folded[Key], request_id: str
-    ) -> Admitted | None:
+    ) -> StoredAdmission | None:
         found: Admission | None = None
         key = before.state
         for recorded in await self._streams.log.read(stream, before.version):
@@ -249,7 +255,7 @@ class Admitting:
                     found = Admission(kind="cached", search=search)
                 case _:
                     pass
-        return None if found is None else Admitted(found, key)
+        return None if found is None else StoredAdmission(found, key)
 
 
 def _may_be_under_way(error: Exception) -> bool:

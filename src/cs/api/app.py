@@ -16,7 +16,7 @@ from cs.api import failures
 from cs.api.call_log import Call
 from cs.api.credentials import Caller, presented, wrong_key
 from cs.api.errors import ApiError
-from cs.api.few_lines import FewLines
+from cs.api.log_rate_limit import LogRateLimit
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.request_ids import RequestIds
 from cs.api.routes import Api
@@ -64,7 +64,7 @@ class Gate:
         self._app = app
         self._api = api
         self._request_ids = RequestIds()
-        self._keyless = FewLines("unauthorized_calls_left_out")
+        self._keyless = LogRateLimit("unauthorized_calls_left_out")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -128,7 +128,7 @@ class Gate:
         secret_hash = hash_key(presented([value.decode("latin-1") for value in given]))
         key_id = self._api.key_ring.known(secret_hash)
         if key_id is None:
-            async with within(self._api.patience.read_s):
+            async with within(self._api.time_limits.read_s):
                 key_id = await self._api.key_ring.find(secret_hash)
         if key_id is None:
             raise wrong_key()

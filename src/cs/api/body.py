@@ -25,7 +25,7 @@ class ContactsBody(msgspec.Struct):
     wait: bool = False
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ContactsRequest(msgspec.Struct, frozen=True):
     """A valid request for contacts."""
 
     brand: str  # as the record shows it
@@ -37,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(ContactsBody)
 
 
-async def read_contacts(request: Request, within_s: float = BODY_S) -> Asked:
+async def read_contacts(request: Request, within_s: float = BODY_S) -> ContactsRequest:
     """Return what *request* asks for, its body read within *within_s* seconds.
 
     Raises:
@@ -49,7 +49,7 @@ async def read_contacts(request: Request, within_s: float = BODY_S) -> Asked:
     query = _query(body)
     shown = query.brand or query.domain
     assert shown is not None
-    return Asked(shown, query, body.wait, _idempotency(request, query))
+    return ContactsRequest(shown, query, body.wait, _idempotency(request, query))
 
 
 def _check_media_type(request: Request) -> None:

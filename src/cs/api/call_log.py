@@ -1,6 +1,6 @@
 """One line in the log for each call: what an ``X-Request-Id`` leads to (contract H6).
 
-Of calls without a good key only so many a second have one (`cs.api.few_lines`).
+Of calls without a good key only so many a second have one (`cs.api.log_rate_limit`).
 
 Of what callers write only that stands in it which has one of a few forms: no brand, no
 unknown path, no secret.
@@ -12,8 +12,8 @@ from time import perf_counter
 from starlette.types import Message, Receive, Scope
 from structlog import get_logger
 
-from cs.api.admission import Admitted
-from cs.api.few_lines import FewLines
+from cs.api.admission import StoredAdmission
+from cs.api.log_rate_limit import LogRateLimit
 from cs.api.openapi import OPENAPI_PATH
 from cs.domain.api_key import PREFIX
 from cs.domain.key import SearchAdmitted
@@ -47,7 +47,7 @@ class Call:
         status: Of the answer; None: it was cut off before there was one.
     """
 
-    def __init__(self, scope: Scope, keyless: FewLines) -> None:
+    def __init__(self, scope: Scope, keyless: LogRateLimit) -> None:
         self._scope = scope
         self._keyless = keyless
         self._began = perf_counter()
@@ -71,7 +71,7 @@ class Call:
         if (self.status == 401 or "key_id" not in state) and not self._keyless.take():
             return
         path: str = scope["path"]
-        told = {
+        fields = {
             "method": scope["method"] if scope["method"] in _METHODS else OTHER,
             "route": route(path),
             "status": HUNG_UP if self._hung_up else self.status,
@@ -81,10 +81,10 @@ class Call:
             "lookup": state.get("lookup"),
             "client_request": clients_id(scope["headers"]),
         }
-        log.info("call", **{n: v for n, v in told.items() if v is not None}, took_ms=took_ms)
+        log.info("call", **{n: v for n, v in fields.items() if v is not None}, took_ms=took_ms)
 
 
-def remember(state: dict[str, object], admitted: Admitted) -> None:
+def note_search(state: dict[str, object], admitted: StoredAdmission) -> None:
     """Keep in *state* which search a call led to, and which lookup answers it."""
     search = admitted.admission.search
     state["search"] = search

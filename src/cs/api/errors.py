@@ -47,6 +47,10 @@ class ApiError(Exception):
         return ErrorResponse(self)
 
 
+class TooManyWaiting(Exception):
+    """More calls of this key wait already than it may make in a minute."""
+
+
 class ErrorResponse(Response):
     """The Error shape; it notes its code in the state of the call, for the call's log line."""
 

@@ -96,7 +96,7 @@ class MemoryChecks:
             times.remove(at)
 
 
-class KeysRead:
+class RecentKeys:
     """The newest of what was read of each key: good for headers and to turn a secret away.
 
     Never to let one in.
@@ -137,7 +137,7 @@ class KeysRead:
                 if (key := self._read.get(key_id)) is not None:
                     self._read[key_id] = max(evolve(key, recorded.event), key, key=_age)
 
-    def turns_away(self, key_id: str, secret_hash: str) -> bool:
+    def refuses(self, key_id: str, secret_hash: str) -> bool:
         """Return whether that secret is known to open *key_id* no more."""
         key = self._read.get(key_id)
         return key is not None and not key.opened_by(secret_hash)
@@ -173,7 +173,7 @@ def too_many_checks(check: Check, key: Key, at: datetime) -> ApiError:
     )
 
 
-def line_full(key: Key, at: datetime) -> ApiError:
+def too_many_waiting(key: Key, at: datetime) -> ApiError:
     """Return what a call is told whose key has more calls waiting than a minute allows.
 
     ``rate_limited`` is true of it: those before it fill the minute's window, or are refused

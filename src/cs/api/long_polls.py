@@ -1,4 +1,4 @@
-"""Calls held open, counted: a hold costs a connection and some memory for 85 seconds."""
+"""Calls held open, counted: each costs a connection and some memory for 85 seconds."""
 
 import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
@@ -8,30 +8,32 @@ from typing import Any
 from starlette.types import Receive
 
 #: Calls held at once in this process unless told otherwise.
-HOLDS = 2_000
+MAX_LONG_POLLS = 2_000
 #: Calls of one key held at once: more than a key's 6 searches a minute can keep waiting,
 #: so only who asks for one search over and over meets it.
-HOLDS_PER_KEY = 16
+MAX_LONG_POLLS_PER_KEY = 16
 
 
-class Holds:
-    """Places for held calls.  Who gets none is answered 202 at once, so nobody is refused."""
+class LongPolls:
+    """Bounds held calls.  One that cannot be held is answered 202 at once, not refused."""
 
-    def __init__(self, most: int = HOLDS, most_per_key: int = HOLDS_PER_KEY) -> None:
+    def __init__(
+        self, most: int = MAX_LONG_POLLS, most_per_key: int = MAX_LONG_POLLS_PER_KEY
+    ) -> None:
         self._most = most
         self._most_per_key = most_per_key
         self._of_key: dict[str, int] = {}
         self.held = 0
 
     @contextmanager
-    def place(self, key_id: str) -> Iterator[bool]:
-        """Take a place until left; yield whether there was one."""
-        mine = self._of_key.get(key_id, 0)
-        if self.held >= self._most or mine >= self._most_per_key:
+    def slot(self, key_id: str) -> Iterator[bool]:
+        """Count a held call until left; yield whether there was room for it."""
+        of_this_key = self._of_key.get(key_id, 0)
+        if self.held >= self._most or of_this_key >= self._most_per_key:
             yield False
             return
         self.held += 1
-        self._of_key[key_id] = mine + 1
+        self._of_key[key_id] = of_this_key + 1
         try:
             yield True
         finally:
@@ -51,15 +53,15 @@ class Holds:
         """Wait until one of *ends* returns, or until the service or the caller leaves.
 
         Args:
-            key_id: Whose place is taken; without one nothing is waited for.
+            key_id: Whose call it is; without room for it nothing is waited for.
             receive: Of a call whose body was read.
             ends: What there is to wait for.
             leaving: Set when the service leaves.
 
         Returns whether the caller has gone.
         """
-        with self.place(key_id) as placed:
-            if not placed or leaving.is_set():
+        with self.slot(key_id) as has_room:
+            if not has_room or leaving.is_set():
                 for end in ends:
                     end.close()
                 return False

@@ -20,16 +20,16 @@ _HEADERS = {
 
 async def get_openapi(request: Request) -> Response:
     """``GET /openapi.json``: no key needed."""
-    if is_at_hand(_ETAG, ", ".join(request.headers.getlist("if-none-match"))):
+    if is_not_modified(_ETAG, ", ".join(request.headers.getlist("if-none-match"))):
         return Response(status_code=304, headers=_HEADERS)
     return Response(_DOCUMENT, headers=_HEADERS, media_type="application/json")
 
 
-def is_at_hand(etag: str, if_none_match: str) -> bool:
+def is_not_modified(etag: str, if_none_match: str) -> bool:
     """Return whether *if_none_match* names *etag*, weakly compared (RFC 9110 13.1.2).
 
-    >>> is_at_hand('"a"', 'W/"b", W/"a"'), is_at_hand('"a"', "*"), is_at_hand('"a"', '"a"b')
-    (True, True, False)
+    >>> [is_not_modified('"a"', named) for named in ('W/"b", W/"a"', "*", '"a"b')]
+    [True, True, False]
     """
     return if_none_match.strip() == "*" or etag in _TAGS.findall(if_none_match)
 

@@ -13,27 +13,27 @@ from starlette.responses import Response
 from structlog import get_logger
 
 from cs.api import failures
-from cs.api.admission import Admitted, Admitting
-from cs.api.body import Asked, read_contacts
-from cs.api.call_log import remember
+from cs.api.admission import SearchAdmission, StoredAdmission
+from cs.api.body import ContactsRequest, read_contacts
+from cs.api.call_log import note_search
 from cs.api.credentials import Caller, wrong_key
-from cs.api.errors import ApiError, json_response, whole_seconds
-from cs.api.key_limiter import PLACES, LineFull, Lines
+from cs.api.errors import ApiError, TooManyWaiting, json_response, whole_seconds
+from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
 from cs.api.key_ring import KeyRing
 from cs.api.limits import (
     CHECKS_PER_MINUTE,
     Check,
     Checks,
-    KeysRead,
     MemoryChecks,
+    RecentKeys,
     daily_headers,
     hit_headers,
-    line_full,
     too_many_checks,
+    too_many_waiting,
 )
-from cs.api.long_polls import Holds
+from cs.api.long_polls import LongPolls
 from cs.api.record import POLL_S, poll_url, running_body, search_body, usage_body
-from cs.api.time_limits import PATIENCE, Patience, within
+from cs.api.time_limits import TIME_LIMITS, TimeLimits, within
 from cs.domain.key import INITIAL, Key
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import LogUnavailable
@@ -46,8 +46,8 @@ log = get_logger()
 
 #: Contract text 8: how long a call with ``wait: true`` is held.
 HOLD = timedelta(seconds=85)
-#: Searches of one key that may stand in line: ten times what a minute allows.
-SEARCHES_IN_LINE = 60
+#: Searches of one key that may wait to be worked on: ten times what a minute allows.
+MAX_WAITING_SEARCHES = 60
 
 #: Admissions of a live search: without ``wait`` the answer is 202 (contract text 3).
 _LIVE = frozenset({"started", "joined", "repeated"})
@@ -65,35 +65,39 @@ class Api:
     """What the endpoints work with."""
 
     streams: Streams
-    admitting: Admitting
+    admission: SearchAdmission
     reading: Reading
     key_ring: KeyRing
     clock: Clock
     hold: timedelta = HOLD
     checks: Checks = field(default_factory=MemoryChecks)
-    keys_read: KeysRead = field(default_factory=KeysRead)
+    recent_keys: RecentKeys = field(default_factory=RecentKeys)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
-    holds: Holds = field(default_factory=Holds)
-    searches: Lines = field(default_factory=lambda: Lines(PLACES, SEARCHES_IN_LINE))
-    reads: Lines = field(default_factory=lambda: Lines(PLACES, CHECKS_PER_MINUTE))
-    patience: Patience = PATIENCE
+    long_polls: LongPolls = field(default_factory=LongPolls)
+    search_limiter: KeyLimiter = field(
+        default_factory=lambda: KeyLimiter(AT_ONCE_PER_KEY, MAX_WAITING_SEARCHES)
+    )
+    read_limiter: KeyLimiter = field(
+        default_factory=lambda: KeyLimiter(AT_ONCE_PER_KEY, CHECKS_PER_MINUTE)
+    )
+    time_limits: TimeLimits = TIME_LIMITS
 
     @property
     def held(self) -> int:
         """Return how many calls are held now."""
-        return self.holds.held
+        return self.long_polls.held
 
     async def post_contacts(self, request: Request) -> Response:
         """``POST /contacts``: 200 with contacts, 202 with a running search."""
         began = self.clock.now()
         caller: Caller = request.state.caller
         try:
-            asked = await read_contacts(request, self.patience.body_s)
+            asked = await read_contacts(request, self.time_limits.body_s)
         except ApiError:
             await self.check_secret(caller)
             raise
         admitted = await self._admitted(request, asked)
-        remember(request.scope["state"], admitted)
+        note_search(request.scope["state"], admitted)
         admission = admitted.admission
         if admission.kind == "replayed":
             at = self.clock.now()
@@ -128,9 +132,9 @@ class Api:
             ApiError: ``unauthorized``: the secret opens the key no more.
         """
         try:
-            async with within(self.patience.read_s), self.reads.place(caller.key_id):
+            async with within(self.time_limits.read_s), self.read_limiter.slot(caller.key_id):
                 self._demand_open(caller, await self._read(caller.key_id))
-        except (LineFull, LogUnavailable):
+        except (TooManyWaiting, LogUnavailable):
             self._demand_not_shut(caller)
 
     def _demand_open(self, caller: Caller, key: Key) -> None:
@@ -145,34 +149,38 @@ class Api:
 
     def _demand_not_shut(self, caller: Caller) -> None:
         """As `_demand_open`, by what this process remembers of the key."""
-        if self.keys_read.turns_away(caller.key_id, caller.secret_hash):
+        if self.recent_keys.refuses(caller.key_id, caller.secret_hash):
             raise self._turned_away(caller)
 
     def _turned_away(self, caller: Caller) -> ApiError:
         self.key_ring.forget(caller.secret_hash)
         return wrong_key()
 
-    async def _admitted(self, request: Request, asked: Asked) -> Admitted:
+    async def _admitted(self, request: Request, asked: ContactsRequest) -> StoredAdmission:
         caller: Caller = request.state.caller
         try:
             async with AsyncExitStack() as stack:
-                async with within(self.patience.line_s):
-                    await stack.enter_async_context(self.searches.place(caller.key_id))
+                async with within(self.time_limits.wait_s):
+                    await stack.enter_async_context(self.search_limiter.slot(caller.key_id))
                 failures.may_be_stored(request)
-                admitted = await self.admitting.admit(
-                    caller, asked, request.state.request_id, self.patience
+                admitted = await self.admission.admit(
+                    caller, asked, request.state.request_id, self.time_limits
                 )
-                self.keys_read.remember(caller.key_id, admitted.key)
+                self.recent_keys.remember(caller.key_id, admitted.key)
                 return admitted
-        except LineFull as full:
-            raise self._line_full(caller) from full
+        except TooManyWaiting as full:
+            raise self._too_many_waiting(caller) from full
         except Refusal as refusal:
             if refusal.code == "unauthorized":
                 raise self._turned_away(caller) from refusal
             raise await self._refused(refusal, caller.key_id) from refusal
 
     async def _answered(
-        self, request: Request, admitted: Admitted, asked: Asked, until: datetime
+        self,
+        request: Request,
+        admitted: StoredAdmission,
+        asked: ContactsRequest,
+        until: datetime,
     ) -> Response:
         """Answer for a search that is stored, whatever goes wrong from now on."""
         admission, key_id = admitted.admission, request.state.caller.key_id
@@ -195,7 +203,11 @@ class Api:
         return self._from_memory(request, admitted, asked)
 
     async def _waited(
-        self, request: Request, admitted: Admitted, asked: Asked, until: datetime
+        self,
+        request: Request,
+        admitted: StoredAdmission,
+        asked: ContactsRequest,
+        until: datetime,
     ) -> Response:
         """Hold the call and answer it.
 
@@ -215,12 +227,16 @@ class Api:
         Returns whether the caller has gone.
         """
         ends = (self.reading.until_settled(search), self.clock.sleep_until(until))
-        return await self.holds.hold(
+        return await self.long_polls.hold(
             request.state.caller.key_id, request.receive, ends, leaving=self.draining
         )
 
     async def _answer(
-        self, request: Request, admitted: Admitted, asked: Asked, known: Key | None
+        self,
+        request: Request,
+        admitted: StoredAdmission,
+        asked: ContactsRequest,
+        known: Key | None,
     ) -> Response:
         """Answer with the search as it is, or as admission knows it if the views are away.
 
@@ -232,7 +248,7 @@ class Api:
         caller: Caller = request.state.caller
         search = admitted.admission.search
         try:
-            async with within(self.patience.answer_s):
+            async with within(self.time_limits.answer_s):
                 key = (
                     await retry_while_unavailable(partial(self._key, caller.key_id))
                     if known is None
@@ -255,7 +271,9 @@ class Api:
             return json_response(search_body(found), headers=headers)
         return accepted(search_body(found), found.search, headers)
 
-    def _from_memory(self, request: Request, admitted: Admitted, asked: Asked) -> Response:
+    def _from_memory(
+        self, request: Request, admitted: StoredAdmission, asked: ContactsRequest
+    ) -> Response:
         """Return the 202 of a call during which its key may have changed.
 
         Its usage is the newest that this process has seen.
@@ -265,9 +283,11 @@ class Api:
         """
         caller: Caller = request.state.caller
         self._demand_not_shut(caller)
-        return self._accepted(admitted, asked, self.keys_read.remembered(caller.key_id))
+        return self._accepted(admitted, asked, self.recent_keys.remembered(caller.key_id))
 
-    def _accepted(self, admitted: Admitted, asked: Asked, key: Key | None = None) -> Response:
+    def _accepted(
+        self, admitted: StoredAdmission, asked: ContactsRequest, key: Key | None = None
+    ) -> Response:
         """Return the 202, which needs neither the log nor the views."""
         search = admitted.admission.search
         key = key or admitted.key
@@ -290,15 +310,15 @@ class Api:
         at = self.clock.now()
         check: Check | None = None
         try:
-            async with within(self.patience.read_s):
+            async with within(self.time_limits.read_s):
                 check = await self._counted(caller, at)
-                async with self.reads.place(key_id):
+                async with self.read_limiter.slot(key_id):
                     key = await self._read(key_id)
                     self._demand_open(caller, key)
                     yield Checked(key, daily_headers(key, at, check.window))
-        except LineFull as full:
+        except TooManyWaiting as full:
             await self._uncount(key_id, check)
-            raise self._line_full(caller) from full
+            raise self._too_many_waiting(caller) from full
         except Exception:
             await self._uncount(key_id, check)
             raise
@@ -313,8 +333,8 @@ class Api:
 
     async def _read_lately(self, key_id: str) -> Key:
         """Return the key as of a second ago at most; while the log is away, as last read."""
-        known = self.keys_read.remembered(key_id)
-        if known is not None and not self.keys_read.is_due(key_id, self.clock.monotonic()):
+        known = self.recent_keys.remembered(key_id)
+        if known is not None and not self.recent_keys.is_due(key_id, self.clock.monotonic()):
             return known
         try:
             return await self._read(key_id)
@@ -326,22 +346,22 @@ class Api:
     async def _uncount(self, key_id: str, check: Check | None) -> None:
         if check is not None:
             with suppress(LogUnavailable):
-                async with within(self.patience.uncount_s):
+                async with within(self.time_limits.uncount_s):
                     await self.checks.take_back(key_id, check.at)
 
     async def _key(self, key_id: str) -> Key:
-        async with within(self.patience.read_s):
+        async with within(self.time_limits.read_s):
             return await self._read(key_id)
 
     async def _read(self, key_id: str) -> Key:
         key: Key = (await self.streams.key(key_id)).state
-        self.keys_read.remember(key_id, key)
+        self.recent_keys.remember(key_id, key)
         return key
 
-    def _line_full(self, caller: Caller) -> ApiError:
+    def _too_many_waiting(self, caller: Caller) -> ApiError:
         self._demand_not_shut(caller)
-        known = self.keys_read.remembered(caller.key_id)
-        return line_full(known or INITIAL, self.clock.now())
+        known = self.recent_keys.remembered(caller.key_id)
+        return too_many_waiting(known or INITIAL, self.clock.now())
 
     async def _refused(self, refusal: Refusal, key_id: str) -> ApiError:
         headers: dict[str, str] = {}

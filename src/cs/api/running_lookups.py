@@ -10,10 +10,10 @@ from cs.eventlog.port import Recorded
 LOOKUPS = 1_000
 
 
-class LookupsRunning:
+class RunningLookups:
     """Give `on_events` every page of events; `full` answers without a database.
 
-    A start counts from before its append until its end is heard of, so that no number of
+    A start counts from before its append until the event of its end comes, so that no number of
     callers at the same moment gets past the bound.
     """
 
@@ -46,12 +46,12 @@ class LookupsRunning:
 
     @contextmanager
     def starting(self, lookup: str) -> Iterator[None]:
-        """Count *lookup* while its start is appended, and on until heard of if it was."""
+        """Count *lookup* while its start is appended, and after that until its event comes."""
         self._starting[lookup] = self._starting.get(lookup, 0) + 1
         try:
             yield
         except BaseException:
-            # Stored after all, its event is heard of like any other.
+            # Stored after all, its event comes like any other.
             left = self._starting.get(lookup, 0) - 1
             if left > 0:
                 self._starting[lookup] = left

@@ -13,33 +13,33 @@ from cs.eventlog.errors import LogUnavailable
 
 #: For the body of a request, once its head is read: 16 KiB at most.
 BODY_S = 10.0
-#: For a place among the calls of the same key: 60 may stand before it.
-LINE_S = 10.0
+#: For a slot among the calls of the same key: 60 may wait before it.
+WAIT_S = 10.0
 #: For deciding on a search and storing it.
 ADMIT_S = 5.0
 #: For what a stored search is answered with, beyond its hold; then admission answers.
 ANSWER_S = 2.0
-#: For a status or usage check, its place in line included, and for looking up a key.
+#: For a status or usage check, its wait for a slot included, and for looking up a key.
 READ_S = 5.0
 #: For uncounting a check after that.
 UNCOUNT_S = 0.5
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
+class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long each part of a call may take."""
 
     body_s: float = BODY_S
-    line_s: float = LINE_S
+    wait_s: float = WAIT_S
     admit_s: float = ADMIT_S
     answer_s: float = ANSWER_S
     read_s: float = READ_S
     uncount_s: float = UNCOUNT_S
 
 
-PATIENCE = Patience()
+TIME_LIMITS = TimeLimits()
 
 
-class Within:
+class TimeLimit:
     """A class, since every call enters some: a generator made into one takes twice as long."""
 
     def __init__(self, seconds: float) -> None:
@@ -63,10 +63,10 @@ class Within:
             raise LogUnavailable(f"no answer within {self._seconds:g} s") from late
 
 
-def within(seconds: float) -> Within:
+def within(seconds: float) -> TimeLimit:
     """Bound what is done inside; enter it at once.
 
     Raises:
         LogUnavailable: It took longer.
     """
-    return Within(seconds)
+    return TimeLimit(seconds)

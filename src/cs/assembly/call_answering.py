@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import msgspec
 
-from cs.api.actions_log import log_acts
-from cs.api.admission import Admitting
-from cs.api.key_limiter import PLACES, Lines
+from cs.api.actions_log import log_actions
+from cs.api.admission import SearchAdmission
+from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
 from cs.api.key_ring import KeyRing
 from cs.api.limits import CHECKS_PER_MINUTE, Checks, MemoryChecks
-from cs.api.long_polls import HOLDS, Holds
-from cs.api.routes import HOLD, SEARCHES_IN_LINE, Api
-from cs.api.running_lookups import LOOKUPS, LookupsRunning
+from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
+from cs.api.routes import HOLD, MAX_WAITING_SEARCHES, Api
+from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.domain.ranking import CONTACTS
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
@@ -29,9 +29,9 @@ class ApiTerms(msgspec.Struct, frozen=True, kw_only=True):
     ceiling: int | None = None  # lookups started per rolling 24 h
     contacts: int = CONTACTS  # of one search
     hold: timedelta = HOLD
-    holds: int = HOLDS
+    holds: int = MAX_LONG_POLLS
     lookups: int = LOOKUPS
-    calls_per_key: int = PLACES
+    calls_per_key: int = AT_ONCE_PER_KEY
 
 
 def api_terms(settings: Settings) -> ApiTerms:
@@ -71,10 +71,10 @@ async def build_api(
     await views.catch_up()
     await ring.warm(reading.secrets())
     views.listen_early(ring.on_events)
-    lookups = LookupsRunning(allowed.lookups)
+    lookups = RunningLookups(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
     views.listen_early(lookups.on_events)
-    admitting = Admitting(
+    admission = SearchAdmission(
         streams,
         clock,
         ceiling=allowed.ceiling,
@@ -85,16 +85,16 @@ async def build_api(
     )
     api = Api(
         streams,
-        admitting,
+        admission,
         reading,
         ring,
         clock,
         hold=allowed.hold,
         checks=checks or MemoryChecks(),
-        holds=Holds(allowed.holds),
-        searches=Lines(allowed.calls_per_key, SEARCHES_IN_LINE),
-        reads=Lines(allowed.calls_per_key, CHECKS_PER_MINUTE),
+        long_polls=LongPolls(allowed.holds),
+        search_limiter=KeyLimiter(allowed.calls_per_key, MAX_WAITING_SEARCHES),
+        read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),
     )
-    views.listen_early(api.keys_read.on_events)
-    views.listen_early(log_acts)
+    views.listen_early(api.recent_keys.on_events)
+    views.listen_early(log_actions)
     return api

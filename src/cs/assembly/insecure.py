@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from structlog import get_logger
 
-from cs.admin.readiness import Ready
+from cs.admin.readiness import ReadinessCheck
 from cs.bus.errors import BadKafkaSettings
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
@@ -58,7 +58,7 @@ def insecure_connections(settings: Settings, world: World) -> Mapping[str, Seque
 class InsecureReadiness:
     """The readiness of a role, its insecure connections beside it; they change nothing."""
 
-    def __init__(self, role: Ready, connections: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, role: ReadinessCheck, connections: Mapping[str, Sequence[str]]) -> None:
         self._role = role
         self._connections = connections
 

@@ -12,8 +12,9 @@ from starlette.types import ASGIApp
 from structlog import get_logger
 
 from cs.admin.app import Health
-from cs.admin.clock_advance import Advancing
-from cs.admin.sandbox_clock import BadOffset, SandboxClock
+from cs.admin.clock_advance import OneProcessClockAdvancer
+from cs.admin.errors import BadClockOffset
+from cs.admin.sandbox_clock import SandboxClock
 from cs.api.app import build
 from cs.api.routes import Api
 from cs.assembly.call_answering import ApiTerms, api_terms, build_api, reached_end
@@ -259,7 +260,7 @@ def sandbox_clock(data_dir: Path) -> SandboxClock:
     """
     try:
         return SandboxClock.on_file(data_dir / CLOCK_FILE)
-    except BadOffset as error:
+    except BadClockOffset as error:
         raise DataFolderError(str(error)) from error
 
 
@@ -275,9 +276,11 @@ async def clock_of_data(streams: Streams, data_dir: Path) -> Clock:
     return sandbox_clock(data_dir)
 
 
-def clock_advance(service: RunningService, clock: SandboxClock) -> Advancing:
+def clock_advance(service: RunningService, clock: SandboxClock) -> OneProcessClockAdvancer:
     """Return what moves the *clock* of *service*."""
-    return Advancing(clock, service.health.events, service.health.views, service.manager)
+    return OneProcessClockAdvancer(
+        clock, service.health.events, service.health.views, service.manager
+    )
 
 
 def _check_time(folder: Path, world: World | None) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from starlette.types import ASGIApp
 
-from cs.admin.readiness import Readiness, Ready
+from cs.admin.readiness import Readiness, ReadinessCheck
 from cs.admin.sandbox_clock import SandboxClock
-from cs.admin.shared_clock_advance import SharedAdvancing
+from cs.admin.shared_clock_advance import SharedClockAdvancer
 from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import api_terms, build_api, reached_end
@@ -80,10 +80,10 @@ _PASSWORD_BYTES = 1_024
 class Role(msgspec.Struct, frozen=True):
     """One role that runs: what its ports serve."""
 
-    ready: Ready
+    ready: ReadinessCheck
     app: ASGIApp | None = None  # of the API
     draining: asyncio.Event | None = None  # set it, and held calls are answered
-    advancing: SharedAdvancing | None = None  # in a sandbox
+    clock_advancer: SharedClockAdvancer | None = None  # in a sandbox
 
 
 def lease_holder() -> str:
@@ -209,13 +209,13 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[Role]:
         )
         aside = shared.streams.set_aside
         ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=aside)
-        advancing = None
+        clock_advancer = None
         if isinstance(clock, SandboxClock):
-            advancing = SharedAdvancing(clock, data.log, views, reading)
+            clock_advancer = SharedClockAdvancer(clock, data.log, views, reading)
         removing = prune_forever(checks.prune, data.log.prune_starts)
         watching = shared.streams.set_aside.watch()
         async with _working(shared.times, views.run(), watching, removing):
-            yield Role(ready, build(answers), answers.draining, advancing)
+            yield Role(ready, build(answers), answers.draining, clock_advancer)
 
 
 def _checks(pool: Pool, clock: Clock) -> PostgresChecks:

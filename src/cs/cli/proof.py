@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from cs.admin.clock_advance import Advancing
+from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.api.routes import Api
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.operations.operator import Operator
@@ -85,7 +85,7 @@ async def prove_world(
             searches = [tasks.create_task(one(row, way)) for row, way in rows]
             if quick:
                 came_in = partial(_all_came_in, sandbox.service.api, searches)
-                moving = tasks.create_task(_move(sandbox.advancing, came_in))
+                moving = tasks.create_task(_move(sandbox.clock_advancer, came_in))
                 await asyncio.wait(searches)
                 moving.cancel()
     return tuple(search.result() for search in searches)
@@ -115,12 +115,12 @@ def _all_came_in(api: Api, searches: Sequence[asyncio.Task[Proved]]) -> bool:
     return api.held + sum(search.done() for search in searches) >= len(searches)
 
 
-async def _move(advancing: Advancing, came_in: Callable[[], bool]) -> None:
+async def _move(clock_advancer: OneProcessClockAdvancer, came_in: Callable[[], bool]) -> None:
     """Move the clock from one due time to the next once every call has come in."""
     while not came_in():  # noqa: ASYNC110  calls come in elsewhere
         await asyncio.sleep(LOOK_S)
     while True:
-        await advancing.next()
+        await clock_advancer.next()
 
 
 def _client(sandbox: SandboxService) -> httpx.AsyncClient:

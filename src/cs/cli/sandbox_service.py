@@ -10,7 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from cs import settings
-from cs.admin.clock_advance import Advancing
+from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.one_process import (
     RunningService,
@@ -45,7 +45,7 @@ class SandboxService(msgspec.Struct, frozen=True):
     service: RunningService
     operator: Operator
     clock: SandboxClock
-    advancing: Advancing
+    clock_advancer: OneProcessClockAdvancer
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from structlog import get_logger
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from cs.api.few_lines import FewLines
+from cs.api.log_rate_limit import LogRateLimit
 from cs.http_server.connections import Bound, Config, connections_of, free_descriptors
 
 log = get_logger()
@@ -159,7 +159,7 @@ class ServerLog(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._malformed = FewLines("malformed_calls_left_out")
+        self._malformed = LogRateLimit("malformed_calls_left_out")
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None

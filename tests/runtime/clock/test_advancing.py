@@ -47,7 +47,7 @@ class Sandbox:
         answer.raise_for_status()
 
     async def advance(self, seconds: float) -> None:
-        await self.running.advancing.advance(timedelta(seconds=seconds))
+        await self.running.clock_advancer.advance(timedelta(seconds=seconds))
 
     async def events(self) -> list[AnyEvent]:
         return [r.event for r in await self.running.service.streams.log.tail(0, 10_000)]
@@ -89,7 +89,7 @@ async def test_a_retry_happens_when_it_is_due_and_not_before(sandbox: Sandbox) -
     [failed] = [e for e in await sandbox.events() if isinstance(e, AttemptFailed)]
     assert failed.retry_at is not None
     left = failed.retry_at - sandbox.clock.now()
-    await sandbox.running.advancing.advance(left - 5 * SECOND)
+    await sandbox.running.clock_advancer.advance(left - 5 * SECOND)
     before = [e for e in await sandbox.events() if isinstance(e, LookupFinished)]
     await sandbox.advance(3600)
     [finished] = [e for e in await sandbox.events() if isinstance(e, LookupFinished)]
@@ -156,6 +156,6 @@ async def test_two_who_move_the_clock_take_turns(sandbox: Sandbox) -> None:
 async def test_a_move_too_far_moves_nothing(sandbox: Sandbox) -> None:
     before = sandbox.clock.now()
     with pytest.raises(ValueError, match="is after"):
-        await sandbox.running.advancing.advance(MOST + SECOND)
+        await sandbox.running.clock_advancer.advance(MOST + SECOND)
 
     assert sandbox.clock.now() < before + timedelta(minutes=1)

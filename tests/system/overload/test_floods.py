@@ -9,10 +9,11 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from cs.api.key_limiter import LineFull, Lines
+from cs.api.errors import TooManyWaiting
+from cs.api.key_limiter import KeyLimiter
 from cs.api.key_ring import READ_THROUGH_PER_S
 from cs.api.limits import CHECKS_PER_MINUTE
-from cs.api.routes import SEARCHES_IN_LINE
+from cs.api.routes import MAX_WAITING_SEARCHES
 from cs.domain.api_key import make_key
 from cs.runtime.clock import HandClock
 from system.overload.http_service import ALLOWED, CountingLog, over_http
@@ -88,9 +89,9 @@ async def test_a_check_that_was_not_answered_does_not_count() -> None:
         log.shut.add(f"key-{key.id}")
         gone = asyncio.create_task(over.get(key))
         await over.until(lambda: log.at_the_door == 1)
-        reads, over.service.api.reads = over.service.api.reads, Lines(0, 0)
+        reads, over.service.api.read_limiter = over.service.api.read_limiter, KeyLimiter(0, 0)
         refused = await over.get(key)
-        over.service.api.reads = reads
+        over.service.api.read_limiter = reads
         log.open.set()
 
         assert refused.status_code == 429
@@ -106,7 +107,7 @@ async def test_one_key_that_floods_takes_a_few_places_and_the_others_are_served(
         log.shut.add(f"key-{greedy.id}")
         reads = [asyncio.create_task(over.get(greedy)) for _ in range(60)]
         posts = [asyncio.create_task(over.post(greedy, "Acme")) for _ in range(100)]
-        turned_away = 100 - SEARCHES_IN_LINE - 2
+        turned_away = 100 - MAX_WAITING_SEARCHES - 2
         await over.until(lambda: sum(call.done() for call in posts) == turned_away)
 
         assert (await over.post(other, "Acme", wait=True)).json()["status"] == "done"
@@ -123,11 +124,11 @@ async def test_one_key_that_floods_takes_a_few_places_and_the_others_are_served(
 
 
 async def test_a_line_is_first_come_first_served_and_leaves_nothing_behind() -> None:
-    lines, order = Lines(1, 2), []
+    limiter, order = KeyLimiter(1, 2), []
     door = asyncio.Event()
 
     async def call(name: str) -> None:
-        async with lines.place("key"):
+        async with limiter.slot("key"):
             order.append(name)
             await door.wait()
 
@@ -135,11 +136,11 @@ async def test_a_line_is_first_come_first_served_and_leaves_nothing_behind() -> 
         for name in "abc":
             tasks.create_task(call(name))
         await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
-        with pytest.raises(LineFull):
+        with pytest.raises(TooManyWaiting):
             await call("d")
-        async with lines.place("another key"):
+        async with limiter.slot("another key"):
             assert order == ["a"]
         door.set()
 
     assert order == ["a", "b", "c"]
-    assert len(lines) == 0
+    assert len(limiter) == 0

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from cs.api.long_polls import Holds
+from cs.api.long_polls import LongPolls
 from system.overload.http_service import ALLOWED, over_http
 
 
@@ -59,11 +59,11 @@ async def test_callers_that_go_away_free_their_places_and_their_searches_run_on(
 
 
 def test_one_key_cannot_have_all_places() -> None:
-    holds = Holds(most=10, most_per_key=2)
-    with holds.place("a") as first, holds.place("a") as second:
-        with holds.place("a") as third, holds.place("b") as other:
+    polls = LongPolls(most=10, most_per_key=2)
+    with polls.slot("a") as first, polls.slot("a") as second:
+        with polls.slot("a") as third, polls.slot("b") as other:
             assert (first, second, third, other) == (True, True, False, True)
-        assert holds.held == 2
-    with holds.place("a") as again:
+        assert polls.held == 2
+    with polls.slot("a") as again:
         assert again
-    assert holds.held == 0
+    assert polls.held == 0

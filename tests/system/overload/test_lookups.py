@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from cs.api.running_lookups import LookupsRunning
+from cs.api.running_lookups import RunningLookups
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
@@ -70,7 +70,7 @@ def finished(lookup: str) -> Recorded:
 
 
 def test_a_start_counts_from_its_append_to_its_end() -> None:
-    lookups = LookupsRunning(1)
+    lookups = RunningLookups(1)
     with lookups.starting("one"):
         assert lookups.full
     assert lookups.full, "stored, and not heard of yet"
@@ -81,7 +81,7 @@ def test_a_start_counts_from_its_append_to_its_end() -> None:
 
 
 def test_a_start_that_was_not_stored_does_not_count() -> None:
-    lookups = LookupsRunning(1)
+    lookups = RunningLookups(1)
     with pytest.raises(LogUnavailable), lookups.starting("one"):
         raise LogUnavailable("full")
 
@@ -89,7 +89,7 @@ def test_a_start_that_was_not_stored_does_not_count() -> None:
 
 
 def test_of_two_who_start_one_lookup_the_loser_takes_nothing_away() -> None:
-    lookups = LookupsRunning(1)
+    lookups = RunningLookups(1)
     loser = lookups.starting("one")
     loser.__enter__()
     with lookups.starting("one"):
@@ -100,7 +100,7 @@ def test_of_two_who_start_one_lookup_the_loser_takes_nothing_away() -> None:
 
 
 def test_lookups_that_ran_before_the_start_count() -> None:
-    lookups = LookupsRunning(2)
+    lookups = RunningLookups(2)
     lookups.load(["one", "two"])
 
     assert lookups.full

@@ -14,11 +14,11 @@ log = get_logger()
 PER_S = 10
 
 
-class FewLines:
-    """Says what has a line, and tells how many have none.
+class LogRateLimit:
+    """Says which calls have a line, and logs how many had none.
 
     Args:
-        left_out: The line that tells it, with how many ``calls`` had none.
+        left_out: Name of that line, which has the number of ``calls``.
         most: Lines a second.
     """
 
@@ -39,10 +39,10 @@ class FewLines:
             return True
         if not self._left_out:
             # In a context of its own: the line is of no one call.
-            loop.call_at(self._began + 1.0, self._tell, context=Context())
+            loop.call_at(self._began + 1.0, self._log_left_out, context=Context())
         self._left_out += 1
         return False
 
-    def _tell(self) -> None:
+    def _log_left_out(self) -> None:
         log.info(self._event, calls=self._left_out)
         self._left_out = 0
