@@ -127,6 +127,8 @@ labels = st.from_regex(r"(xn--)?[a-z0-9_-]{0,12}", fullmatch=True)
 
 
 @given(st.lists(labels, min_size=1, max_size=3).map(".".join) | st.text(max_size=20))
+@example("xn--01a._")
+@example("xn--01a.ab--c.example")
 def test_a_host_name_can_be_read_by_every_client(host: str) -> None:
     if host.isascii() and is_host_name(host):
         assert httpx.URL(f"http://{host}/").host

@@ -119,7 +119,22 @@ def is_host_name(host: str) -> bool:
     name = host.lower().removesuffix(".")
     if len(name) > HOST_MAX:
         return False
-    return all(_IN_USE.fullmatch(each) and _is_sound(each) for each in name.split("."))
+    labels = name.split(".")
+    if not all(_IN_USE.fullmatch(each) and _is_sound(each) for each in labels):
+        return False
+    return not any(each.startswith(_A_LABEL) for each in labels) or _decodes(name)
+
+
+def _decodes(name: str) -> bool:
+    """Say whether all of *name* can be decoded, as a client does that shows encoded names.
+
+    Then no label may have an underscore, or hyphens as its third and fourth characters.
+    """
+    try:
+        idna.decode(name)
+    except UnicodeError:  # idna.IDNAError is one
+        return False
+    return True
 
 
 def _is_sound(label: str) -> bool:
