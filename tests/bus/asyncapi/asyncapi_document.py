@@ -1,6 +1,6 @@
 """The AsyncAPI document with its examples, made from stored events of every shape.
 
-``PYTHONPATH=src:tests python -m bus.asyncapi_document`` writes it where it is committed.
+``PYTHONPATH=src:tests python -m bus.asyncapi.asyncapi_document`` writes it to its place.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.keystore.memory import MemoryKeyStore
 from domain.golden_files import NAMES, golden, golden_event
 
-COMMITTED = Path(cs.bus.asyncapi.document.__file__).with_name("asyncapi.json")
+COMMITTED = Path(cs.bus.asyncapi.document.__file__).parents[1] / "asyncapi.json"
 #: In the place of sealed bytes, which are others every time.
 BOX = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
