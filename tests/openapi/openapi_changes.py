@@ -7,97 +7,115 @@ sent, and what is read is still there.  Everything else is a new version in the 
 from collections.abc import Iterator
 from typing import Any
 
-from openapi.schema_changes import Both, Broken, Json, Way, changed, whole
+from cs.runtime.schema_changes import (
+    Broken,
+    Compatibility,
+    Document,
+    Schema,
+    Versions,
+    resolved,
+    schema_changes,
+)
 
 _METHODS = ("get", "put", "post", "delete", "patch")
 
 
-def broken(old: Json, new: Json) -> list[Broken]:
+def broken(old: Document, new: Document) -> list[Broken]:
     """Return what *new* breaks of *old*, both OpenAPI 3.1 documents."""
-    return list(_documents(Both(old, new)))
+    return list(dict.fromkeys(_document_changes(Versions(old, new))))
 
 
-def _documents(both: Both) -> Iterator[Broken]:
-    servers = {server["url"] for server in both.new["servers"]}
-    for server in both.old["servers"]:
+def _document_changes(versions: Versions) -> Iterator[Broken]:
+    servers = {server["url"] for server in versions.new["servers"]}
+    for server in versions.old["servers"]:
         if server["url"] not in servers:
             yield Broken("servers", f"{server['url']} is gone")
-    for path, item in both.old["paths"].items():
+    for path, item in versions.old["paths"].items():
         for method in item.keys() & set(_METHODS):
-            there = both.new["paths"].get(path, {}).get(method)
+            there = versions.new["paths"].get(path, {}).get(method)
             if there is None:
                 yield Broken(f"{method.upper()} {path}", "the operation is gone")
             else:
-                yield from _operations(both, item[method], there)
+                yield from _operation_changes(versions, item[method], there)
 
 
-def _operations(both: Both, old: Json, new: Json) -> Iterator[Broken]:
+def _operation_changes(versions: Versions, old: Schema, new: Schema) -> Iterator[Broken]:
     name = old["operationId"]
     if new["operationId"] != name:
         yield Broken(name, f"is called {new['operationId']} now")
-    if _security(both.new, new) != _security(both.old, old):
+    if _security(versions.new, new) != _security(versions.old, old):
         yield Broken(name, "asks for another key")
-    yield from _parameters(both, name, old, new)
-    yield from _requests(both, name, old, new)
+    yield from _parameter_changes(versions, name, old, new)
+    yield from _request_changes(versions, name, old, new)
     for status in new["responses"].keys() - old["responses"].keys():
         yield Broken(f"{name} {status}", "is an answer that callers do not know")
     for status, response in old["responses"].items():
         if status not in new["responses"]:
             yield Broken(f"{name} {status}", "is no answer any more")
         else:
-            answer, there = whole(both.old, response), new["responses"][status]
-            yield from _answers(both, f"{name} {status}", answer, whole(both.new, there))
+            answer, there = resolved(versions.old, response), new["responses"][status]
+            yield from _answer_changes(
+                versions, f"{name} {status}", answer, resolved(versions.new, there)
+            )
 
 
-def _security(document: Json, operation: Json) -> Any:
+def _security(document: Document, operation: Schema) -> Any:
     return operation.get("security", document.get("security"))
 
 
-def _parameters(both: Both, name: str, old: Json, new: Json) -> Iterator[Broken]:
-    were = _named(both.old, old)
-    are = _named(both.new, new)
+def _parameter_changes(
+    versions: Versions, name: str, old: Schema, new: Schema
+) -> Iterator[Broken]:
+    were = _named(versions.old, old)
+    are = _named(versions.new, new)
     for key, parameter in were.items():
         if key not in are:
             yield Broken(f"{name} {key}", "the parameter is gone")
             continue
         schemas = parameter["schema"], are[key]["schema"]
-        yield from changed(both, f"{name} {key}", *schemas, Way.SENT)
+        yield from schema_changes(versions, f"{name} {key}", *schemas, Compatibility.BACKWARD)
     for key, parameter in are.items():
         if parameter.get("required") and not were.get(key, {}).get("required"):
             yield Broken(f"{name} {key}", "the parameter is required now")
 
 
-def _named(document: Json, operation: Json) -> dict[str, Json]:
-    found = [whole(document, each) for each in operation.get("parameters", ())]
+def _named(document: Document, operation: Schema) -> dict[str, Schema]:
+    found = [resolved(document, each) for each in operation.get("parameters", ())]
     return {f"{each['in']} {each['name']}": each for each in found}
 
 
-def _requests(both: Both, name: str, old: Json, new: Json) -> Iterator[Broken]:
+def _request_changes(
+    versions: Versions, name: str, old: Schema, new: Schema
+) -> Iterator[Broken]:
     body, there = old.get("requestBody", {}), new.get("requestBody", {})
     if there.get("required") and not body.get("required"):
         yield Broken(f"{name} body", "is required now")
-    yield from _contents(both, f"{name} body", body, there, Way.SENT)
+    yield from _content_changes(versions, f"{name} body", body, there, Compatibility.BACKWARD)
 
 
-def _answers(both: Both, where: str, old: Json, new: Json) -> Iterator[Broken]:
+def _answer_changes(
+    versions: Versions, where: str, old: Schema, new: Schema
+) -> Iterator[Broken]:
     headers = new.get("headers", {})
     for name, header in old.get("headers", {}).items():
-        described = whole(both.old, header)
+        described = resolved(versions.old, header)
         if name not in headers:
             yield Broken(f"{where} {name}", "the header is gone")
             continue
-        there = whole(both.new, headers[name])
+        there = resolved(versions.new, headers[name])
         if described.get("required") and not there.get("required"):
             yield Broken(f"{where} {name}", "the header may be missing now")
         schemas = described["schema"], there["schema"]
-        yield from changed(both, f"{where} {name}", *schemas, Way.READ)
-    yield from _contents(both, where, old, new, Way.READ)
+        yield from schema_changes(versions, f"{where} {name}", *schemas, Compatibility.FORWARD)
+    yield from _content_changes(versions, where, old, new, Compatibility.FORWARD)
 
 
-def _contents(both: Both, where: str, old: Json, new: Json, way: Way) -> Iterator[Broken]:
+def _content_changes(
+    versions: Versions, where: str, old: Schema, new: Schema, way: Compatibility
+) -> Iterator[Broken]:
     for media, content in old.get("content", {}).items():
         there = new.get("content", {}).get(media)
         if there is None:
             yield Broken(where, f"is no {media} any more")
         else:
-            yield from changed(both, where, content["schema"], there["schema"], way)
+            yield from schema_changes(versions, where, content["schema"], there["schema"], way)

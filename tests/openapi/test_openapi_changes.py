@@ -136,10 +136,10 @@ BREAKING: dict[str, Change] = {
     "getUsage 200.used: is wider: minimum was 0": lambda d: field(d, "Usage", "used").update(
         minimum=-1
     ),
-    "getSearch 200[done]: the form is gone": lambda d: schema(d, "Search")["oneOf"].pop(1),
-    "getSearch 200[queued]: is a form that callers do not know": lambda d: schema(d, "Search")[
-        "oneOf"
-    ].append({"type": "object", "properties": {"status": {"const": "queued"}}}),
+    "getSearch 200: the tag done is gone": lambda d: schema(d, "Search")["oneOf"].pop(1),
+    "getSearch 200: the tag queued is new": lambda d: schema(d, "Search")["oneOf"].append(
+        {"type": "object", "properties": {"status": {"const": "queued"}}}
+    ),
     "getSearch 200[done].domain: may be integer now": lambda d: field(
         d, "SearchDone", "domain"
     ).update(type=["string", "null", "integer"]),

@@ -145,6 +145,7 @@ GROWING: dict[str, Change] = {
         {"type": "object", "properties": {"type": {"enum": ["paused"]}}}
     ),
     "a value": lambda d: field(d, "Resolved", "status")["enum"].append("unsure"),
+    "a longer text": lambda d: field(d, "Outcome", "lookup").update(maxLength=500),
     "a type": lambda d: schema(d, "Failed")["properties"].update(
         why={"anyOf": [{"type": "string"}, {"type": "null"}]}
     ),
