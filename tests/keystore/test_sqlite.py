@@ -13,6 +13,7 @@ from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.open_keys import OpenKeys
 from cs.keystore.sqlite import SqliteKeyStore, master_key
+from cs.sqlite.database import transaction
 
 MASTER = b"m" * 32
 
@@ -272,7 +273,7 @@ async def test_what_goes_wrong_while_undoing_does_not_hide_what_went_wrong_first
         keys._db.close()  # nothing can be undone any more
         raise sqlite3.OperationalError("the first")
 
-    with pytest.raises(sqlite3.Error, match="the first"), keys._transaction():
+    with pytest.raises(sqlite3.Error, match="the first"), transaction(keys._db):
         fail()
 
 

@@ -19,7 +19,7 @@ from structlog import get_logger
 from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.sqlite.file import LogFile
-from cs.eventlog.sqlite.log import LOCK_TIMEOUT_S, SqliteEventLog
+from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
 from cs.keystore.errors import OpenToOthers, WrongMasterKey
 from cs.keystore.port import KeyStore
@@ -36,6 +36,7 @@ from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import Usage
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import BadSettings, Settings
+from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.errors import describe
 
 log = get_logger()

@@ -1,11 +1,8 @@
 """Data keys in a SQLite file of their own (mode 0600), wrapped by a master key."""
 
-import asyncio
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -22,13 +19,18 @@ from cs.keystore.wrapping import (
     version_of,
 )
 from cs.runtime.private_files import exposed, make_private
+from cs.sqlite.database import (
+    LOCK_TIMEOUT_S,
+    DatabaseThreads,
+    connect,
+    transaction,
+    truncate_wal,
+)
 from cs.sqlite.errors import describe
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: How long to wait for another process's transaction.
-LOCK_TIMEOUT_S = 10
 #: How often the write-ahead log is emptied until nobody reads it; each waits as long.
 WIPES = 3
 
@@ -80,17 +82,14 @@ class SqliteKeyStore:
         self, path: Path, master: bytes | MasterKeys, *, lock_timeout_s: int = LOCK_TIMEOUT_S
     ) -> None:
         make_private(path)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="keystore")
+        self._thread = DatabaseThreads("keystore")
         self._masters = MasterKeys.of(master)
         self._path = path
         self._open = OpenKeys()
         self.lost = LostValues()
-        self._db = sqlite3.connect(
-            path, check_same_thread=False, isolation_level=None, timeout=lock_timeout_s
+        self._db = connect(
+            path, synchronous="FULL", secure_delete=True, lock_timeout_s=lock_timeout_s
         )
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=FULL")
-        self._db.execute("PRAGMA secure_delete=ON")
         for statement in _SCHEMA:
             self._db.execute(statement)
         try:
@@ -101,7 +100,7 @@ class SqliteKeyStore:
         self._secrets = {FINGERPRINTS: self.stored_secret(FINGERPRINTS)}
 
     def _check_master(self) -> None:
-        with self._transaction():
+        with transaction(self._db):
             columns = self._db.execute("PRAGMA table_info(master)").fetchall()
             if not any(column[1] == "named" for column in columns):
                 self._db.execute(_ADD_NAMED)
@@ -134,7 +133,7 @@ class SqliteKeyStore:
         self.close()
 
     def close(self) -> None:
-        self._thread.shutdown(wait=True)
+        self._thread.close()
         self._db.close()
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
@@ -198,10 +197,9 @@ class SqliteKeyStore:
     async def end_rotation(self) -> None:
         await self._run(self._end_rotation)
 
-    async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
-        loop = asyncio.get_running_loop()
+    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return await loop.run_in_executor(self._thread, function, *args)
+            return await self._thread.run(function, *args, **kwargs)
         except sqlite3.Error as error:
             raise KeysUnavailable(describe(error)) from error
 
@@ -211,7 +209,7 @@ class SqliteKeyStore:
         found = self._find(names)
         missing = [name for name in names if name not in found]
         if missing:
-            with self._transaction():
+            with transaction(self._db):
                 in_use, named = self._in_use()
                 rows = [
                     (name, in_use.wrapped(name, os.urandom(32), named=named))
@@ -237,12 +235,12 @@ class SqliteKeyStore:
         return found
 
     def _versions(self) -> list[str]:
-        with self._transaction():
+        with transaction(self._db):
             older = self._db.execute("SELECT proof FROM older_master").fetchall()
             return [self._in_use()[0].version, *(version_of(proof) for (proof,) in older)]
 
     def _begin_rotation(self, version: str) -> None:
-        with self._transaction():
+        with transaction(self._db):
             (in_use, _), new = self._in_use(), self._masters.get(version)
             if new is None:
                 raise WrongMasterKey(f"this process does not hold the master key {version}")
@@ -254,7 +252,7 @@ class SqliteKeyStore:
             self._db.execute("UPDATE master SET proof = ?, named = 1", (new.proof,))
 
     def _rewrap(self, after: str, limit: int) -> tuple[str, int]:
-        with self._transaction():
+        with transaction(self._db):
             in_use, named = self._in_use()
             asked = (in_use.mark, after, limit)
             rows = self._db.execute(_OTHERWISE, asked).fetchall()
@@ -264,12 +262,12 @@ class SqliteKeyStore:
         return (rows[-1][0] if rows else after), len(rows)
 
     def _left(self) -> int:
-        with self._transaction():
+        with transaction(self._db):
             in_use, _ = self._in_use()
             return int(self._db.execute(_LEFT, (in_use.mark,)).fetchone()[0])
 
     def _end_rotation(self) -> None:
-        with self._transaction():
+        with transaction(self._db):
             rows = self._db.execute("SELECT name, wrapped FROM secret").fetchall()
             names = [(secret_name(name), name, wrapped) for name, wrapped in rows]
             anew = [(self._wrapped(s, self._masters.unwrapped(s, w)), n) for s, n, w in names]
@@ -279,7 +277,7 @@ class SqliteKeyStore:
 
     def stored_secret(self, name: str) -> bytes:
         """Return what `secret` does, in this thread."""
-        with self._transaction():
+        with transaction(self._db):
             self._keep_secret(name, os.urandom(32))
             found = self._db.execute("SELECT wrapped FROM secret WHERE name = ?", (name,))
             return self._masters.unwrapped(secret_name(name), found.fetchone()[0])
@@ -301,8 +299,7 @@ class SqliteKeyStore:
             sqlite3.OperationalError: Another process kept reading it.
         """
         for _ in range(WIPES):
-            busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if not busy:
+            if truncate_wal(self._db):
                 return
         raise sqlite3.OperationalError("the key store is in use; destroyed keys may linger")
 
@@ -310,7 +307,7 @@ class SqliteKeyStore:
         """Write *entries*; return the names that are destroyed by them."""
         if not entries:
             return frozenset()
-        with self._transaction():
+        with transaction(self._db):
             self._db.executemany("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
             refused = self._select(_SUPPRESSED, tuple({print_ for print_, _ in entries}))
             gone = frozenset(name for print_, name in entries if print_ in refused)
@@ -330,20 +327,8 @@ class SqliteKeyStore:
 
     def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Run *statement* with each of *rows*, all in one durable transaction."""
-        with self._transaction():
+        with transaction(self._db):
             self._db.executemany(statement, rows)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Store all that is written within, or nothing; the store can be used after both."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):  # a full disk has ended it already
-                self._db.execute("ROLLBACK")
-            raise
 
 
 _DESTROY = (

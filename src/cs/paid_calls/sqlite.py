@@ -1,11 +1,8 @@
 """Paid calls in a SQLite file (mode 0600) beside the data, for a service in one process."""
 
-import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
@@ -25,12 +22,16 @@ from cs.paid_calls.port import (
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
 from cs.runtime.private_files import make_private
+from cs.sqlite.database import (
+    LOCK_TIMEOUT_S,
+    DatabaseThreads,
+    connect,
+    transaction,
+    truncate_wal,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-#: How long to wait for another process's transaction.
-LOCK_TIMEOUT_S = 10
 
 
 class SqliteCalls:
@@ -56,14 +57,14 @@ class SqliteCalls:
         self._key = key
         self._now = now
         self._lock_timeout_s = lock_timeout_s
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="calls")
+        self._thread = DatabaseThreads("calls")
         self._connection: sqlite3.Connection | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._thread.shutdown(wait=True)
+        self._thread.close()
         if self._connection is not None:
             self._connection.close()
 
@@ -98,10 +99,9 @@ class SqliteCalls:
     def _held(self, begun: Begun) -> dict[str, Any]:
         return self._named(begun.call) | {"holder": begun.holder}
 
-    async def _run(self, function: Callable[P, T], *args: P.args, **_: P.kwargs) -> T:
-        loop = asyncio.get_running_loop()
+    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return await loop.run_in_executor(self._thread, function, *args)
+            return await self._thread.run(function, *args, **kwargs)
         except (sqlite3.Error, OSError) as error:
             raise CallsUnavailable(f"the register of paid calls: {error}") from error
 
@@ -114,19 +114,19 @@ class SqliteCalls:
     @property
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = self._opened()
+            self._connection = self._open()
         return self._connection
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         make_private(self._path)
-        connection = sqlite3.connect(
+        connection = connect(
             self._path,
-            check_same_thread=False,
-            isolation_level=None,
-            timeout=self._lock_timeout_s,
+            synchronous="FULL",
+            secure_delete=True,
+            lock_timeout_s=self._lock_timeout_s,
         )
         try:
-            for statement in _OPENING:
+            for statement in _SCHEMA:
                 connection.execute(statement)
         except sqlite3.Error:
             connection.close()
@@ -137,7 +137,7 @@ class SqliteCalls:
         now = self._now()
         holder = random_id("h-")
         named = self._named(call)
-        with self._transaction():
+        with transaction(self._db):
             self._check_key()
             found = self._db.execute(_FIND, named).fetchone()
             if found is not None:
@@ -167,29 +167,14 @@ class SqliteCalls:
     def _delete(self, statement: str, rows: list[dict[str, Any]]) -> int:
         if self._connection is None and not self._path.exists():
             return 0
-        with self._transaction():
+        with transaction(self._db):
             gone = sum(self._db.execute(statement, row).rowcount for row in rows)
         if gone:
-            # The write-ahead log holds pages as they were before.
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            truncate_wal(self._db)
         return gone
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):  # a full disk has ended it already
-                self._db.execute("ROLLBACK")
-            raise
 
-
-_OPENING = (
-    "PRAGMA journal_mode=WAL",
-    "PRAGMA synchronous=FULL",
-    "PRAGMA secure_delete=ON",
+_SCHEMA = (
     (
         "CREATE TABLE IF NOT EXISTS calls (lookup TEXT, provider TEXT, request TEXT, "
         "begun_at REAL NOT NULL, lease_until REAL NOT NULL, holder TEXT NOT NULL, answer BLOB, "

@@ -11,7 +11,6 @@ one is damaged.
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
@@ -26,12 +25,11 @@ from cs.eventlog.recent import Recent
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import Prepared, TableLog
+from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
 from cs.sqlite.errors import describe
 
 #: How often another process's appends are looked for.
 POLL_S = 0.25
-#: How long to wait for another process's transaction.
-LOCK_TIMEOUT_S = 10
 
 
 class SqliteEventLog(TableLog):
@@ -66,7 +64,7 @@ class SqliteEventLog(TableLog):
             originator_id_type="text",
         )
         self._recorder = recorder(self._datastore)
-        self._readers = ThreadPoolExecutor(4, thread_name_prefix="log-reader")
+        self._readers = DatabaseThreads("log-reader", 4)
         self._stack = AsyncExitStack()
         self._closed = False
 
@@ -100,7 +98,7 @@ class SqliteEventLog(TableLog):
     async def __aexit__(self, *_: object) -> None:
         self._closed = True
         await self._stack.aclose()
-        self._readers.shutdown(wait=True)
+        self._readers.close()
         self._datastore.close()
 
     async def _write(self, requests: Sequence[Prepared]) -> Sequence[int | Exception]:
@@ -140,9 +138,8 @@ class SqliteEventLog(TableLog):
     async def _reading(self, function: Any, *arguments: Any) -> Any:
         if self._closed:
             raise LogUnavailable("the log is closed")
-        loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._readers, function, *arguments)
+            return await self._readers.run(function, *arguments)
         except FAILED as error:
             raise LogUnavailable(f"the log could not be read: {describe(error)}") from error
 

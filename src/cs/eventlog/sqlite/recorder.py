@@ -8,7 +8,7 @@ it, so that versions have no gaps and position order is commit order.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from cs.eventlog.mapper import StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling
 from cs.eventlog.table_log import Prepared
 from cs.runtime import failpoints
+from cs.sqlite.database import transaction
 
 log = get_logger()
 
@@ -66,14 +67,8 @@ class BatchRecorder(SQLiteApplicationRecorder):
         with self.datastore.get_connection(commit=False) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA synchronous=FULL")
-            cursor.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(cursor, commit=lambda: self._commit(cursor)):
                 yield cursor
-                self._commit(cursor)
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    cursor.execute("ROLLBACK")
-                raise
 
     def _commit(self, cursor: SQLiteCursor) -> None:
         cursor.execute("COMMIT")

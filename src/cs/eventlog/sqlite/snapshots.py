@@ -8,7 +8,7 @@ keeps the order, so none outlives the events it was made of.
 import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +18,7 @@ from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteDatastore
 from cs.eventlog.errors import SnapshotsUnavailable
 from cs.eventlog.snapshot_writer import SnapshotWriter
 from cs.eventlog.snapshots import Snapshot
+from cs.sqlite.database import transaction
 
 #: How long to wait for whoever writes to the log.
 LOCK_TIMEOUT_S = 2
@@ -41,17 +42,11 @@ class SnapshotRecorder(SQLiteAggregateRecorder):
         with self.datastore.get_connection(commit=True) as connection:
             cursor = connection.cursor()
             cursor.execute("PRAGMA synchronous=NORMAL")
-            cursor.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(cursor):
                 for new in snapshots:
                     row = (new.stream, new.version, new.shape, new.state)
                     cursor.execute(_ADD, row)
                     cursor.execute(_DROP_OLD, (new.stream, new.shape))
-                cursor.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    cursor.execute("ROLLBACK")
-                raise
 
 
 class SqliteSnapshots(SnapshotWriter):

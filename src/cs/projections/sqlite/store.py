@@ -28,6 +28,7 @@ from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 from cs.projections.set_aside import ASIDE, SET_ASIDE, Fold, TakeUp
 from cs.runtime.private_files import make_private
+from cs.sqlite.database import connect, transaction
 
 log = get_logger()
 
@@ -64,13 +65,8 @@ class ViewStore:
                 make_private(self._path)
         except OSError as error:
             raise LogUnavailable(f"the views cannot be used: {error.strerror}") from error
-        database = sqlite3.connect(
-            self._path or ":memory:", check_same_thread=False, isolation_level=None, timeout=10
-        )
-        database.execute("PRAGMA journal_mode=WAL")
         # A lost view is rebuilt from the log, so its own commits need not be durable.
-        database.execute("PRAGMA synchronous=NORMAL")
-        return database
+        return connect(self._path, synchronous="NORMAL")
 
     def close(self) -> None:
         with self._lock:
@@ -89,7 +85,7 @@ class ViewStore:
         with self._lock:
             self._emptied = False
             try:
-                with self._transaction():
+                with transaction(self._db):
                     return self._apply(page, seal)
             except (sqlite3.Error, msgspec.MsgspecError) as error:
                 failed = self._failed(error)
@@ -111,7 +107,7 @@ class ViewStore:
         return checkpoint
 
     def take_up(self, late: TakeUp, seal: SealBody) -> bool:
-        with self._held(), self._transaction():
+        with self._held(), transaction(self._db):
             rows = Rows(self)
             taken = self._position() == late.checkpoint
             taken = taken and late.apply(self._projections, rows, seal)
@@ -170,7 +166,7 @@ class ViewStore:
 
     def reset(self) -> None:
         with self._held():
-            with self._transaction():
+            with transaction(self._db):
                 for table in TABLES:
                     self._db.execute(f"DROP TABLE IF EXISTS {table}")
                 self._db.execute("DROP TABLE IF EXISTS checkpoint")
@@ -186,17 +182,6 @@ class ViewStore:
                 yield
             except (sqlite3.Error, msgspec.MsgspecError) as error:
                 raise self._failed(error) from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:  # a full disk has ended it already
-                self._db.execute("ROLLBACK")
-            raise
 
     def _failed(self, error: sqlite3.Error | msgspec.MsgspecError) -> LogUnavailable:
         """Return what to raise for *error*; the file is made anew if it is damaged."""
@@ -227,7 +212,7 @@ class ViewStore:
         return position
 
     def _make(self) -> None:
-        with self._transaction():
+        with transaction(self._db):
             columns = self._db.execute("SELECT name FROM pragma_table_info('checkpoint')")
             if ("last_event",) not in columns.fetchall():
                 self._db.execute("DROP TABLE IF EXISTS checkpoint")  # of an older version

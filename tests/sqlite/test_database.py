@@ -1,0 +1,123 @@
+"""Connections, transactions and threads for SQLite files, whoever uses them."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cs.sqlite.database import DatabaseThreads, connect, transaction, truncate_wal
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "some.db"
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = connect(path, synchronous="FULL", secure_delete=True, lock_timeout_s=0.05)
+    connection.execute("CREATE TABLE numbers (number INTEGER)")
+    yield connection
+    connection.close()
+
+
+def _numbers(connection: sqlite3.Connection) -> list[int]:
+    return [number for (number,) in connection.execute("SELECT number FROM numbers")]
+
+
+def _insert_and_fail(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO numbers VALUES (2)")
+    raise KeyError
+
+
+def test_what_is_asked_of_the_file_is_set(db: sqlite3.Connection, path: Path) -> None:
+    relaxed = connect(path, synchronous="NORMAL")
+
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert db.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
+    assert db.execute("PRAGMA secure_delete").fetchone() == (1,)
+    assert relaxed.execute("PRAGMA synchronous").fetchone() == (1,), "NORMAL"
+    assert relaxed.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
+    relaxed.close()
+
+
+def test_all_of_a_transaction_is_stored_or_nothing(db: sqlite3.Connection) -> None:
+    with transaction(db):
+        db.execute("INSERT INTO numbers VALUES (1)")
+    with pytest.raises(KeyError), transaction(db):
+        _insert_and_fail(db)
+    with transaction(db):
+        db.execute("INSERT INTO numbers VALUES (3)")
+
+    assert _numbers(db) == [1, 3]
+
+
+def test_a_commit_that_fails_stores_nothing_and_the_connection_goes_on(
+    db: sqlite3.Connection,
+) -> None:
+    def commit() -> None:
+        raise sqlite3.OperationalError("disk full")
+
+    with pytest.raises(sqlite3.OperationalError, match="full"), transaction(db, commit=commit):
+        db.execute("INSERT INTO numbers VALUES (1)")
+
+    assert not db.in_transaction
+    assert _numbers(db) == []
+
+
+def test_a_transaction_holds_the_lock_for_writers_from_its_beginning(
+    db: sqlite3.Connection, path: Path
+) -> None:
+    other = connect(path, synchronous="FULL", lock_timeout_s=0.05)
+    with transaction(db):
+        assert _numbers(db) == [], "nothing but read so far"
+        with pytest.raises(sqlite3.OperationalError, match="locked"), transaction(other):
+            pass
+    with transaction(other):
+        pass
+    other.close()
+
+
+def test_the_write_ahead_log_is_emptied_unless_somebody_reads_it(
+    db: sqlite3.Connection, path: Path
+) -> None:
+    db.execute("INSERT INTO numbers VALUES (1)")
+    wal = path.with_name("some.db-wal")
+    reader = connect(path, synchronous="FULL")
+    reader.execute("BEGIN")
+    assert _numbers(reader) == [1]
+    db.execute("INSERT INTO numbers VALUES (2)")
+
+    assert not truncate_wal(db)
+    assert wal.stat().st_size > 0
+    reader.execute("COMMIT")
+    assert truncate_wal(db)
+    assert wal.stat().st_size == 0
+    reader.close()
+
+
+async def test_one_thread_works_in_order_and_finishes_what_a_cancelled_caller_began() -> None:
+    done: list[int] = []
+    may_go, threads = threading.Event(), DatabaseThreads("some")
+
+    def first() -> None:
+        may_go.wait()
+        done.append(1)
+
+    waiting = asyncio.create_task(threads.run(first))
+    await asyncio.wait([waiting], timeout=0.01)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    second = asyncio.create_task(threads.run(done.append, 2))
+    await asyncio.wait([second], timeout=0.01)
+    assert not done
+    may_go.set()
+    await second
+    threads.close()
+
+    assert done == [1, 2]
+    assert not [each for each in threading.enumerate() if each.name.startswith("some")]
