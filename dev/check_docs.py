@@ -3,8 +3,8 @@
 Reads files only, in about a second.  Checked are: citations of rows of the contract
 (``contract H6``, ``contract text 8``), mentions of documents (``docs/topics.md``, with or
 without a heading in quotes behind it), links between documents and their anchors, files and
-names of code in the documents, the index of decisions.  Exits with 1 and a line for each
-finding.
+names of code in the documents, the glossary, the index of decisions.  Exits with 1 and a line
+for each finding.
 """
 
 import ast
@@ -104,7 +104,7 @@ class Tree:
 def problems(root: Path) -> list[str]:
     """Return what is wrong, ``file:line: what`` or ``file: what``, in the order of files."""
     tree = Tree(root)
-    found = [*contract_rows(tree), *decisions_index(tree)]
+    found = [*contract_rows(tree), *decisions_index(tree), *glossary(tree)]
     cited = rows_of(tree)
     for path, text in tree.texts.items():
         found += [
@@ -272,6 +272,23 @@ def decisions_index(tree: Tree) -> Iterator[str]:
         heading = files[name].read_text("utf-8").partition("\n")[0] if name in files else ""
         if heading and heading != f"# {number}. {title}":
             yield f'docs/decisions/README.md: {name} has the heading "{heading}"'
+
+
+def glossary(tree: Tree) -> Iterator[str]:
+    """Yield entries that name no place in the code, or one that is not there."""
+    page = tree.root / "docs/glossary.md"
+    for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+        if not line.startswith("| ") or line.startswith(("| Word |", "| --- |")):
+            continue
+        word, *_, where = [cell.strip() for cell in line.strip("|").split(" | ")]
+        named = SPAN.findall(where)
+        if not named:
+            yield f"docs/glossary.md:{number}: {word} names no place in the code"
+        for each in named:
+            if re.fullmatch(r"\w+", each) and each not in tree.words:
+                yield f"docs/glossary.md:{number}: nothing in the code is called {each}"
+            elif "/" in each and not tree.is_there(each):
+                yield f"docs/glossary.md:{number}: {each} is not there"
 
 
 @cache

@@ -48,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail
 
     # What the roles of one service share, when it runs as several processes
-    # (docs/operations.md, "Many machines"); a service in one process needs none of it.
+    # (docs/many-machines.md); a service in one process needs none of it.
     postgres: str | None = None  # events, views, leases
     keys_postgres: str | None = None  # data keys: a database of its own
     stages_postgres: str | None = None  # what stages remember: a database of its own
@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     contacts: Annotated[int, Meta(ge=1, le=100)] = 25  # of one search
     people_kept_for: Annotated[int, Meta(ge=2, le=120)] = 24  # months without a search
 
-    # How much it takes on at once (docs/operations.md, "Overload").
+    # How much it takes on at once (docs/settings.md, "Overload").
     holds: Annotated[int, Meta(ge=0)] = 2_000  # calls held; beyond: 202 at once
     lookups_at_once: Annotated[int, Meta(ge=1)] = 1_000  # beyond: at_capacity
     calls_per_key: Annotated[int, Meta(ge=1)] = 4  # worked on; the others of a key queue

@@ -28,7 +28,7 @@ from cs.settings import Settings
 from system.loop.outside import tools
 from system.loop.service import Service, in_memory
 
-PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text()
 
 KEY = make_key(bytes(range(32)))
 

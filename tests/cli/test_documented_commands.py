@@ -61,7 +61,7 @@ FOUND = [each for each in documented() if not ELIDED & set(each[2])]
 
 def test_commands_are_found_in_blocks_and_in_sentences() -> None:
     assert ("README.md", True, ["search", "Veltrana"]) in FOUND
-    assert ("operations.md", False, ["config", "show"]) in FOUND
+    assert ("settings.md", False, ["config", "show"]) in FOUND
     assert list(after_cs("A=b x/cs keys list --json | grep x; cs pause > y")) == [
         ["keys", "list", "--json"],
         ["pause"],

@@ -31,6 +31,10 @@ H7 = "nothing is cached"
 [in_process]
 H6 = "tests/test_ids.py::test_it"
 """
+GLOSSARY = """| Word | Means here | Where |
+| --- | --- | --- |
+| bus | what carries messages | `bus/port.py`, `Bus` |
+"""
 INDEX = "| | |\n| --- | --- |\n| [1](0001-one.md) | One result |\n"
 
 
@@ -53,6 +57,7 @@ def root(tmp_path: Path) -> Path:
         "docs/contract.md": CONTRACT,
         "tests/conformance/contract.toml": LISTED,
         "docs/decisions/README.md": INDEX,
+        "docs/glossary.md": GLOSSARY,
         "docs/decisions/0001-one.md": "# 1. One result\n",
         "docs/topics.md": '# Topics\n\n## What is "sent"\n\n### Limits\n\n### Limits\n',
         "src/cs/bus/port.py": "class Bus: ...\nTOPIC_NAMES = ()\ndef topic_of(): ...\n",
@@ -171,4 +176,17 @@ def test_a_decision_that_is_not_listed_or_called_otherwise_is_named(
         "docs/decisions: two decisions have the number 0001",
         "docs/decisions/README.md: 0001-two.md is not listed",
         'docs/decisions/README.md: 0001-one.md has the heading "# 1. Two results"',
+    ]
+
+
+def test_an_entry_of_the_glossary_names_what_is_there(
+    check_docs: ModuleType, root: Path
+) -> None:
+    entries = "| a | b | c |\n| d | e | `Lines` |\n| f | g | `lines/` |\n"
+    put(root, "docs/glossary.md", GLOSSARY + entries)
+
+    assert check_docs.problems(root) == [
+        "docs/glossary.md:4: a names no place in the code",
+        "docs/glossary.md:5: nothing in the code is called Lines",
+        "docs/glossary.md:6: lines/ is not there",
     ]

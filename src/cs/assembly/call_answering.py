@@ -23,7 +23,7 @@ from cs.settings import Settings
 
 
 class ApiTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a service allows, and what it takes on at once (docs/operations.md, "Overload")."""
+    """What a service allows, and what it takes on at once (docs/settings.md, "Overload")."""
 
     deadline: timedelta
     ceiling: int | None = None  # lookups started per rolling 24 h

@@ -36,7 +36,7 @@ def backup(
 ) -> None:
     """Back up the data folder, beside a running service or without one.
 
-    Of a service in one process; for databases use PostgreSQL's own (docs/operations.md).
+    Of a service in one process; for databases use PostgreSQL's own (docs/many-machines.md).
 
     The log goes to DIR/log and the keys that open the people in it to DIR/keys, or where
     --keys says: whoever has both and the master key can read everybody, so keep them in
@@ -108,7 +108,7 @@ def _embedded(chosen: Settings) -> Settings:
         raise BadSettings(
             "postgres is set: backup and restore are for a data folder; copy the databases"
             " postgres and keys_postgres, each to a place of its own, with pg_dump"
-            ' (docs/operations.md, "Many machines")'
+            " (docs/many-machines.md)"
         )
     return chosen
 

@@ -2,7 +2,7 @@
 
 A key store that came back older than the log lacks keys of values that the log holds, or
 has another key of the same name.  Whoever reads such a value goes on without it, as if its
-person had been erased; that this happened is never silent (docs/operations.md,
+person had been erased; that this happened is never silent (docs/runbook.md,
 "Data keys are lost").
 """
 

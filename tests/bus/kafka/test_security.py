@@ -31,7 +31,7 @@ from harness.servers.own_folder import own_folder
 
 pytestmark = pytest.mark.slow
 
-PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "settings.md").read_text()
 EXAMPLES = re.findall(
     r"^```sh\n# (.+)\n((?:CS_.*\n)+)```$",
     PAGE.partition("\n### TLS and users of Kafka\n")[2].partition("\n### ")[0],
