@@ -1,10 +1,16 @@
 """The worked examples of the documents: pasted, installed, set up, asked."""
 
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
+import cs.plugins.contracts
 from cli.command import Here
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import Query
@@ -144,3 +150,61 @@ async def test_a_source_that_raises_is_told_as_failed_through_the_whole_set_up(
 
     assert answer.ended is SourceStatus.FAILED
     assert answer.why == "SystemExit: bad key ********"
+
+
+PAGES = ("sources.md", "verifiers.md")
+#: As pytest-asyncio is where nobody has set anything, but for its wish to be told of that.
+STRICT = ("-W", "error", "-o", "asyncio_default_fixture_loop_scope=function")
+
+
+def printed_by_tests(files: Mapping[str, str], folder: Path) -> str:
+    """Return what pytest prints of the tests in *files*, run as their author runs them."""
+    for name, content in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", *STRICT, "tests")
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_documented_tests_pass_with_no_setting_of_pytest(page: str, tmp_path: Path) -> None:
+    files, _, _ = documented(page)
+
+    printed = printed_by_tests(files, tmp_path)
+
+    assert re.search(r"^\d+ passed in ", printed, re.MULTILINE), printed
+
+
+def test_whoever_breaks_the_contract_reads_which_value_was_wrong(tmp_path: Path) -> None:
+    """Assertions of the kits are rewritten, as those of a test module are."""
+    files, _, _ = documented("sources.md")
+    shop = files["acme_sources/shop.py"]
+    forgetful = shop.replace("mail_domains=(one.domain,)", "")
+    assert forgetful != shop
+
+    printed = printed_by_tests(files | {"acme_sources/shop.py": forgetful}, tmp_path)
+
+    assert "1 failed" in printed
+    assert "() == ('acme.example',)" in printed
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_documented_plugins_import_of_the_service_only_what_is_public(page: str) -> None:
+    files, _, _ = documented(page)
+    kits = Path(cs.plugins.contracts.__file__).parent.glob("[!_]*.py")
+    public = {"cs.plugins.sources", "cs.plugins.verifiers"} | {
+        f"cs.plugins.contracts.{kit.stem}" for kit in kits
+    }
+
+    imported = {
+        node.module or ""
+        for content in files.values()
+        for node in ast.walk(ast.parse(content))
+        if isinstance(node, ast.ImportFrom)
+    }
+
+    of_the_service = {module for module in imported if module.partition(".")[0] == "cs"}
+    assert of_the_service
+    assert of_the_service <= public

@@ -10,6 +10,7 @@ import pytest
 
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import canonical_domain
+from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, BrandMatch, SourceStatus
 from cs.sources.brand.directory import BundledDirectory
 
@@ -48,6 +49,21 @@ def _holding(tmp_path: Path) -> Write:
         return BundledDirectory(file)
 
     return write
+
+
+class TestBundledDirectory(BrandSourceContract):
+    @pytest.fixture
+    def case(self, holding: Write, tmp_path: Path) -> BrandSourceCase:
+        cut, text = tmp_path / "cut.gz", tmp_path / "text.gz"
+        cut.write_bytes(gzip.compress(b'{"n": "Gap", "d": "gap.com"}')[:-9])
+        text.write_bytes(gzip.compress(b"no JSON"))
+        broken = (tmp_path / "gone.gz", cut, text)
+        return BrandSourceCase(
+            source=holding(*GAP),
+            known=Query(brand="Gap"),
+            unknown=Query(brand="Nobody"),
+            broken=tuple(BundledDirectory(file) for file in broken),
+        )
 
 
 async def ask(

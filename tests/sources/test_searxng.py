@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.people_source import Case, PeopleSourceContract
 from cs.domain.contact import BrandFacts, Sighting
 from cs.outside.http import TrustedClient
+from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import PeopleAnswer, SourceStatus
 from cs.sources.people.searxng import WORDS, Searxng
 from cs.sources.people.searxng_api import NO_JSON, phrase
@@ -131,7 +131,7 @@ async def searxng(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 class TestSearxngIsAPeopleSource(PeopleSourceContract):
     @pytest.fixture
-    async def case(self) -> AsyncIterator[Case]:
+    async def case(self) -> AsyncIterator[PeopleSourceCase]:
         async with AsyncExitStack() as stack:
             works, _ = await stack.enter_async_context(asking(searxng))
             broken = [
@@ -143,7 +143,7 @@ class TestSearxngIsAPeopleSource(PeopleSourceContract):
                 Searxng(client, base_url="http://127.0.0.1:9", now=lambda: NOW),
                 Searxng(client, base_url=None, now=lambda: NOW),
             ]
-            yield Case(works, ACME, NOBODY, tuple(broken))
+            yield PeopleSourceCase(works, ACME, NOBODY, tuple(broken))
 
 
 async def test_a_person_is_told_as_the_result_shows_them() -> None:

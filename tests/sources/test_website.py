@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.brand_source import BrandSourceContract, Case
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.profile_url import person_page
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient
 from cs.outside.port import Response
+from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.sandbox.certificates import Authority
 from cs.sources.brand.home_page import decode, read_home_page
@@ -97,7 +97,7 @@ async def facts(page: Page, query: Query | None = None) -> BrandFacts:
 
 class TestWebsiteIsABrandSource(BrandSourceContract):
     @pytest.fixture
-    async def case(self) -> AsyncIterator[Case]:
+    async def case(self) -> AsyncIterator[BrandSourceCase]:
         broken: tuple[Page, ...] = (
             (500, {}, b"<h1>oops"),
             (403, {"content-type": "text/html"}, b"<title>Just a moment...</title>"),
@@ -115,7 +115,7 @@ class TestWebsiteIsABrandSource(BrandSourceContract):
             robots_down, _ = await stack.enter_async_context(
                 site({"/robots.txt": rules, "/": ACME})
             )
-            yield Case(
+            yield BrandSourceCase(
                 works,
                 Query(domain="acme.test"),
                 Query(domain="nobody.test"),

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from contracts.brand_source import BrandSourceContract, Case
 from cs.domain.contact import BrandFacts, Query
 from cs.outside.http import TrustedClient
+from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.sources.brand.wikidata import Wikidata
 from outside.loopback_web import Answer, Asked, Web, reply, serve
@@ -199,7 +199,7 @@ OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None]] = [
 
 class TestWikidataIsABrandSource(BrandSourceContract):
     @pytest.fixture
-    async def case(self) -> AsyncIterator[Case]:
+    async def case(self) -> AsyncIterator[BrandSourceCase]:
         async with AsyncExitStack() as stack:
             works, _ = await stack.enter_async_context(asking(wikidata))
             broken = [
@@ -211,7 +211,9 @@ class TestWikidataIsABrandSource(BrandSourceContract):
                 Wikidata(client, base_url="http://127.0.0.1:9/w/api.php", now=lambda: NOW),
                 Wikidata(client, base_url=None, now=lambda: NOW),
             ]
-            yield Case(works, Query(brand="Acme"), Query(brand="Nobody"), tuple(broken))
+            yield BrandSourceCase(
+                works, Query(brand="Acme"), Query(brand="Nobody"), tuple(broken)
+            )
 
 
 async def test_everything_wikidata_knows_of_a_brand_is_told() -> None:

@@ -1,30 +1,27 @@
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import msgspec
 import pytest
 
-from contracts.verifier import Subject, VerifierContract
 from cs.domain.mail.mailbox import Verdict
-from cs.verifiers.smtp.verifier import NAME
+from cs.plugins.contracts.verifier import VerifierCase, VerifierContract
 from verifiers.smtp.mail_world import DOMAIN, World, mail_world
 from verifiers.smtp.server_cases import PLAIN, SERVERS, YES
 
 
 class TestSmtpVerifier(VerifierContract):
-    def make(self) -> AbstractAsyncContextManager[Subject]:
-        return _subject()
-
-    def describe(self) -> tuple[str, int]:
-        return NAME, 0
-
-
-@asynccontextmanager
-async def _subject() -> AsyncIterator[Subject]:
-    async with mail_world() as world:
-        await world.exchanger(PLAIN)
-        world.zone.trouble("silent.test", "MX", "SILENCE")
-        yield Subject(world.verifier(), DOMAIN, f"jo@{DOMAIN}", f"al@{DOMAIN}", "silent.test")
+    @pytest.fixture
+    async def case(self) -> AsyncIterator[VerifierCase]:
+        async with mail_world() as world:
+            await world.exchanger(PLAIN)
+            world.zone.trouble("silent.test", "MX", "SILENCE")
+            yield VerifierCase(
+                verifier=world.verifier(),
+                mail_domain=DOMAIN,
+                real=f"jo@{DOMAIN}",
+                ghost=f"al@{DOMAIN}",
+                silent_domain="silent.test",
+            )
 
 
 @pytest.mark.parametrize("name", SERVERS)

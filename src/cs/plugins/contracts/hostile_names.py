@@ -1,7 +1,7 @@
 """Names that come from outside and mean harm."""
 
 #: As a brand may be named by a caller, a web page or a stage of another make.
-HOSTILE = (
+HOSTILE_NAMES = (
     "jane@exämple..de",
     "a\0b",
     "\u202eevil\u2066",

@@ -1,16 +1,25 @@
-"""What every people source does, whatever it asks."""
+"""What every people source does, whatever it asks.
+
+A plug-in's test module inherits `PeopleSourceContract` and gives a fixture ``case``:
+
+```python
+class TestShop(PeopleSourceContract):
+    @pytest.fixture
+    def case(self) -> PeopleSourceCase: ...
+```
+"""
 
 from typing import NamedTuple
 
+import pytest
 from msgspec.structs import replace
 
-from contracts.hostile_names import HOSTILE
-from cs.domain.contact import BrandFacts
 from cs.domain.stages.limits import check
-from cs.plugins.sources import INCONCLUSIVE, PeopleSource, SourceStatus
+from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
+from cs.plugins.sources import INCONCLUSIVE, BrandFacts, PeopleSource, SourceStatus
 
 
-class Case(NamedTuple):
+class PeopleSourceCase(NamedTuple):
     """Sources in the states that the contract speaks of.
 
     Attributes:
@@ -29,7 +38,9 @@ class Case(NamedTuple):
 class PeopleSourceContract:
     """Inherit, and give a fixture ``case``."""
 
-    async def test_people_it_knows_are_told_once_each(self, case: Case) -> None:
+    pytestmark = pytest.mark.asyncio
+
+    async def test_people_it_knows_are_found_once_each(self, case: PeopleSourceCase) -> None:
         answer = await case.source.find(case.known, limit=50)
 
         assert (answer.source, answer.ended) == (case.source.name, SourceStatus.USED)
@@ -37,7 +48,9 @@ class PeopleSourceContract:
         assert len(addresses) == len(set(addresses))
         assert len(answer.people) >= 2
 
-    async def test_each_person_is_named_and_says_who_saw_them(self, case: Case) -> None:
+    async def test_each_person_is_named_and_says_who_saw_them(
+        self, case: PeopleSourceCase
+    ) -> None:
         answer = await case.source.find(case.known, limit=50)
 
         for person in answer.people:
@@ -47,26 +60,30 @@ class PeopleSourceContract:
                 "https://www.linkedin.com/in/"
             )
 
-    async def test_the_limit_is_kept_and_the_first_stay_first(self, case: Case) -> None:
+    async def test_the_limit_is_kept_and_the_first_stay_first(
+        self, case: PeopleSourceCase
+    ) -> None:
         everybody = await case.source.find(case.known, limit=50)
         one = await case.source.find(case.known, limit=1)
 
         assert one.people == everybody.people[:1]
 
-    async def test_nobody_found_is_no_result(self, case: Case) -> None:
+    async def test_nobody_found_is_no_result(self, case: PeopleSourceCase) -> None:
         answer = await case.source.find(case.unknown, limit=50)
 
         assert (answer.ended, answer.people) == (SourceStatus.NO_RESULTS, ())
 
-    async def test_what_it_tells_is_what_a_message_may_hold(self, case: Case) -> None:
+    async def test_what_it_answers_is_what_a_message_may_hold(
+        self, case: PeopleSourceCase
+    ) -> None:
         answer = await case.source.find(case.known, limit=50)
 
         check(answer.people)
 
-    async def test_no_name_of_a_brand_makes_it_raise_or_tell_what_none_may(
-        self, case: Case
+    async def test_no_name_of_a_brand_makes_it_raise_or_answer_what_none_may(
+        self, case: PeopleSourceCase
     ) -> None:
-        for name in HOSTILE:
+        for name in HOSTILE_NAMES:
             for brand in (
                 replace(case.known, name=name),
                 replace(case.known, parent_company=name, aliases=(name,)),
@@ -77,13 +94,15 @@ class PeopleSourceContract:
                 assert answer.source == case.source.name
                 check(answer.people)
 
-    async def test_asked_twice_it_says_the_same(self, case: Case) -> None:
+    async def test_asked_twice_it_answers_the_same(self, case: PeopleSourceCase) -> None:
         first = await case.source.find(case.known, limit=50)
         second = await case.source.find(case.known, limit=50)
 
         assert first == second
 
-    async def test_a_service_out_of_order_is_never_an_empty_answer(self, case: Case) -> None:
+    async def test_a_service_out_of_order_is_never_an_empty_answer(
+        self, case: PeopleSourceCase
+    ) -> None:
         for source in case.broken:
             answer = await source.find(case.known, limit=50)
 
