@@ -13,10 +13,10 @@ import asyncpg
 import httpx
 import pytest
 
+from cs.api.api import Api
 from cs.api.app import build
 from cs.api.limits import Checks, MemoryChecks
 from cs.api.postgres_limits import PostgresChecks
-from cs.api.routes import Api
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.folder_stores import projections
 from cs.domain.brand.brand import brand_stream

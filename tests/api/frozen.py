@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 
+from cs.api.api import Api
 from cs.api.app import build
 from cs.api.limits import Checks, MemoryChecks
 from cs.api.postgres_limits import PostgresChecks
-from cs.api.routes import Api
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.folder_stores import projections
 from cs.domain.brand.brand import brand_stream

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from cs.api.admission import InDoubt, SearchAdmission
+from cs.api.admission import SearchAdmission
 from cs.api.body import ContactsRequest
 from cs.api.credentials import Caller
 from cs.api.running_lookups import RunningLookups
@@ -15,7 +15,7 @@ from cs.api.time_limits import TimeLimits
 from cs.domain.api_key import hash_key
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.errors import AppendInDoubt, LogUnavailable
 from cs.eventlog.port import Append, Ceiling, EventLog
 from cs.eventlog.postgres import append as postgres_append
 from cs.eventlog.postgres.log import PostgresEventLog
@@ -107,7 +107,7 @@ async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
         await waits_for_a_lock(direct)
         proxy.cut()
 
-        with pytest.raises(InDoubt):
+        with pytest.raises(AppendInDoubt):
             await admission
     async with asyncio.timeout(10):
         while not await _admissions(log, caller.key_id):

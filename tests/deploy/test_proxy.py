@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from cs.api.api import HOLD
 from cs.api.body import MAX_BYTES
-from cs.api.routes import HOLD
 from cs.sandbox.dns import Zone, name_server
 from deploy.recording_api import OK, RecordingApi, Writer, nothing
 from deploy.running_proxy import TEMPLATE, configured, find_nginx, rendered, running_proxy

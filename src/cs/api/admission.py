@@ -45,10 +45,6 @@ class StoredAdmission(msgspec.Struct, frozen=True):
     body: bytes | None = None
 
 
-class InDoubt(LogUnavailable):
-    """The search may be stored, or be stored yet: the log says neither in time."""
-
-
 class SearchAdmission:
     """Decides and appends.
 
@@ -89,7 +85,7 @@ class SearchAdmission:
 
         Raises:
             Refusal: Nothing was stored and nothing counts.
-            InDoubt: Perhaps it is stored.
+            AppendInDoubt: Perhaps it is stored.
             LogUnavailable: Nothing was stored.
             Exception: Whatever else went wrong; what was stored was not found.
         """
@@ -118,7 +114,7 @@ class SearchAdmission:
                 log.warning("admission_found_stored", exc_info=error)
                 return stored
             if _may_be_under_way(error):
-                raise InDoubt(str(error)) from error
+                raise AppendInDoubt(str(error)) from error
             raise
 
     async def _attempt(
@@ -229,13 +225,13 @@ class SearchAdmission:
         """Find out whether an append whose answer was lost was stored (contract H5).
 
         Raises:
-            InDoubt: The log cannot be read in time.
+            AppendInDoubt: The log cannot be read in time.
         """
         try:
             async with within(time_limits.answer_s):
                 return await self._stored(stream, before, request_id)
         except LogUnavailable as error:
-            raise InDoubt(str(error)) from error
+            raise AppendInDoubt(str(error)) from error
 
     async def _stored(
         self, stream: str, before: Folded[Key], request_id: str

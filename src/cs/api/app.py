@@ -13,14 +13,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from cs.api import failures
+from cs.api.api import Api
 from cs.api.call_log import Call
+from cs.api.contacts import post_contacts
 from cs.api.credentials import Caller, presented, wrong_key
 from cs.api.errors import ApiError
+from cs.api.key_access import check_secret
 from cs.api.log_rate_limit import LogRateLimit
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.request_ids import RequestIds
-from cs.api.routes import Api
+from cs.api.searches import get_search
 from cs.api.time_limits import within
+from cs.api.usage import get_usage
 from cs.domain.api_key import hash_key
 from cs.eventlog.errors import LogUnavailable
 
@@ -36,9 +40,9 @@ def build(api: Api) -> ASGIApp:
     """Return the application that serves *api* under ``/v1``."""
     app = Starlette(
         routes=[
-            Route("/v1/contacts", api.post_contacts, methods=["POST"]),
-            Route("/v1/searches/{id}", api.get_search, methods=["GET"]),
-            Route("/v1/usage", api.get_usage, methods=["GET"]),
+            Route("/v1/contacts", partial(post_contacts, api), methods=["POST"]),
+            Route("/v1/searches/{id}", partial(get_search, api), methods=["GET"]),
+            Route("/v1/usage", partial(get_usage, api), methods=["GET"]),
             Route(OPENAPI_PATH, get_openapi, methods=["GET"]),
         ],
         exception_handlers={
@@ -141,7 +145,7 @@ class Gate:
             ApiError: ``not_found``.
         """
         if _hides_slash(scope):
-            await self._api.check_secret(scope["state"]["caller"])
+            await check_secret(self._api, scope["state"]["caller"])
             raise _nothing_there()
 
 
@@ -170,7 +174,7 @@ async def _http_error(api: Api, request: Request, error: Exception) -> Response:
     """Starlette's own 404 and 405, in our shape (contract H1, H2)."""
     assert isinstance(error, HTTPException)
     try:
-        await api.check_secret(request.state.caller)
+        await check_secret(api, request.state.caller)
     except ApiError as wrong:
         return wrong.response()
     if error.status_code == 404:

@@ -68,14 +68,6 @@ class ErrorResponse(Response):
         await super().__call__(scope, receive, send)
 
 
-def json_response(
-    body: bytes, *, status: int = 200, headers: Mapping[str, str] = NO_HEADERS
-) -> Response:
-    return Response(
-        body, status_code=status, headers=dict(headers), media_type="application/json"
-    )
-
-
 def whole_seconds(wait: timedelta) -> int:
     """Return *wait* rounded up, at least 1: sleeping that long is long enough (contract L8).
 

@@ -8,9 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from structlog import get_logger
 
-from cs.api.admission import InDoubt
 from cs.api.errors import ApiError
-from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.errors import AppendInDoubt, DamagedEvent
 
 log = get_logger()
 
@@ -33,10 +32,10 @@ def may_be_stored(request: Request) -> None:
 
 
 async def unavailable(request: Request, error: Exception) -> Response:
-    """Log and views cannot be used; only an `InDoubt` may have stored something."""
+    """Log and views cannot be used; only an `AppendInDoubt` may have stored something."""
     log.error("log_unavailable", why=str(error))
     message = "what the service knows cannot be read or written now; try again"
-    if isinstance(error, InDoubt):
+    if isinstance(error, AppendInDoubt):
         message = _in_doubt(request)
     elif isinstance(error, DamagedEvent):
         return ApiError("server_error", _DAMAGED).response()

@@ -7,11 +7,11 @@ import msgspec
 
 from cs.api.actions_log import log_actions
 from cs.api.admission import SearchAdmission
+from cs.api.api import HOLD, MAX_WAITING_SEARCHES, Api
 from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
 from cs.api.key_ring import KeyRing
 from cs.api.limits import CHECKS_PER_MINUTE, Checks, MemoryChecks
 from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
-from cs.api.routes import HOLD, MAX_WAITING_SEARCHES, Api
 from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.domain.ranking import CONTACTS
 from cs.eventlog.port import EventLog

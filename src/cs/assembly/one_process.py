@@ -15,8 +15,8 @@ from cs.admin.app import Health
 from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.errors import BadClockOffset
 from cs.admin.sandbox_clock import SandboxClock
+from cs.api.api import Api
 from cs.api.app import build
-from cs.api.routes import Api
 from cs.assembly.call_answering import ApiTerms, api_terms, build_api, reached_end
 from cs.assembly.folder_stores import erase_paid_calls, folder_of, open_folder
 from cs.assembly.plugins import StagePlugins, check_world, unusable_settings

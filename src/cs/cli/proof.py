@@ -9,7 +9,7 @@ import httpx
 import msgspec
 
 from cs.admin.clock_advance import OneProcessClockAdvancer
-from cs.api.routes import Api
+from cs.api.api import Api
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.operations.operator import Operator
 from cs.runtime.clock import Clock

@@ -6,7 +6,7 @@ import threading
 import httpx
 import pytest
 
-from cs.api.routes import Api
+from cs.api.api import Api
 from cs.cli.sandbox_service import sandbox_service
 from cs.operations.operator import Operator
 from cs.sandbox.world import load

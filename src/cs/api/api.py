@@ -1,0 +1,55 @@
+"""What the handlers of the API work with."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from cs.api.admission import SearchAdmission
+from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
+from cs.api.key_ring import KeyRing
+from cs.api.limits import CHECKS_PER_MINUTE, Checks, MemoryChecks, RecentKeys
+from cs.api.long_polls import LongPolls
+from cs.api.time_limits import TIME_LIMITS, TimeLimits
+from cs.eventlog.streams import Streams
+from cs.projections.reading import Reading
+from cs.runtime.clock import Clock
+
+#: Contract text 8: how long a call with ``wait: true`` is held.
+HOLD = timedelta(seconds=85)
+#: Searches of one key that may wait to be worked on: ten times what a minute allows.
+MAX_WAITING_SEARCHES = 60
+
+
+@dataclass
+class Api:
+    """The parts that every handler is given.
+
+    Attributes:
+        hold: How long a call with ``wait: true`` is held.
+        draining: Set when the service leaves: held calls are answered then.
+        search_limiter: Of the searches of a key.
+        read_limiter: Of what reads a key: checks, and refusals that need nothing else of it.
+    """
+
+    streams: Streams
+    admission: SearchAdmission
+    reading: Reading
+    key_ring: KeyRing
+    clock: Clock
+    hold: timedelta = HOLD
+    checks: Checks = field(default_factory=MemoryChecks)
+    recent_keys: RecentKeys = field(default_factory=RecentKeys)
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    long_polls: LongPolls = field(default_factory=LongPolls)
+    search_limiter: KeyLimiter = field(
+        default_factory=lambda: KeyLimiter(AT_ONCE_PER_KEY, MAX_WAITING_SEARCHES)
+    )
+    read_limiter: KeyLimiter = field(
+        default_factory=lambda: KeyLimiter(AT_ONCE_PER_KEY, CHECKS_PER_MINUTE)
+    )
+    time_limits: TimeLimits = TIME_LIMITS
+
+    @property
+    def held(self) -> int:
+        """Return how many calls are held now."""
+        return self.long_polls.held

@@ -1,0 +1,22 @@
+"""``GET /searches/{id}``."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from cs.api.answers import search_answer
+from cs.api.api import Api
+from cs.api.counted_check import counted_check
+from cs.api.credentials import Caller
+from cs.api.errors import ApiError
+
+
+async def get_search(api: Api, request: Request) -> Response:
+    """Return the search as it is now; 404 if it is not of the calling key."""
+    caller: Caller = request.state.caller
+    async with counted_check(api, caller) as checked:
+        search = request.path_params["id"]
+        found = await api.reading.search(search, caller.key_id, checked.key)
+    if found is None:
+        message = "no search with this id was made with this key"
+        raise ApiError("not_found", message, headers=checked.headers)
+    return search_answer(found, checked.headers)
