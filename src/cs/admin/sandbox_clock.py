@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from cs.admin.errors import BadClockOffset
+from cs.runtime.broadcast import Broadcast
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.private_files import open_private
 
@@ -39,7 +40,7 @@ class SandboxClock:
         self._real = real
         self._ahead = ahead
         self._store = store
-        self._moved = asyncio.Event()
+        self._moved = Broadcast()
         self._sleeping: dict[object, datetime] = {}
         self.delays = 0  # of the world, under way now
 
@@ -113,8 +114,7 @@ class SandboxClock:
         """Go by the stored offset *ahead*; never by less than before."""
         if ahead > self._ahead:
             self._ahead = ahead
-            self._moved.set()
-            self._moved = asyncio.Event()
+            self._moved.notify_all()
 
 
 def read_offset(file: Path) -> timedelta:

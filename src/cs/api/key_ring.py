@@ -10,7 +10,6 @@ turn somebody away, and is never remembered.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
@@ -18,6 +17,7 @@ from contextlib import aclosing
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Recorded
+from cs.runtime.lru import LruDict
 
 #: Keys remembered, some 350 bytes each; the least recently used goes first.
 KEPT = 100_000
@@ -43,8 +43,7 @@ class KeyRing:
     def __init__(self, shown: LookUp, look_up: LookUp, *, kept: int = KEPT) -> None:
         self._shown = _Batches(shown)
         self._looked_up = _Batches(look_up)
-        self._kept = kept
-        self._key_of: OrderedDict[str, str] = OrderedDict()
+        self._key_of = LruDict[str, str](kept, self._evicted)
         self._hash_of: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -55,7 +54,7 @@ class KeyRing:
         async with aclosing(pages):
             async for page in pages:
                 for key_id, secret_hash in page:
-                    if len(self) >= self._kept:
+                    if len(self) >= self._key_of.most:
                         return
                     self.remember(key_id, secret_hash)
 
@@ -72,10 +71,7 @@ class KeyRing:
 
     def known(self, secret_hash: str) -> str | None:
         """Return the id of the key that the secret of *secret_hash* opened when last seen."""
-        key_id = self._key_of.get(secret_hash)
-        if key_id is not None:
-            self._key_of.move_to_end(secret_hash)
-        return key_id
+        return self._key_of.use(secret_hash)
 
     async def find(self, secret_hash: str) -> str | None:
         """Return what `known` does, or else what is shown, or else what the log knows now.
@@ -90,28 +86,22 @@ class KeyRing:
         if key_id is not None:
             # Beside another secret of that key: which is the old one is not known here.
             self._hash_of.setdefault(key_id, secret_hash)
-            self._keep(key_id, secret_hash)
+            self._key_of[secret_hash] = key_id
         return key_id
 
     def remember(self, key_id: str, secret_hash: str) -> None:
         """Take note that the secret of *secret_hash* opens *key_id*, and no other does."""
         self._key_of.pop(self._hash_of.get(key_id, ""), None)
         self._hash_of[key_id] = secret_hash
-        self._keep(key_id, secret_hash)
+        self._key_of[secret_hash] = key_id
 
     def forget(self, secret_hash: str) -> None:
         """Forget a secret that was found to open nothing any more."""
         key_id = self._key_of.pop(secret_hash, None)
         if key_id is not None:
-            self._left(key_id, secret_hash)
+            self._evicted(secret_hash, key_id)
 
-    def _keep(self, key_id: str, secret_hash: str) -> None:
-        self._key_of[secret_hash] = key_id
-        while len(self._key_of) > self._kept:
-            secret_hash, key_id = self._key_of.popitem(last=False)
-            self._left(key_id, secret_hash)
-
-    def _left(self, key_id: str, secret_hash: str) -> None:
+    def _evicted(self, secret_hash: str, key_id: str) -> None:
         if self._hash_of.get(key_id) == secret_hash:
             del self._hash_of[key_id]
 

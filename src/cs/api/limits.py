@@ -1,7 +1,7 @@
 """Rate-limit headers, the 429s made here, and the window of the status and usage checks."""
 
 import math
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -21,6 +21,7 @@ from cs.domain.key import (
     minute_window,
 )
 from cs.eventlog.port import Recorded
+from cs.runtime.lru import LruDict
 
 #: Contract text 8.
 CHECKS_PER_MINUTE = 120
@@ -71,7 +72,7 @@ class MemoryChecks:
     """
 
     def __init__(self) -> None:
-        self._times: OrderedDict[str, deque[datetime]] = OrderedDict()
+        self._times = LruDict[str, deque[datetime]](KEYS)
 
     async def take(self, key_id: str, at: datetime) -> Check:
         times = self._times.get(key_id, deque())
@@ -84,9 +85,6 @@ class MemoryChecks:
         if taken:
             times.append(at)
             self._times[key_id] = times
-            self._times.move_to_end(key_id)
-            while len(self._times) > KEYS:
-                self._times.popitem(last=False)
         left = Window(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - len(times), times[0] - since)
         return Check(at, taken, left)
 
@@ -103,16 +101,12 @@ class RecentKeys:
     """
 
     def __init__(self) -> None:
-        self._read: OrderedDict[str, Key] = OrderedDict()
         self._read_at: dict[str, float] = {}
+        self._read = LruDict[str, Key](KEYS, lambda key_id, _: self._read_at.pop(key_id, None))
 
     def remember(self, key_id: str, key: Key) -> None:
         known = self._read.get(key_id, key)
         self._read[key_id] = max(key, known, key=_age)  # the last one of a moment
-        self._read.move_to_end(key_id)
-        while len(self._read) > KEYS:
-            oldest, _ = self._read.popitem(last=False)
-            self._read_at.pop(oldest, None)
 
     def is_due(self, key_id: str, monotonic: float) -> bool:
         """Return whether to read *key_id*: not remembered, or nobody was told so for a second.

@@ -6,7 +6,6 @@ window opens, so that a flood beyond the limit asks the database nothing.
 """
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -16,6 +15,7 @@ from cs.eventlog.errors import LogUnavailable
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
 from cs.postgres.pruning import PAGE
+from cs.runtime.lru import LruDict
 
 #: A key that made no check for so long has none in its window, also by a clock a little off.
 IDLE = timedelta(minutes=10)
@@ -37,7 +37,7 @@ class PostgresChecks:
         self._pool = pool
         self._monotonic = monotonic
         self._ahead = ahead
-        self._shut: OrderedDict[str, tuple[float, Check]] = OrderedDict()
+        self._shut = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
 
     async def take(self, key_id: str, at: datetime) -> Check:
@@ -49,8 +49,6 @@ class PostgresChecks:
         check = await self._ask(key_id)
         if not check.taken:
             self._shut[key_id] = (asked, check)
-            while len(self._shut) > KEYS:
-                self._shut.popitem(last=False)
         return check
 
     async def take_back(self, key_id: str, at: datetime) -> None:

@@ -1,6 +1,5 @@
 """The newest events, kept in memory so that followers at the end never touch the disk."""
 
-import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -8,6 +7,7 @@ from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
 from cs.eventlog.port import Recorded
+from cs.runtime.broadcast import Broadcast
 
 
 def _forgets(event: AnyEvent) -> bool:
@@ -27,7 +27,7 @@ class Recent:
     def __init__(self, head: int = 0) -> None:
         self.head = head
         self._events: deque[Recorded] = deque(maxlen=KEPT)
-        self._grew = asyncio.Event()
+        self._grew = Broadcast()
 
     def add(self, events: Iterable[Recorded]) -> None:
         """Take events just committed by this process, in order of position."""
@@ -68,5 +68,4 @@ class Recent:
             await self._grew.wait()
 
     def _tell(self) -> None:
-        self._grew.set()
-        self._grew = asyncio.Event()
+        self._grew.notify_all()

@@ -11,7 +11,6 @@ snapshot and what came after it.
 import asyncio
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import cache
@@ -31,6 +30,7 @@ from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
 from cs.eventlog.snapshots import EVERY, NoSnapshots, Shape, Snapshots
 from cs.runtime import failpoints
 from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.lru import LruDict
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -105,8 +105,9 @@ class Streams:
         self.log = log
         self.set_aside = SetAside(log)
         self._snapshots = snapshots or NoSnapshots()
-        self._kept: dict[str, OrderedDict[str, Folded[Any]]] = {
-            name: OrderedDict() for name in CATEGORIES
+        self._kept = {
+            name: LruDict[str, Folded[Any]](category.kept)
+            for name, category in CATEGORIES.items()
         }
         self._stream_locks = KeyedLock()
         self._first_read_locks = KeyedLock()
@@ -252,9 +253,7 @@ class Streams:
         if newest is None or newest.version < folded.version:
             folded = self._snapshotted(stream, folded, category)
             states[stream] = folded
-        states.move_to_end(stream)
-        while len(states) > category.kept:
-            states.popitem(last=False)
+        states.use(stream)
         return folded
 
     def _snapshotted(self, stream: str, folded: Folded[Any], category: Category) -> Folded[Any]:

@@ -1,9 +1,9 @@
 """Data keys kept open in memory, the least recently used going first."""
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from cs.keystore.lost import LostValue, LostValues
+from cs.runtime.lru import LruDict
 
 #: 32 bytes each and their names.
 CACHED = 20_000
@@ -11,8 +11,7 @@ CACHED = 20_000
 
 class OpenKeys:
     def __init__(self, most: int = CACHED) -> None:
-        self._most = most
-        self._keys: OrderedDict[str, bytes] = OrderedDict()
+        self._keys = LruDict[str, bytes](most)
         self._forgotten = 0
 
     async def get(
@@ -28,7 +27,7 @@ class OpenKeys:
             found |= loaded
             if before == self._forgotten:  # else it may have been destroyed since
                 self._keys.update(loaded)
-        self._used(found)
+        self._use(found)
         return found
 
     async def anew(
@@ -48,16 +47,13 @@ class OpenKeys:
         there = {name: key for name, key in loaded.items() if key is not None}
         if before == self._forgotten:  # else it may have been destroyed since
             self._keys.update(there)
-        self._used(there)
+        self._use(there)
         other = frozenset(n for n, key in kept.items() if there.get(n, key) != key)
         return loaded, other
 
-    def _used(self, names: Iterable[str]) -> None:
+    def _use(self, names: Iterable[str]) -> None:
         for name in names:
-            if name in self._keys:  # another caller may have pushed it out meanwhile
-                self._keys.move_to_end(name)
-        while len(self._keys) > self._most:
-            self._keys.popitem(last=False)
+            self._keys.use(name)
 
     def drop(self, names: Iterable[str]) -> None:
         for name in names:

@@ -1,7 +1,6 @@
 """What sites ask of robots: robots.txt read, kept for a while and obeyed (RFC 9309)."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 import httpx
@@ -10,6 +9,7 @@ import msgspec
 from cs.outside.port import Response, Unreachable
 from cs.outside.robots_rules import RobotsRules, read_rules
 from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.lru import LruDict
 
 #: Sites whose rules are kept; the one longest unused goes first.
 SITES = 1_000
@@ -60,7 +60,7 @@ class Robots:
         self._fetch = fetch
         self._robot = robot
         self._monotonic = monotonic
-        self._kept: OrderedDict[str, tuple[SiteRules, float]] = OrderedDict()
+        self._kept = LruDict[str, tuple[SiteRules, float]](SITES, self._evicted)
         self._rules = 0
         self._locks = KeyedLock()
 
@@ -89,16 +89,18 @@ class Robots:
         site, until = self._kept.get(name, (None, 0.0))
         if site is None or until <= self._monotonic():
             return None
-        self._kept.move_to_end(name)
+        self._kept.use(name)
         return site
 
     def _keep(self, name: str, site: SiteRules) -> None:
         self._rules += _weight(site) - _weight(self._kept.pop(name, (None, 0.0))[0])
         until = self._monotonic() + (KEPT_S if site.rules else KEPT_UNAVAILABLE_S)
         self._kept[name] = (site, until)
-        while len(self._kept) > SITES or self._rules > RULES_OF_ALL:
-            _, (gone, _) = self._kept.popitem(last=False)
-            self._rules -= _weight(gone)
+        while self._rules > RULES_OF_ALL:
+            self._kept.evict()
+
+    def _evicted(self, _name: str, entry: tuple[SiteRules, float]) -> None:
+        self._rules -= _weight(entry[0])
 
 
 def _weight(site: SiteRules | None) -> int:

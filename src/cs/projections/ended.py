@@ -5,7 +5,6 @@ reads an ended search need not ask how far they are.  What it found is not here:
 erased from that.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import msgspec
@@ -15,6 +14,7 @@ from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import Recorded
 from cs.projections.rows import Rows
 from cs.projections.searches import SEARCHES, Searches, SearchRow
+from cs.runtime.lru import LruDict
 
 #: Rows kept, some 300 bytes each; the least recently used goes first.
 KEPT = 20_000
@@ -24,23 +24,21 @@ class EndedSearches:
     """Give `on_events` pages of events; running searches are kept too, until they end."""
 
     def __init__(self, most: int = KEPT) -> None:
-        self._most = most
-        self._rows: OrderedDict[str, bytes] = OrderedDict()
+        self._rows = LruDict[str, bytes](most)
         self._projection = Searches()
 
     def get(self, search: str) -> SearchRow | None:
         """Return how *search* ended, if that is known here."""
-        data = self._rows.get(search)
+        data = self._rows.use(search)
         if data is None:
             return None
-        self._rows.move_to_end(search)
         row = SEARCHES.decode(data)
         return None if row.status == "running" else row
 
     def keep(self, search: str, row: SearchRow) -> None:
         """Remember *row*, which was read, if *search* has ended."""
         if row.status != "running":
-            self._keep(search, msgspec.json.encode(row))
+            self._rows[search] = msgspec.json.encode(row)
 
     def on_events(self, page: Sequence[Recorded]) -> None:
         told = [each for each in page if self._tells_more(each.event)]
@@ -50,7 +48,7 @@ class EndedSearches:
         for recorded in told:
             self._projection.apply(rows, recorded, _seal_nothing)
         for _, search, _, data in rows.changes():
-            self._keep(search, data)
+            self._rows[search] = data
 
     def _tells_more(self, event: AnyEvent) -> bool:
         """Return whether *event* is of a search, and not the start of an ended one again."""
@@ -62,12 +60,6 @@ class EndedSearches:
         """Return what is kept (the port `cs.projections.rows.Below`)."""
         assert table == SEARCHES.name, "nothing else is asked for by these events"
         return self._rows.get(row_id)
-
-    def _keep(self, search: str, data: bytes) -> None:
-        self._rows[search] = data
-        self._rows.move_to_end(search)
-        while len(self._rows) > self._most:
-            self._rows.popitem(last=False)
 
 
 def _seal_nothing(name: str, body: bytes) -> bytes:

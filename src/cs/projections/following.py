@@ -19,6 +19,7 @@ from cs.eventlog.version_gate import VersionGate
 from cs.projections.follower import Listener
 from cs.projections.port import Views
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
+from cs.runtime.broadcast import Broadcast
 
 log = get_logger()
 
@@ -37,7 +38,7 @@ class ViewFollower:
         self._told = 0  # what the listeners have heard of
         self._early: list[Listener] = []
         self._early_position = 0  # what those who listen early have heard of
-        self._moved = asyncio.Event()
+        self._moved = Broadcast()
         self.gate = VersionGate("views")
         self._early_gate = VersionGate("keys")
 
@@ -137,5 +138,4 @@ class ViewFollower:
             await self._moved.wait()
 
     def _stir(self) -> None:
-        self._moved.set()
-        self._moved = asyncio.Event()
+        self._moved.notify_all()

@@ -23,6 +23,7 @@ from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
 from cs.runtime import failpoints
+from cs.runtime.broadcast import Broadcast
 
 log = get_logger()
 
@@ -64,7 +65,7 @@ class ViewRunner:
         self._listeners: list[Listener] = []
         self._early: list[Listener] = []
         self._early_position = 0  # what those who listen early have heard of
-        self._moved = asyncio.Event()
+        self._moved = Broadcast()
         self.position = 0
         self.gate = VersionGate("views")
 
@@ -223,8 +224,7 @@ class ViewRunner:
         for listener in self._listeners:
             listener(page)
         self._tell_early(page)
-        self._moved.set()
-        self._moved = asyncio.Event()
+        self._moved.notify_all()
         failpoints.reach("projection.after-wake")
 
     def _tell_early(self, page: Sequence[Recorded]) -> None:

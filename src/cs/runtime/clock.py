@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from cs.runtime.broadcast import Broadcast
+
 
 class Clock(Protocol):
     def now(self) -> datetime:
@@ -85,7 +87,7 @@ class HandClock:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._monotonic = 0.0
-        self._moved = asyncio.Event()
+        self._moved = Broadcast()
 
     def now(self) -> datetime:
         return self._now
@@ -97,8 +99,7 @@ class HandClock:
         """Move to *now*; backwards only the wall clock steps."""
         self._monotonic += max(0.0, (now - self._now).total_seconds())
         self._now = now
-        self._moved.set()
-        self._moved = asyncio.Event()
+        self._moved.notify_all()
 
     async def sleep_until(self, when: datetime) -> None:
         while self._now < when:

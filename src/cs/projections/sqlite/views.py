@@ -13,6 +13,7 @@ from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Table
 from cs.projections.set_aside import TakeUp
 from cs.projections.sqlite.store import ViewStore
+from cs.runtime.broadcast import Broadcast
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -29,7 +30,7 @@ class SqliteViews:
 
     def __init__(self, path: Path | None, projections: Sequence[Projection]) -> None:
         self.store = ViewStore(path, projections)
-        self._moved = asyncio.Event()
+        self._moved = Broadcast()
 
     async def position(self) -> int:
         return await asyncio.to_thread(self.store.position)
@@ -38,7 +39,7 @@ class SqliteViews:
         return await asyncio.to_thread(self.store.last_event)
 
     async def moved(self, after: int) -> int:
-        moved = self._moved
+        moved = self._moved.upcoming()
         position = await self.position()
         if position > after:
             return position
@@ -54,8 +55,7 @@ class SqliteViews:
     ) -> int:
         del epoch  # one process: nobody to be fenced
         position = await asyncio.to_thread(self.store.apply, page, seal)
-        self._moved.set()
-        self._moved = asyncio.Event()
+        self._moved.notify_all()
         return position
 
     async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:

@@ -1,6 +1,5 @@
 """Does a mail exchanger refuse names that nobody has?  If not, acceptance proves nothing."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from enum import StrEnum
 from hashlib import sha256
@@ -8,6 +7,7 @@ from hashlib import sha256
 import msgspec
 
 from cs.domain.mail.reply_meaning import Kind
+from cs.runtime.lru import LruDict
 
 #: How long an outcome is believed, in seconds, and of how many exchangers.
 BELIEVED_S = 6 * 3600.0
@@ -66,7 +66,7 @@ class ProbeMemory:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._outcomes: OrderedDict[tuple[str, str], tuple[float, Probe]] = OrderedDict()
+        self._outcomes = LruDict[tuple[str, str], tuple[float, Probe]](_REMEMBERED)
 
     def get(self, mail_domain: str, address: str) -> Probe | None:
         stored = self._outcomes.get((mail_domain, address))
@@ -79,6 +79,3 @@ class ProbeMemory:
         if probe.outcome is Outcome.INCONCLUSIVE:
             return
         self._outcomes[mail_domain, address] = (self._monotonic(), probe)
-        self._outcomes.move_to_end((mail_domain, address))
-        if len(self._outcomes) > _REMEMBERED:
-            self._outcomes.popitem(last=False)

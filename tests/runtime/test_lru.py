@@ -1,0 +1,60 @@
+"""The least recently used entry makes room."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cs.runtime.lru import LruDict
+
+
+def test_what_was_only_looked_at_goes_before_what_was_used() -> None:
+    entries = LruDict[str, int](2)
+    entries["a"], entries["b"] = 1, 2
+    assert entries.get("a") == 1
+    entries["c"] = 3
+    assert list(entries) == ["b", "c"]
+
+    assert entries.use("b") == 2
+    entries["d"] = 4
+    assert list(entries) == ["b", "d"]
+
+
+def test_an_entry_that_is_set_again_is_the_newest() -> None:
+    entries = LruDict[str, int](2)
+    entries.update({"a": 1, "b": 2})
+    entries["a"] = 5
+    entries["c"] = 3
+
+    assert dict(entries) == {"a": 5, "c": 3}
+
+
+def test_whoever_asked_learns_what_made_room_and_not_what_was_taken_out() -> None:
+    evicted: list[tuple[str, int]] = []
+    entries = LruDict[str, int](1, lambda key, value: evicted.append((key, value)))
+    entries["a"] = 1
+    entries["b"] = 2
+    entries.pop("b")
+    entries["c"] = 3
+    entries.evict()
+
+    assert evicted == [("a", 1), ("c", 3)]
+    assert entries.use("c") is None
+
+
+@given(st.integers(0, 4), st.lists(st.tuples(st.sampled_from("sup"), st.integers(0, 6))))
+def test_it_holds_the_most_recently_used(most: int, steps: list[tuple[str, int]]) -> None:
+    entries = LruDict[int, int](most)
+    expected: list[int] = []
+    for what, key in steps:
+        if what == "s":
+            entries[key] = key
+            expected = [*(each for each in expected if each != key), key][-most:]
+            expected = expected if most else []
+        elif what == "u":
+            assert entries.use(key) == (key if key in expected else None)
+            if key in expected:
+                expected = [*(each for each in expected if each != key), key]
+        else:
+            entries.pop(key, None)
+            expected = [each for each in expected if each != key]
+
+        assert list(entries) == expected
