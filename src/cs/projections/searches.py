@@ -131,19 +131,8 @@ def contact_fields(contact: Contact) -> dict[str, str | None]:
     return {name: getattr(contact, name) for name in CONTACT_FIELDS}
 
 
-CONTACT_FIELDS = (
-    "full_name",
-    "first_name",
-    "last_name",
-    "title",
-    "headline",
-    "company",
-    "email",
-    "email_status",
-    "email_source",
-    "linkedin_url",
-    "location",
-)
+#: In the order in which callers get them; ``person`` is not shown.
+CONTACT_FIELDS = tuple(name for name in Contact.__struct_fields__ if name != "person")
 
 
 def instant(at: datetime) -> str:

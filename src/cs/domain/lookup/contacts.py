@@ -4,6 +4,9 @@ Each is one person, however often seen; who is shown, in which order and with wh
 """
 
 from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
 
 from cs.domain.contact import Checked, Contact, Person, Ranked, Sighting
 from cs.domain.lookup.state import Lookup
@@ -28,19 +31,22 @@ def new_people(state: Lookup, seen: Sequence[Sighting]) -> tuple[Person, ...]:
         first, last = split_name(sighting.full_name)
         new.append(
             Person(
-                person=f"p{len(state.people) + len(new) + 1}",
-                full_name=sighting.full_name,
-                first_name=sighting.first_name or first,
-                last_name=sighting.last_name or last,
-                headline=sighting.headline,
-                company=sighting.company,
-                linkedin_url=sighting.linkedin_url,
-                location=sighting.location,
-                addresses=sighting.addresses,
-                sources=(sighting.source,),
+                **_shared_fields(sighting, Person)
+                | {
+                    "person": f"p{len(state.people) + len(new) + 1}",
+                    "first_name": sighting.first_name or first,
+                    "last_name": sighting.last_name or last,
+                    "sources": (sighting.source,),
+                }
             )
         )
     return tuple(new)
+
+
+def _shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return what *value* has for fields of the same name of the shape *of*."""
+    shared = set(value.__struct_fields__) & set(of.__struct_fields__)
+    return {name: getattr(value, name) for name in shared}
 
 
 def _identity(url: str | None, name: str, company: str | None) -> str:
@@ -74,18 +80,11 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
 
 def _contact(person: Person, ranked: Ranked, checked: Checked | None) -> Contact:
     return Contact(
-        person=person.person,
-        full_name=person.full_name,
-        first_name=person.first_name,
-        last_name=person.last_name,
+        **_shared_fields(person, Contact),
         title=ranked.title,
-        headline=person.headline,
-        company=person.company,
         email=checked.address if checked else None,
         email_status="verified" if checked else "not_found",
         email_source=checked.verifier if checked else None,
-        linkedin_url=person.linkedin_url,
-        location=person.location,
     )
 
 
