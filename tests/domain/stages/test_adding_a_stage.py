@@ -1,16 +1,12 @@
 """docs/adding-a-stage.md does what it says: its example is a stage of a copy of the sources."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from domain.stages.recipe import ROOT, changes
+from domain.recipe import changes, copy_sources, run_in
 
 CHANGES = changes("adding-a-stage.md")
 #: Written from the others; its bytes are held by `bus.asyncapi.test_document`.
@@ -31,25 +27,8 @@ NAMED = {
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a folder with the sources and tests as they are."""
-    for name in ("src", "tests"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
-    shutil.copy2(ROOT / "pyproject.toml", tmp_path)
-    if (ROOT / ".mypy_cache").exists():  # or mypy reads everything, which takes a minute
-        shutil.copytree(ROOT / ".mypy_cache", tmp_path / ".mypy_cache")
+    copy_sources(tmp_path)
     return tmp_path
-
-
-def run(copy: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=copy,
-        env={**os.environ, "PYTHONPATH": "src:tests"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
 
 
 def apply(copy: Path, paths: set[str]) -> None:
@@ -70,7 +49,7 @@ def test_a_search_goes_through_the_stage(copy: Path) -> None:
     for change in CHANGES:
         change.apply(copy)
 
-    ran = run(copy, "-m", "domain.stages.five_stages")
+    ran = run_in(copy, "-m", "domain.stages.five_stages")
 
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout.splitlines()[-1])
@@ -79,10 +58,11 @@ def test_a_search_goes_through_the_stage(copy: Path) -> None:
     assert "brand.departures-noted.v1" in found["topics"]
 
 
+@pytest.mark.slow
 def test_a_name_without_its_row_is_named_by_one_test(copy: Path) -> None:
     apply(copy, REMEMBERED - {"src/cs/domain/stages/table.py"})
 
-    ran = run(copy, "-m", "pytest", "-q", "tests/domain/stages/test_table.py")
+    ran = run_in(copy, "-m", "pytest", "-q", "tests/domain/stages/test_table.py")
 
     assert ran.returncode == 1
     assert "test_every_name_has_one_row" in ran.stdout
@@ -100,6 +80,6 @@ def test_mypy_names_every_other_place(copy: Path) -> None:
 
 def _errors(copy: Path) -> set[str]:
     """Return the files that mypy names."""
-    ran = run(copy, "-m", "mypy", "src/cs")
+    ran = run_in(copy, "-m", "mypy", "src/cs")
     assert ran.returncode in {0, 1}, ran.stderr
     return set(re.findall(r"^(\S+\.py):\d+: error:", ran.stdout, re.MULTILINE))

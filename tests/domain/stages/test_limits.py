@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import inspect
 
 from cs.bus.topics import UNREADABLE, decode_outcome, decode_work, encode
 from cs.domain.contact import BrandFacts, Checked, Person, Query, Sighting
@@ -290,3 +291,27 @@ def test_query_and_discovery_inputs_are_held_to_their_limits() -> None:
         check(ResolutionInput(Query("x" * 121)))
     with pytest.raises(BeyondLimits, match=r"brand\.mail_domains"):
         check(DiscoveryInput(BrandFacts(name="Acme", mail_domains=("a\0b",))))
+
+
+def test_every_text_number_moment_and_list_of_a_message_has_a_limit() -> None:
+    free = [
+        f"{shape.__name__}.{field.name}"
+        for shape, limits in LIMITS.items()
+        for field in inspect.type_info(shape).fields  # type: ignore[attr-defined]
+        if field.name not in limits and not _is_closed(field.type)
+    ]
+
+    assert free == []
+
+
+def _is_closed(of: inspect.Type) -> bool:
+    """Return whether *of* bounds itself: a shape, a flag, or one of a closed set of words."""
+    match of:
+        case inspect.UnionType(types=types):
+            return all(map(_is_closed, types))
+        case inspect.StructType() | inspect.BoolType() | inspect.NoneType():
+            return True
+        case inspect.LiteralType() | inspect.EnumType():
+            return True
+        case _:
+            return False

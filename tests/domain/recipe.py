@@ -1,10 +1,14 @@
 """Changes as a page of ``docs`` shows them, put into a copy of the sources."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 class Change(NamedTuple):
@@ -38,6 +42,29 @@ def changes(page: str) -> list[Change]:
         Change(path, tuple(re.split(r"^@@.*\n", hunks, flags=re.MULTILINE)[1:]))
         for path, hunks in blocks
     ]
+
+
+def copy_sources(to: Path) -> None:
+    """Copy sources and tests, with what mypy knows of them, into the folder *to*."""
+    for name in ("src", "tests"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, to / name, ignore=ignored)
+    shutil.copy2(ROOT / "pyproject.toml", to)
+    if (ROOT / ".mypy_cache").exists():  # or it reads everything, which takes a minute
+        shutil.copytree(ROOT / ".mypy_cache", to / ".mypy_cache")
+
+
+def run_in(copy: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with *command* on the sources and tests in *copy*."""
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": "src:tests"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 def _side(hunk: str, marks: str) -> str:

@@ -1,0 +1,27 @@
+"""A search for somebody whose department is known; run in a copy of the sources.
+
+Prints, as JSON, the people as callers get them.
+"""
+
+import asyncio
+import sys
+from typing import Any
+
+import msgspec
+
+from cs.domain.contact import Sighting
+from cs.runtime import logs
+from system.loop.outside import ADA, tools
+from system.loop.service import in_memory
+
+
+async def main() -> None:
+    logs.configure("error", "console")
+    fields: dict[str, Any] = {**msgspec.structs.asdict(ADA), "department": "Marketing"}
+    async with in_memory(tools((Sighting(**fields),))) as service:
+        record = (await service.search(await service.new_key(), brand="Acme")).json()
+    sys.stdout.write(msgspec.json.encode(record["contacts"]).decode())
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
