@@ -1,7 +1,7 @@
 """A service in memory whose log and views can go away and come back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -44,6 +44,7 @@ class AwayLog(MemoryEventLog):
         self._back = asyncio.Event()
         self._next: tuple[When, How, bool] | None = None
         self._readable = False
+        self.after_admission: Callable[[], None] | None = None
 
     def go(self, how: How, *, readable: bool = False) -> None:
         self._how, self._readable = how, readable
@@ -63,6 +64,8 @@ class AwayLog(MemoryEventLog):
             self.go(planned[1], readable=planned[2])
         await self._there()
         position = await super().append(appends, ceiling)
+        if admits and self.after_admission is not None:
+            self.after_admission()
         if planned is not None and planned[0] != "before":
             self.go(planned[1], readable=planned[2])
             if planned[0] == "stored":
@@ -115,6 +118,9 @@ class AwayViews(SqliteViews):
     async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
         self._check()
         return await super().ahead(newer, seal)
+
+    def break_down(self) -> None:
+        self.broken = True
 
     def _check(self) -> None:
         if self.broken:
