@@ -1,0 +1,1 @@
+"""What a headline says: title, company, family and level of a role."""

@@ -6,7 +6,7 @@ from cs.domain.headline import words
 from cs.domain.headline.employer import LEGAL, is_work
 from cs.domain.headline.family_words import FOUNDER
 from cs.domain.headline.role_family import Family, family_named, is_creator
-from cs.domain.headline.role_level import Level, is_bare, level_of
+from cs.domain.headline.role_level import has_level, is_bare
 from cs.domain.headline.scope_words import is_firm, is_place, is_scope, looks_like_a_name
 from cs.domain.names.plain_text import flat
 
@@ -24,12 +24,12 @@ def by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
         if words.FILLER.found(flat(piece)) or words.NO_ROLE.found(flat(piece)):
             break
         leads_firm = (
-            FOUNDER.found(flat(kept[0])) and not _levelled(piece) and not is_place(piece)
+            FOUNDER.found(flat(kept[0])) and not has_level(piece) and not is_place(piece)
         )
         if not marked and ((is_firm(piece) and not is_scope(piece)) or leads_firm):
             company = piece
             break
-        if marked or is_scope(piece) or is_place(piece) or _levelled(piece):
+        if marked or is_scope(piece) or is_place(piece) or has_level(piece):
             kept.append(piece)
         elif looks_like_a_name(piece) and not (is_bare(pieces[first]) and is_work(piece)):
             company = piece
@@ -46,7 +46,7 @@ def _begins_role(piece: str) -> bool:
     if words.NO_ROLE.found(text) or words.FILLER.found(text) or words.TAGLINE.match(piece):
         return False
     return (
-        level_of(piece) is not Level.UNKNOWN
+        has_level(piece)
         or family_named(piece) is not Family.OTHER
         or (words.CALLING.found(text))
     )
@@ -56,9 +56,9 @@ def without_asides(text: str) -> str:
     """Leave out a mere calling beside a role: "Speaker & Head of Social"."""
     for joint in (" & ", " and ", " + "):
         left, found, right = text.partition(joint)
-        if found and _is_aside(left) and _levelled(right):
+        if found and _is_aside(left) and has_level(right):
             return right
-        if found and _is_aside(right) and _levelled(left):
+        if found and _is_aside(right) and has_level(left):
             return left
     return text
 
@@ -66,8 +66,4 @@ def without_asides(text: str) -> str:
 def _is_aside(text: str) -> bool:
     words_of = flat(text)
     mere = words.FILLER.found(words_of) or (" " in words_of and is_creator(text))
-    return mere and not _levelled(text)
-
-
-def _levelled(text: str) -> bool:
-    return level_of(text) is not Level.UNKNOWN
+    return mere and not has_level(text)

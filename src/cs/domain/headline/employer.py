@@ -5,7 +5,7 @@ from itertools import islice
 
 from cs.domain.headline import words
 from cs.domain.headline.role_family import Family, family_named
-from cs.domain.headline.role_level import Level, is_bare, level_of
+from cs.domain.headline.role_level import has_level, is_bare
 from cs.domain.headline.scope_words import is_firm, is_place, is_scope, looks_like_a_name
 from cs.domain.names.plain_text import flat
 
@@ -22,7 +22,7 @@ LEGAL = re.compile(
 def split_at(text: str) -> tuple[str, str | None, str]:
     """Split *text* into a role, its employer if one is marked, and what comes after."""
     after = words.AT_AFTER.match(text)
-    if after and _levelled(after["role"]) and not is_work(after["company"]):
+    if after and has_level(after["role"]) and not is_work(after["company"]):
         return after["role"], after["company"].strip(), ""
     hit = words.AT.search(text)
     if hit is None:
@@ -30,7 +30,7 @@ def split_at(text: str) -> tuple[str, str | None, str]:
     role, firm = text[: hit.start()].strip(" ,-–:"), text[hit.end() :].strip()
     if not role:
         head, _, tail = firm.partition(" ")
-        if _levelled(tail) and not _levelled(head):
+        if has_level(tail) and not has_level(head):
             return tail, head, ""
         return "", firm, ""
     company, rest = _firm(firm)
@@ -46,7 +46,7 @@ def _firm(text: str) -> tuple[str, str]:
             if legal:
                 continue
             return _cut(text[: hit.start()]), rest
-        if words.AT.search(rest) and _levelled(words.AT.split(rest)[0]):
+        if words.AT.search(rest) and has_level(words.AT.split(rest)[0]):
             return _cut(text[: hit.start()]), rest
     return _cut(text), ""
 
@@ -60,7 +60,7 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
     hits = list(islice(words.PERHAPS_AT.finditer(text), 8))
     for hit in sorted(hits, key=lambda hit: hit["little"] in _OF):
         role, firm = text[: hit.start()], text[hit.end() :].strip()
-        if is_bare(role) or not (_levelled(role) or words.CALLING.found(flat(role))):
+        if is_bare(role) or not (has_level(role) or words.CALLING.found(flat(role))):
             continue
         if is_place(firm) or hit["little"] == "in":
             if hit["little"] in {"in", "en", "em", "w"} and not is_work(firm):
@@ -87,8 +87,4 @@ def is_work(text: str) -> bool:
     """Say whether *text* speaks of a role or a line of work and not of a firm."""
     if is_firm(text) and not is_scope(text):
         return False
-    return is_scope(text) or _levelled(text) or family_named(text) is not Family.OTHER
-
-
-def _levelled(text: str) -> bool:
-    return level_of(text) is not Level.UNKNOWN
+    return is_scope(text) or has_level(text) or family_named(text) is not Family.OTHER

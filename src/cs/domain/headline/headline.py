@@ -15,7 +15,7 @@ from cs.domain.headline.comma_list import by_commas
 from cs.domain.headline.employer import split_at
 from cs.domain.headline.parts import Part, parts
 from cs.domain.headline.role_family import Family, family_named, family_of, is_creator
-from cs.domain.headline.role_level import Level, is_bare, level_of
+from cs.domain.headline.role_level import has_level, is_bare
 from cs.domain.headline.scope_words import is_address, is_firm, is_scope, looks_like_a_name
 from cs.domain.headline.unspaced import split_firm
 from cs.domain.names.plain_text import flat
@@ -77,7 +77,7 @@ def read(headline: str) -> Reading:
 
 
 def _may_be_person(text: str) -> bool:
-    return level_of(text) is Level.UNKNOWN and family_named(text) is Family.OTHER
+    return not has_level(text) and family_named(text) is Family.OTHER
 
 
 def _items(part: Part) -> list[_Item]:
@@ -116,15 +116,11 @@ def _survives(text: str) -> bool:
     return "," in text and _kind(text.rpartition(",")[2].strip(), marked=False) is _Kind.ROLE
 
 
-def _levelled(text: str) -> bool:
-    return level_of(text) is not Level.UNKNOWN
-
-
 def _kind(text: str, *, marked: bool) -> _Kind:
     words_of = flat(text)
     if not words_of or (words.NO_ROLE.found(words_of) and not _survives(text)):
         return _Kind.NOTHING
-    if _levelled(text) or words.CALLING.found(words_of) or words.FILLER.found(words_of):
+    if has_level(text) or words.CALLING.found(words_of) or words.FILLER.found(words_of):
         return _Kind.ROLE
     if marked or is_creator(text):
         return _Kind.ROLE
@@ -181,10 +177,10 @@ def _belongs(last: _Item, item: _Item) -> bool:
     if last.company is not None or item.joint not in {"-", "/", "|", ","}:
         return False
     if last.kind is _Kind.ROLE and _is_marked_scope(item):
-        return item.joint == "-" and _levelled(last.text)
+        return item.joint == "-" and has_level(last.text)
     if last.kind is not _Kind.ROLE or not is_scope(item.text) or item.text.isupper():
         return False
-    if item.kind is not _Kind.TOPIC and (_levelled(item.text) or not item.company):
+    if item.kind is not _Kind.TOPIC and (has_level(item.text) or not item.company):
         return False
     return is_bare(last.text) or (item.joint == "-" and family_of(last.text) is Family.OTHER)
 
@@ -194,7 +190,7 @@ def _is_marked_scope(item: _Item) -> bool:
     return (
         item.kind is _Kind.ROLE
         and item.company is not None
-        and not _levelled(item.text)
+        and not has_level(item.text)
         and not words.CALLING.found(flat(item.text))
         and not is_scope(item.text)
     )

@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 
 from cs.domain.headline import family_words as words
-from cs.domain.headline.role_level import ELIGIBLE, Level, is_bare, level_of
+from cs.domain.headline.role_level import ELIGIBLE, Level, has_level, is_bare, level_of
 from cs.domain.names.plain_text import flat, folded
 
 
@@ -82,7 +82,7 @@ def is_creator(role: str) -> bool:
 
 
 def _is_creator(piece: str) -> bool:
-    return words.CREATOR_HIMSELF.search(piece) is not None and level_of(piece) is Level.UNKNOWN
+    return words.CREATOR_HIMSELF.search(piece) is not None and not has_level(piece)
 
 
 def _of_others(role: str) -> str:
@@ -102,7 +102,7 @@ def _is_besides(n: int, pieces: list[str], joints: list[str]) -> bool:
     if one_word and (n == 0 or joints[n - 1] == "," or not _ends_in_level(pieces[n - 1])):
         return False
     return any(
-        _ends_in_level(other) or (m > n and level_of(other) is not Level.UNKNOWN)
+        _ends_in_level(other) or (m > n and has_level(other))
         for m, other in enumerate(pieces)
         if m != n and not is_bare(other)
     )
@@ -110,7 +110,7 @@ def _is_besides(n: int, pieces: list[str], joints: list[str]) -> bool:
 
 def _ends_in_level(piece: str) -> bool:
     last = flat(piece).rpartition(" ")[2]
-    return not is_bare(piece) and level_of(last) is not Level.UNKNOWN
+    return not is_bare(piece) and has_level(last)
 
 
 def _is_founder_only(role: str) -> bool:

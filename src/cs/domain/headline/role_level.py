@@ -188,6 +188,11 @@ def level_of(role: str) -> Level:
     return Level.COORDINATOR if _COORDINATOR.found(text) else Level.UNKNOWN
 
 
+def has_level(text: str) -> bool:
+    """Say whether *text* names a level, whichever it is."""
+    return level_of(text) is not Level.UNKNOWN
+
+
 def _head_or_director(text: str) -> Level | None:
     head = _HEAD.first(_LEADER_OF_FEW.without(text))
     director = _DIRECTOR.first(_LEADER_OF_FEW.without(text))
@@ -215,7 +220,7 @@ def is_bare(role: str) -> bool:
     text = flat(role)
     for table in TABLES:
         text = table.without(text)
-    return level_of(role) is not Level.UNKNOWN and not set(text.split()) - _FILLING
+    return has_level(role) and not set(text.split()) - _FILLING
 
 
 _FILLING = word_set(

@@ -10,7 +10,7 @@ import msgspec
 
 from cs.domain.headline.headline import read
 from cs.domain.headline.role_family import Family, family_named
-from cs.domain.headline.role_level import Level, level_of
+from cs.domain.headline.role_level import has_level
 from cs.domain.headline.scope_words import is_address, is_firm, is_place
 from cs.domain.names.person_name import shown_name, split_name
 from cs.domain.names.plain_text import flat, plain
@@ -117,7 +117,7 @@ _DANGLING = re.compile(
 
 def _person(text: str) -> str | None:
     """Return *text* as a name if it can be one."""
-    if level_of(text) is not Level.UNKNOWN or family_named(text) is not Family.OTHER:
+    if has_level(text) or family_named(text) is not Family.OTHER:
         return None
     if is_firm(text) or is_place(text):
         return None
@@ -126,7 +126,7 @@ def _person(text: str) -> str | None:
 
 
 def _is_role(text: str) -> bool:
-    return any(level_of(c.role) is not Level.UNKNOWN for c in read(text).claims)
+    return any(has_level(c.role) for c in read(text).claims)
 
 
 def _headline(rest: list[str]) -> str | None:
@@ -143,7 +143,7 @@ def _company(rest: list[str], headline: str | None, snippet: str) -> str | None:
         return labelled["firm"].strip()
     if said := _employer(" | ".join(line for line in _lines(snippet) if not is_address(line))):
         return said
-    if rest and headline != " - ".join(rest) and level_of(rest[-1]) is Level.UNKNOWN:
+    if rest and headline != " - ".join(rest) and not has_level(rest[-1]):
         return rest[-1]
     return None
 

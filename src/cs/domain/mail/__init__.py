@@ -1,0 +1,1 @@
+"""Mail addresses, their patterns, and what a mail server's reply means."""
