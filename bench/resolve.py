@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from cs.domain.contact import Query
 from cs.domain.names.brand_match import likeness
 from cs.domain.names.brand_names import Unacceptable, clean_brand
-from cs.pipeline.resolving import Resolution, Resolving
+from cs.pipeline.brand_resolver import BrandResolver, Resolution
 from cs.sources.brand.directory import BundledDirectory
 from cs.sources.brand.entries import Entry
 
@@ -61,13 +61,13 @@ def verdict(resolution: Resolution, entry: Entry) -> str:
     return "right" if likeness(facts.name, entry.name) else "same domain, other name"
 
 
-async def measure(title: str, questions: Iterable[Question], resolving: Resolving) -> None:
+async def measure(title: str, questions: Iterable[Question], resolver: BrandResolver) -> None:
     asked = [question for question in questions if acceptable(question[0])]
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     began = time.perf_counter()
     for query, entry in asked:
-        resolution = await resolving.resolve(query)
+        resolution = await resolver.resolve(query)
         said = verdict(resolution, entry)
         counts[said] += 1
         if said in {"wrong", "same domain, other name"} and resolution.facts:
@@ -89,14 +89,14 @@ def main() -> None:
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     python = sys.version.split()[0]
     print(f"{len(entries)} entries read in {took:.2f} s, {grown:.0f} MiB, Python {python}")
-    resolving = Resolving([directory])
+    resolver = BrandResolver([directory])
     for title, questions in (
         ("by name", by_name(entries)),
         ("by alias", by_alias(entries)),
         ("by domain", by_domain(entries)),
         ("by name and domain", by_both(entries)),
     ):
-        asyncio.run(measure(title, questions, resolving))
+        asyncio.run(measure(title, questions, resolver))
 
 
 if __name__ == "__main__":

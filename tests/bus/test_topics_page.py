@@ -33,7 +33,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.feed import feed
 from cs.pipeline.heartbeats import SILENCE_S
-from cs.pipeline.runner import ALIVE_EVERY_S, DRAIN_S
+from cs.pipeline.runner import DRAIN_S, HEARTBEAT_EVERY_S
 from domain.golden_files import golden, golden_event
 
 PAGE = (Path(__file__).parents[2] / "docs" / "topics.md").read_text()
@@ -140,7 +140,7 @@ def test_the_partitions_shown_are_those_of_the_partitioner() -> None:
 
 
 def test_times_and_numbers_are_those_of_the_service() -> None:
-    assert f"every {ALIVE_EVERY_S:.0f} s while" in PAGE
+    assert f"every {HEARTBEAT_EVERY_S:.0f} s while" in PAGE
     assert f"{SILENCE_S:.0f} s without a sign of life" in PAGE
     assert f"for up to {DRAIN_S:.0f} s" in PAGE
     assert f"after {FIRST_RETRY.seconds} s, then four times" in PAGE
@@ -170,7 +170,7 @@ async def test_the_reader_shown_reads_the_feed(kafka: str, topic_prefix: str) ->
     async with KafkaBus(settings) as bus, asyncio.TaskGroup() as tasks:
         topic, group = topic_prefix + EVENTS, topic_prefix + "billing"
         working = [
-            tasks.create_task(feed(log, bus, after=0, keep=keep)),
+            tasks.create_task(feed(log, bus, after=0, save_position=keep)),
             tasks.create_task(reader["show"](kafka, topic, group)),
         ]
         told = await asyncio.wait_for(printed.get(), 30)

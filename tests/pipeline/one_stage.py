@@ -17,9 +17,9 @@ from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stages.work import Alive, MailboxChecked, PeopleSeen
 from cs.pipeline.brand_resolution import BrandResolution
+from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.ranking import Ranking
-from cs.pipeline.resolving import Resolving
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Stage
 from cs.pipeline.verification import Verification
@@ -86,7 +86,7 @@ class People(Listing):
 
 
 STAGES: Mapping[str, Stage] = {
-    "brand-resolution": BrandResolution(Resolving([Brands()])),
+    "brand-resolution": BrandResolution(BrandResolver([Brands()])),
     "contact-discovery": ContactDiscovery([People()]),
     "ranking": Ranking(),
     "verification": Verification([Listing()]),

@@ -19,8 +19,8 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.brand_resolution import BrandResolution
+from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
-from cs.pipeline.resolving import Resolving
 from cs.pipeline.stage import Stage
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 from domain.acme_run import ACME, ADA, BEN
@@ -72,7 +72,7 @@ async def handle(stage: Stage, asked: StageInput) -> tuple[AnyFinding, list[AnyF
 
 
 async def resolve(*sources: Brands) -> AnyFinding:
-    stage = BrandResolution(Resolving(sources))
+    stage = BrandResolution(BrandResolver(sources))
     finding, progress = await handle(stage, ResolutionInput(Query("Acme")))
     assert progress == []
     return finding

@@ -190,7 +190,7 @@ async def test_who_is_told_twice_to_stop_stops_at_once() -> None:
 
 async def test_nothing_waits_in_hand_for_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be waited for, although nobody works on it."""
-    monkeypatch.setattr(runner, "IN_HAND", 2)
+    monkeypatch.setattr(runner, "MAX_IN_FLIGHT", 2)
     bus, gate = bus_with_groups(), Gate()
     async with started(Runner(gate, bus, HandClock(AT), drain_s=LONG_S)) as running:
         await give(bus, "brand-a.1", "brand-b.1", "brand-c.1")

@@ -60,7 +60,7 @@ class Feeding:
         async def keep(position: int) -> None:
             self.kept.append(position)
 
-        task = asyncio.create_task(feed(self.log, self.bus, after=after, keep=keep))
+        task = asyncio.create_task(feed(self.log, self.bus, after=after, save_position=keep))
         try:
             yield
             assert not task.done(), task.exception()
@@ -214,7 +214,7 @@ async def test_a_page_that_was_not_kept_goes_out_again() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await feed(others.log, others.bus, after=0, keep=dies)
+        await feed(others.log, others.bus, after=0, save_position=dies)
     async with others.running():
         again = await others.records(4)
 

@@ -34,7 +34,7 @@ from cs.keystore.port import KeyStore
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
-from cs.pipeline.suppressing import Met, Suppressing
+from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.runtime.clock import HandClock
 from cs.runtime.data_folder import DataFolder
@@ -114,7 +114,7 @@ async def withstands(form: Form, sent: Sequence[Sent]) -> None:
     for name, events in at_each_stage(stream).items():
         await form.log.append([Append(name, NO_STREAM, events)])
 
-    async def erase(_: Met) -> None:
+    async def erase(_: SuppressedPerson) -> None:
         raise AssertionError("nobody is suppressed")
 
     recorder = OutcomeRecorder(
@@ -124,7 +124,7 @@ async def withstands(form: Form, sent: Sequence[Sent]) -> None:
         form.heartbeats,
         receipts=RECEIPTS,
         verifiers=VERIFIERS,
-        suppressing=Suppressing(form.keys, erase),
+        suppression=SuppressionFilter(form.keys, erase),
         drain_s=0,
     )
     runs = [

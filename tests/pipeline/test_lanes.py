@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.pipeline.lanes import Lanes, kept_while
+from cs.pipeline.lanes import Lanes, save_position_while
 
 
 class Held:
@@ -30,7 +30,7 @@ async def turns(count: int = 20) -> None:
 
 async def test_a_key_that_hangs_holds_up_no_other_and_the_position_stays_before_it() -> None:
     work = Held("b")
-    async with Lanes(work.do, after=0, room=10) as lanes:
+    async with Lanes(work.do, after=0, capacity=10) as lanes:
         for position, key in enumerate("abcbc", 1):
             await lanes.put(key, position, (key, position))
         lanes.read_to(6)
@@ -46,7 +46,7 @@ async def test_a_key_that_hangs_holds_up_no_other_and_the_position_stays_before_
 
 async def test_with_no_room_left_nothing_more_is_taken() -> None:
     work = Held("a")
-    async with Lanes(work.do, after=0, room=2) as lanes:
+    async with Lanes(work.do, after=0, capacity=2) as lanes:
         await lanes.put("a", 1, ("a", 1))
         await lanes.put("a", 2, ("a", 2))
         third = asyncio.create_task(lanes.put("b", 3, ("b", 3)))
@@ -65,9 +65,9 @@ async def test_what_the_work_raises_ends_all() -> None:
         await lanes.put("a", 1, 1)
         await asyncio.Event().wait()
 
-    async with Lanes(fail, after=0, room=2) as lanes:
+    async with Lanes(fail, after=0, capacity=2) as lanes:
         with pytest.raises(ZeroDivisionError):
-            await kept_while(read(), lanes, 0, None)
+            await save_position_while(read(), lanes, 0, None)
 
 
 async def test_what_keeping_raises_ends_all_and_positions_only_grow() -> None:
@@ -84,9 +84,9 @@ async def test_what_keeping_raises_ends_all_and_positions_only_grow() -> None:
             await turns()
         await asyncio.Event().wait()
 
-    async with Lanes(Held().do, after=0, room=2) as lanes:
+    async with Lanes(Held().do, after=0, capacity=2) as lanes:
         with pytest.raises(ZeroDivisionError):
-            await kept_while(read(), lanes, 0, keep)
+            await save_position_while(read(), lanes, 0, keep)
     assert kept == [1, 2, 3]
 
 
@@ -96,7 +96,7 @@ def test_the_position_never_passes_what_is_not_done(
 ) -> None:
     async def run() -> None:
         work = Held(*stuck)
-        async with Lanes(work.do, after=0, room=100) as lanes:
+        async with Lanes(work.do, after=0, capacity=100) as lanes:
             for position, key in enumerate(keys, 1):
                 await lanes.put(key, position, (key, position))
                 lanes.read_to(position)

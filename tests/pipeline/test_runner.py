@@ -243,7 +243,7 @@ async def test_work_is_ended_at_its_deadline() -> None:
 async def test_signs_of_life_come_while_work_is_in_hand_and_stop_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runner, "ALIVE_EVERY_S", 0.001)
+    monkeypatch.setattr(runner, "HEARTBEAT_EVERY_S", 0.001)
     done = asyncio.Event()
 
     async def waits(_: Work, __: Report) -> AnyFinding:
@@ -312,7 +312,7 @@ async def test_one_mail_domain_is_asked_for_one_lookup_at_a_time() -> None:
 
 
 async def test_only_so_much_is_in_hand_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "IN_HAND", 2)
+    monkeypatch.setattr(runner, "MAX_IN_FLIGHT", 2)
     go = asyncio.Event()
 
     async def waits(_: Work, __: Report) -> AnyFinding:
@@ -504,7 +504,7 @@ async def test_one_dead_partition_holds_up_no_other_work_and_the_checkpoint_wait
     clock = HandClock(AT)
     await log.append([Append("brand-x", NO_STREAM, [of("brand-a.1"), of("brand-dead.1")])])
     relaying = asyncio.create_task(
-        relay(log, bus, after=0, receipts=RECEIPTS, patient_by=clock, keep=keep)
+        relay(log, bus, after=0, receipts=RECEIPTS, deadline_clock=clock, save_position=keep)
     )
     version = 1
     for n in range(3):  # pages that come after the dead one
@@ -541,7 +541,7 @@ async def test_work_that_a_dead_partition_kept_past_its_deadline_is_let_go(
     clock = HandClock(AT)
     await log.append([Append("brand-x", NO_STREAM, [dead])])
     relaying = asyncio.create_task(
-        relay(log, bus, after=0, receipts=RECEIPTS, patient_by=clock, keep=keep)
+        relay(log, bus, after=0, receipts=RECEIPTS, deadline_clock=clock, save_position=keep)
     )
     await _turns(5)
     assert kept == []

@@ -38,6 +38,7 @@ from cs.operations.erasure.person import Erasure
 from cs.operations.operator import Operator
 from cs.operations.retention import Retention
 from cs.pipeline.brand_resolution import BrandResolution
+from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.outcomes import GROUP
@@ -45,10 +46,9 @@ from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.ranking import Ranking
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import relay
-from cs.pipeline.resolving import Resolving
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Stage
-from cs.pipeline.suppressing import Met, Suppressing
+from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
 from cs.pipeline.verification import Verification
 from cs.projections.port import Views
 from cs.projections.reading import Reading
@@ -80,7 +80,7 @@ def build_stage(name: StageName, tools: StagePlugins) -> Stage:
     """Return the stage called *name*, which asks the outside with *tools*."""
     match name:
         case "brand-resolution":
-            return BrandResolution(Resolving(tools.brand_sources), tools.misconfiguration)
+            return BrandResolution(BrandResolver(tools.brand_sources), tools.misconfiguration)
         case "contact-discovery":
             return ContactDiscovery(tools.people_sources, tools.misconfiguration)
         case "ranking":
@@ -95,14 +95,14 @@ def build_stages(tools: StagePlugins) -> Sequence[Stage]:
     return tuple(build_stage(name, tools) for name in STAGES)
 
 
-def build_suppressing(erasure: Erasure, keys: KeyStore) -> Suppressing:
-    async def erase(met: Met) -> None:
+def build_suppression(erasure: Erasure, keys: KeyStore) -> SuppressionFilter:
+    async def erase(met: SuppressedPerson) -> None:
         with suppress(DamagedEvent):  # it is set aside; the others are without them
             await retry_while_unavailable(
                 lambda: erasure.erase(met.print_, met.prints, [met.name])
             )
 
-    return Suppressing(keys, erase)
+    return SuppressionFilter(keys, erase)
 
 
 def memory_bus(*, waiting: int | None = None) -> MemoryBus:
@@ -151,7 +151,7 @@ async def run_service(
         receipts=receipts,
         verifiers=[v.name for s in work if isinstance(s, Verification) for v in s.verifiers],
         real=real or SystemClock(),
-        suppressing=build_suppressing(erasure, keys),
+        suppression=build_suppression(erasure, keys),
     )
     retention = None
     if kept_for_months is not None:

@@ -22,7 +22,7 @@ from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import api_terms, build_api, reached_end
 from cs.assembly.folder_stores import projections
-from cs.assembly.one_process import build_stage, build_suppressing
+from cs.assembly.one_process import build_stage, build_suppression
 from cs.assembly.plugins import (
     check_world,
     open_plugins,
@@ -241,14 +241,16 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[Role]:
                 faulty.with_faults(bus),
                 after=await checkpoint.load(),
                 receipts=receipts,
-                patient_by=shared.clock,
-                keep=checkpoint.keep,
+                deadline_clock=shared.clock,
+                save_position=checkpoint.keep,
                 set_aside=shared.streams.set_aside,
             )
 
         async def publish_feed(epoch: int) -> None:
             checkpoint = Checkpoint(data.pool, "feed", epoch)
-            await feed(data.log, bus, after=await checkpoint.load(), keep=checkpoint.keep)
+            await feed(
+                data.log, bus, after=await checkpoint.load(), save_position=checkpoint.keep
+            )
 
         leader = Leader(data.pool, "relay", lease_holder(), publish)
         aside = shared.streams.set_aside
@@ -285,7 +287,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             heartbeats,
             receipts=Receipts(await data.keys.secret(SHARED)),
             verifiers=verifier_names(settings),
-            suppressing=build_suppressing(erasure, data.keys),
+            suppression=build_suppression(erasure, data.keys),
         )
 
         async def drive(_: int) -> None:

@@ -59,20 +59,20 @@ def work_headers(work: Work) -> dict[str, str]:
 
 
 def outcome_headers(
-    outcome: Outcome, work: Work, given: Mapping[str, str], *, at: datetime
+    outcome: Outcome, work: Work, incoming: Mapping[str, str], *, at: datetime
 ) -> dict[str, str]:
     """Return the headers of *outcome*, an answer to *work*.
 
     Args:
         outcome: Its attempt may be a later one than that of *work*.
         work: What it answers.
-        given: The headers that *work* came with; its trace goes on.
-        at: Now, which tells signs of life apart.
+        incoming: The headers that *work* came with; its trace goes on.
+        at: Now, which tells heartbeats apart.
     """
     kind = outcome.finding.__struct_config__.tag
-    name = _name(work, outcome.attempt, f"{kind}{_which(outcome.finding, at)}")
+    name = _name(work, outcome.attempt, f"{kind}{_discriminator(outcome.finding, at)}")
     return {
-        TRACEPARENT: traceparent(given, work),
+        TRACEPARENT: traceparent(incoming, work),
         MESSAGE_ID: name,
         ATTEMPT: str(outcome.attempt),
         DEADLINE: str(_unix_ms(work.deadline_at)),
@@ -92,15 +92,15 @@ def event_headers(event: PublicEvent) -> dict[str, str]:
     }
 
 
-def traceparent(given: Mapping[str, str], work: Work) -> str:
+def traceparent(incoming: Mapping[str, str], work: Work) -> str:
     """Return the trace that *work* came with; without a usable one, that of its lookup."""
-    found = given.get(TRACEPARENT, "")
+    found = incoming.get(TRACEPARENT, "")
     return found if _TRACEPARENT.fullmatch(found) else work_headers(work)[TRACEPARENT]
 
 
-def trace_id(given: Mapping[str, str], lookup: str) -> str:
+def trace_id(incoming: Mapping[str, str], lookup: str) -> str:
     """Return the id of the trace that a record of *lookup* came with, for log lines."""
-    found = _TRACEPARENT.fullmatch(given.get(TRACEPARENT, ""))
+    found = _TRACEPARENT.fullmatch(incoming.get(TRACEPARENT, ""))
     return found["trace"] if found else _trace_of(lookup)
 
 
@@ -112,8 +112,8 @@ def _name(work: Work, attempt: int, kind: str) -> str:
     return f"{work.lookup}/{work.stage}/{work.item}/{attempt}/{kind}"
 
 
-def _which(finding: AnyFinding, at: datetime) -> str:
-    """Return what tells *finding* from others of its kind in one attempt.
+def _discriminator(finding: AnyFinding, at: datetime) -> str:
+    """Return what distinguishes *finding* from others of its kind in one attempt.
 
     A result comes once in an attempt, whoever works on it again.
     """

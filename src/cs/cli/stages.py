@@ -19,7 +19,13 @@ from cs.cli.output import console, print_json, stop
 from cs.domain.contact import Query
 from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts, Evidence
-from cs.pipeline.resolving import Asked, Resolving, Row, resolve_line, resolve_offline
+from cs.pipeline.brand_resolver import (
+    BrandQuestion,
+    BrandResolver,
+    ResolutionRow,
+    resolve_line,
+    resolve_offline,
+)
 from cs.pipeline.verification import ask
 from cs.plugins.verifiers import DomainCheck, Verifier
 from cs.sources.brand.directory import BundledDirectory
@@ -70,13 +76,13 @@ def resolve(
         stop("name a brand, a --domain or both, or read JSON lines with -", 2)
     items = Items(
         brand,
-        Asked("1", brand, domain),
+        BrandQuestion("1", brand, domain),
         _read_query,
         form='{"id": 1, "query": {"brand": "Acme"}}',
         json=json,
     )
 
-    def tell(row: Row) -> None:
+    def tell(row: ResolutionRow) -> None:
         if row.error:
             items.refuse(row.error, msgspec.to_builtins(row))
         elif json:
@@ -87,7 +93,7 @@ def resolve(
 
     async def run() -> None:
         async with open_plugins(settings(config)) as tools:
-            resolving = Resolving(tools.brand_sources)
+            resolving = BrandResolver(tools.brand_sources)
             for asked in items:
                 tell(await resolve_line(asked, resolving))
 
@@ -182,9 +188,9 @@ def _tell(address: str, evidence: Sequence[Evidence], *, json: bool) -> None:
         console.print(address, last.verdict, last.reason, last.mx or "", sep="  ")
 
 
-def _read_query(line: bytes) -> Asked:
+def _read_query(line: bytes) -> BrandQuestion:
     asked = msgspec.json.decode(line, type=AskedBrand)
-    return Asked(asked.id, asked.query.brand, asked.query.domain)
+    return BrandQuestion(asked.id, asked.query.brand, asked.query.domain)
 
 
 def _read_address(line: bytes) -> str:

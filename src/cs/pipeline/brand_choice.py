@@ -1,4 +1,4 @@
-"""Which brand is meant, given what the sources told.  Pure.
+"""Which brand is meant, given the answers of the sources.  Pure.
 
 A wrong brand sells a stranger's people, a miss costs one more question (contract
 R7): two brands that answer a bare name equally well are ambiguous, and an asked domain
@@ -30,7 +30,7 @@ ALIKE = 0.02
 #: Every mail domain costs a check of every person.
 MAX_MAIL_DOMAINS = 4
 
-#: In ``found_by``: told by the caller, and by no source.
+#: In ``found_by``: sent by the caller, and found by no source.
 ASKED = "query"
 
 _SINGLE = ("name", "domain", "linkedin_company_url", "parent_company", "instagram", "tiktok")
@@ -41,25 +41,25 @@ class Choice(msgspec.Struct, frozen=True):
     facts: BrandFacts | None = None
 
 
-class Told(msgspec.Struct, frozen=True):
-    """One match, and the source that told of it."""
+class SourcedMatch(msgspec.Struct, frozen=True):
+    """One match, and the source that has it."""
 
     source: str
     match: BrandMatch
 
 
-class Candidate(msgspec.Struct):
-    """One brand as all sources together tell of it, the first source first."""
+class BrandCandidate(msgspec.Struct):
+    """One brand, with the matches of all sources that have it, the first source first."""
 
-    told: list[Told]
+    matches: list[SourcedMatch]
 
     @property
     def score(self) -> float:
-        return max(told.match.score for told in self.told)
+        return max(each.match.score for each in self.matches)
 
     @property
     def facts(self) -> BrandFacts:
-        return merge((told.source, told.match.facts) for told in self.told)
+        return merge((each.source, each.match.facts) for each in self.matches)
 
     def is_called(self, brand: str) -> bool:
         facts = self.facts
@@ -75,13 +75,13 @@ def choose(query: Query, answers: Sequence[BrandAnswer]) -> Choice:
     return _best(with_site or candidates)
 
 
-def merge(given: Iterable[tuple[str, BrandFacts]]) -> BrandFacts:
-    """Merge facts of one brand field by field; the first to tell a field is its finder.
+def merge(sourced: Iterable[tuple[str, BrandFacts]]) -> BrandFacts:
+    """Merge facts of one brand field by field; the first that has a field is its finder.
 
     Raises:
-        ValueError: Nothing is given.
+        ValueError: *sourced* is empty.
     """
-    pairs = list(given)
+    pairs = list(sourced)
     if not pairs:
         raise ValueError("no facts to merge")
     found_by: dict[str, str] = {}
@@ -102,36 +102,38 @@ def merge(given: Iterable[tuple[str, BrandFacts]]) -> BrandFacts:
     )
 
 
-def _candidates(answers: Sequence[BrandAnswer]) -> list[Candidate]:
-    """Return each brand told of once, however many sources told of it."""
-    candidates: list[Candidate] = []
+def _candidates(answers: Sequence[BrandAnswer]) -> list[BrandCandidate]:
+    """Return each brand once, however many sources have it."""
+    candidates: list[BrandCandidate] = []
     for answer in answers:
         of_others = list(candidates)
         for match in answer.matches:
-            told = Told(answer.source, match)
-            home = next((c for c in candidates if _same_brand(c, told.source, match)), None)
-            home = home or _same_site(of_others, match)
-            if home is None:
-                candidates.append(Candidate([told]))
+            sourced = SourcedMatch(answer.source, match)
+            known = next((c for c in candidates if _same_brand(c, answer.source, match)), None)
+            known = known or _same_site(of_others, match)
+            if known is None:
+                candidates.append(BrandCandidate([sourced]))
             else:
-                home.told.append(told)
+                known.matches.append(sourced)
     return candidates
 
 
-def _same_brand(candidate: Candidate, source: str, match: BrandMatch) -> bool:
-    if match.key and any(told.match.key == match.key for told in candidate.told):
+def _same_brand(candidate: BrandCandidate, source: str, match: BrandMatch) -> bool:
+    if match.key and any(each.match.key == match.key for each in candidate.matches):
         return True
     known, facts = candidate.facts, match.facts
     if known.domain is None or facts.domain is None or not candidate.is_called(facts.name):
         return False
     if known.domain == facts.domain:
         return True
-    if any(told.source == source for told in candidate.told):
+    if any(each.source == source for each in candidate.matches):
         return False  # one source that names two main sites means two brands
     return known.domain in facts.mail_domains or facts.domain in known.mail_domains
 
 
-def _same_site(candidates: Sequence[Candidate], match: BrandMatch) -> Candidate | None:
+def _same_site(
+    candidates: Sequence[BrandCandidate], match: BrandMatch
+) -> BrandCandidate | None:
     """Return the one of other sources' brands that must be *match* under another name.
 
     Two sources that are sure of one domain mean its owner; one source that tells of two
@@ -145,7 +147,7 @@ def _same_site(candidates: Sequence[Candidate], match: BrandMatch) -> Candidate 
     return next(iter(called_so or there), None) if len(there) == 1 or called_so else None
 
 
-def _best(candidates: Sequence[Candidate]) -> Choice:
+def _best(candidates: Sequence[BrandCandidate]) -> Choice:
     """Return the candidate that scores highest, unless another scores alike."""
     if not candidates:
         return Choice("no_match")
@@ -155,7 +157,7 @@ def _best(candidates: Sequence[Candidate]) -> Choice:
     return Choice("matched", best.facts)
 
 
-def _by_domain(candidates: Sequence[Candidate], domain: str, brand: str | None) -> Choice:
+def _by_domain(candidates: Sequence[BrandCandidate], domain: str, brand: str | None) -> Choice:
     at_home = [c for c in candidates if c.facts.domain == domain]
     if brand is None:
         return _owner(at_home)
@@ -169,16 +171,16 @@ def _by_domain(candidates: Sequence[Candidate], domain: str, brand: str | None) 
     return Choice("matched", _by_other_name(owner.facts, domain, brand))
 
 
-def _owner(at_home: Sequence[Candidate]) -> Choice:
+def _owner(at_home: Sequence[BrandCandidate]) -> Choice:
     """Return the brand whose site it is; of several, the one that several sources know."""
     choice = _best(at_home)
     if choice.status != "ambiguous":
         return choice
-    agreed = _best([c for c in at_home if len({told.source for told in c.told}) > 1])
+    agreed = _best([c for c in at_home if len({each.source for each in c.matches}) > 1])
     return agreed if agreed.facts else choice
 
 
-def _lives_at(candidate: Candidate, domain: str, owner: Choice) -> bool:
+def _lives_at(candidate: BrandCandidate, domain: str, owner: Choice) -> bool:
     """Tell whether a source ties *candidate* to *domain* or to the owner of it."""
     facts = candidate.facts
     if domain in {facts.domain, *facts.mail_domains}:

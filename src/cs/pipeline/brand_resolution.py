@@ -11,15 +11,15 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
+from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.pipeline.resolving import Resolving
 from cs.pipeline.stage import Report
 from cs.plugins.sources import causes_of
 
 
 @dataclass(frozen=True)
 class BrandResolution:
-    resolving: Resolving
+    resolver: BrandResolver
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     name: StageName = "brand-resolution"
 
@@ -27,14 +27,14 @@ class BrandResolution:
         """Resolve; a brand not pinned down while a source was away is a failure, no answer."""
         del report
         assert isinstance(work.input, ResolutionInput)
-        resolution = await self.resolving.resolve(work.input.query)
+        resolution = await self.resolver.resolve(work.input.query)
         causes = causes_of(resolution.answers)
-        hopeless: str | None = NO_BRAND_SOURCE
+        no_retry: str | None = NO_BRAND_SOURCE
         # Where only a web site could be read and no domain was sent, nobody was asked.
-        if resolution.answers or not self.resolving.sources:
-            hopeless = self.misconfiguration.note_answers("brand_sources", resolution.answers)
-        if resolution.status != "matched" and hopeless is not None:
-            return Failed(why=hopeless, retryable=False, causes=causes)
+        if resolution.answers or not self.resolver.sources:
+            no_retry = self.misconfiguration.note_answers("brand_sources", resolution.answers)
+        if resolution.status != "matched" and no_retry is not None:
+            return Failed(why=no_retry, retryable=False, causes=causes)
         if resolution.status != "matched" and not resolution.conclusive:
             wait_s = resolution.retry_in_s
             return Failed(why="sources-away", retryable=True, retry_in_s=wait_s, causes=causes)

@@ -42,15 +42,15 @@ class ContactDiscovery:
         return _finding(answers, self.misconfiguration.note_answers("people_sources", answers))
 
 
-def _finding(answers: Sequence[PeopleAnswer], hopeless: str | None) -> AnyFinding:
+def _finding(answers: Sequence[PeopleAnswer], no_retry: str | None) -> AnyFinding:
     people = tuple(person for answer in answers for person in answer.people)
     ended = {answer.source: answer.ended.value for answer in answers}
     causes = causes_of(answers)
     away = [answer for answer in answers if answer.ended in INCONCLUSIVE]
     if people:
         return Discovered(people=people, sources=ended, conclusive=not away, causes=causes)
-    if hopeless is not None:
-        return Failed(why=hopeless, retryable=False, causes=causes)
+    if no_retry is not None:
+        return Failed(why=no_retry, retryable=False, causes=causes)
     if away:
         waits = [answer.retry_in_s for answer in away if answer.retry_in_s is not None]
         wait_s = max(waits, default=None)

@@ -41,7 +41,7 @@ from cs.eventlog.streams import Streams
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import AttemptId, InFlightWork
 from cs.pipeline.lookups import Lookups
-from cs.pipeline.settling import Settling
+from cs.pipeline.settlement import SearchSettler
 from cs.pipeline.silence import SILENCE_CHECK_S, Silence
 from cs.pipeline.timers import Timers
 from cs.runtime import failpoints
@@ -51,8 +51,8 @@ from cs.runtime.clock import Clock
 log = get_logger()
 
 
-#: What the driver remembers of a stream beside what its fold tells.
-_TAKEN_UP = (LookupStarted, LookupFinished, ContactsErased, SearchAdmitted, SearchSettled)
+#: What the driver remembers of a stream, besides its folded state.
+_REMEMBERED = (LookupStarted, LookupFinished, ContactsErased, SearchAdmitted, SearchSettled)
 
 
 class Driver:
@@ -85,7 +85,7 @@ class Driver:
         self._clock = clock
         self._restart_work = restart_work
         self._lookups = Lookups(streams, clock)
-        self._settling = Settling(streams, self._lookups, clock)
+        self._settler = SearchSettler(streams, self._lookups, clock)
         self._timers = Timers(clock)
         self._in_flight = InFlightWork(real.monotonic)
         self._silence = Silence(
@@ -118,7 +118,7 @@ class Driver:
             raise newer
 
     async def _run(self) -> None:
-        with self._set_aside.telling(self._take_up_mended):
+        with self._set_aside.telling(self._resume_mended):
             position = await self._sweep()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow_log(position), name="driver-log")
@@ -147,14 +147,14 @@ class Driver:
         for damaged in unfinished.set_aside:
             self._set_aside.note(damaged)
         for search in unfinished.searches:
-            self._settling.waits(search.search, search.key_id, search.lookup)
+            self._settler.add_waiting(search.search, search.key_id, search.lookup)
         self._open.update(unfinished.lookups)
         for lookup in list(self._open):
-            await self._or_set_aside(self._take_up(lookup, restart=self._restart_work))
-        for lookup in self._settling.waited_for():
+            await self._or_set_aside(self._resume(lookup, restart=self._restart_work))
+        for lookup in self._settler.lookups():
             if lookup not in self._open:
                 failpoints.reach("sweep.before-settlement")
-                await self._or_set_aside(self._settling.settle_all(lookup))
+                await self._or_set_aside(self._settler.settle_all(lookup))
         return unfinished.position
 
     async def _or_set_aside(self, work: Awaitable[None]) -> None:
@@ -164,7 +164,7 @@ class Driver:
         except DamagedEvent as damaged:
             self._set_aside.note(damaged)
 
-    async def _take_up_mended(self, damaged: DamagedEvent) -> None:
+    async def _resume_mended(self, damaged: DamagedEvent) -> None:
         """Make good what was passed over while the stream of *damaged* could not be read.
 
         Raises:
@@ -174,16 +174,16 @@ class Driver:
         async for page in events_since(self._streams.log, damaged):
             for recorded in page:
                 stream = recorded.stream
-                if isinstance(recorded.event, _TAKEN_UP):
+                if isinstance(recorded.event, _REMEMBERED):
                     await self._note(recorded)
         for lookup in [each for each in self._open if stream_of(each) == stream]:
-            await self._take_up(lookup, restart=True)
-        waited_for = {each for each in self._settling.waited_for() if stream_of(each) == stream}
-        waited_for.update(self._settling.waited_for_by(stream.removeprefix("key-")))
+            await self._resume(lookup, restart=True)
+        waited_for = {each for each in self._settler.lookups() if stream_of(each) == stream}
+        waited_for.update(self._settler.lookups_of_key(stream.removeprefix("key-")))
         for lookup in waited_for:
-            await self._settling.settle_all(lookup)
+            await self._settler.settle_all(lookup)
 
-    async def _take_up(self, lookup: str, *, restart: bool) -> None:
+    async def _resume(self, lookup: str, *, restart: bool) -> None:
         live = (await self._lookups.brand(lookup)).live
         if live is None or live.id != lookup:
             return  # finished since; its event comes with the tail
@@ -235,13 +235,13 @@ class Driver:
                 self._open.discard(lookup)
                 self._in_flight.finished(lookup)
                 log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
-                await self._settling.settle_all(lookup)
+                await self._settler.settle_all(lookup)
             case ContactsErased(lookup=lookup):
                 await self._lookups.brand(lookup)  # its kept state has them in clear
             case SearchAdmitted(search=search, lookup=lookup):
-                self._settling.waits(search, recorded.stream.removeprefix("key-"), lookup)
+                self._settler.add_waiting(search, recorded.stream.removeprefix("key-"), lookup)
             case SearchSettled(search=search, lookup=lookup):
-                self._settling.waits_no_longer(search, lookup)
+                self._settler.remove_waiting(search, lookup)
             case _:
                 pass
 
@@ -251,7 +251,7 @@ class Driver:
             if isinstance(recorded.event, SearchAdmitted):
                 lookup = recorded.event.lookup
                 if lookup not in self._open:
-                    await self._or_set_aside(self._settling.settle_all(lookup))
+                    await self._or_set_aside(self._settler.settle_all(lookup))
 
     async def _learn(self, domain: str, learned: DomainFacts) -> None:
         command = mail_domain.LearnDomain(facts=learned, at=self._clock.now())

@@ -19,7 +19,7 @@ from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import EventLog, Stored
-from cs.pipeline.lanes import Lanes, kept_while
+from cs.pipeline.lanes import Lanes, save_position_while
 
 log = get_logger()
 
@@ -34,24 +34,24 @@ MENDED_S = 5.0
 
 
 async def feed(
-    events: EventLog, bus: Bus, *, after: int, keep: Callable[[int], Awaitable[None]]
+    events: EventLog, bus: Bus, *, after: int, save_position: Callable[[int], Awaitable[None]]
 ) -> None:
     """Publish every event after position *after*, for ever.
 
     What the bus does not take is offered until it does: a reader of the feed has no other
-    way to hear of it.  An event that is damaged, or that no partition takes, holds up its own
-    stream and no other.  *keep* is called with positions up to which all is published: from
-    there on some may be published twice.
+    way to learn of it.  An event that is damaged, or that no partition takes, holds up its own
+    stream and no other.  *save_position* is called with positions up to which all is
+    published: from there on some may be published twice.
 
     Raises:
-        Exception: What *keep* raises.
+        Exception: What *save_position* raises.
     """
 
     async def publish(row: Stored | int) -> None:
-        whole = await _whole(events, row) if isinstance(row, int) else row
-        await _publish(whole, bus)
+        event = await _read_mended(events, row) if isinstance(row, int) else row
+        await _publish(event, bus)
 
-    async with Lanes(publish, after=after, room=WAITING) as lanes:
+    async with Lanes(publish, after=after, capacity=WAITING) as lanes:
 
         async def read() -> None:
             last = after
@@ -61,9 +61,9 @@ async def feed(
                     if isinstance(row, int):
                         await lanes.put(row, row, row)
                     else:
-                        whole = _is_event(row)
+                        readable = _is_event(row)
                         await lanes.put(
-                            row.stream, row.position, row if whole else row.position
+                            row.stream, row.position, row if readable else row.position
                         )
                 if not page:
                     await events.grown(last)
@@ -72,7 +72,7 @@ async def feed(
                 last = end if isinstance(end, int) else end.position
                 lanes.read_to(last)
 
-        await kept_while(read(), lanes, after, keep)
+        await save_position_while(read(), lanes, after, save_position)
 
 
 async def _page(events: EventLog, after: int) -> Sequence[Stored | int]:
@@ -87,7 +87,7 @@ async def _page(events: EventLog, after: int) -> Sequence[Stored | int]:
             limit = damaged.position - after - 1
 
 
-async def _whole(events: EventLog, position: int) -> Stored:
+async def _read_mended(events: EventLog, position: int) -> Stored:
     """Return the event at *position*, which was damaged, as soon as it is mended."""
     log.error("feed_waits_for_damaged_event", position=position)
     while True:
@@ -101,7 +101,7 @@ async def _whole(events: EventLog, position: int) -> Stored:
 def _is_event(row: Stored) -> bool:
     """Return whether *row* can be published: damage may leave JSON, but of no event."""
     try:
-        msgspec.json.decode(row.state)  # all of it; the headers tell of one field
+        msgspec.json.decode(row.state)  # all of it; the headers need one field
         event_headers(_public(row))
     except (*UNREADABLE, TypeError):
         return False

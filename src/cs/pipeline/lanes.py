@@ -19,19 +19,21 @@ class Lanes(Generic[T]):
     Args:
         work: Done with every item.  What it raises ends all: `advanced` raises it.
         after: The position that work begins after.
-        room: Items at most, waiting or under way; `put` waits for room.
+        capacity: Items at most, waiting or under way; `put` waits for room.
     """
 
-    def __init__(self, work: Callable[[T], Awaitable[None]], *, after: int, room: int) -> None:
+    def __init__(
+        self, work: Callable[[T], Awaitable[None]], *, after: int, capacity: int
+    ) -> None:
         self._work = work
         self._lanes: dict[object, deque[tuple[int, T]]] = {}
         self._open: deque[int] = deque()  # positions, in order; the first is not done
         self._done: set[int] = set()
         self._read_to = after
-        self._room = asyncio.Semaphore(room)
+        self._slots = asyncio.Semaphore(capacity)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._stirred = asyncio.Event()
-        self._failed: BaseException | None = None
+        self._changed = asyncio.Event()
+        self._failure: BaseException | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -54,7 +56,7 @@ class Lanes(Generic[T]):
 
     async def put(self, key: object, position: int, item: T) -> None:
         """Have *item* done after what was put for *key* before; positions only grow."""
-        await self._room.acquire()
+        await self._slots.acquire()
         self._open.append(position)
         lane = self._lanes.get(key)
         if lane is not None:
@@ -63,12 +65,12 @@ class Lanes(Generic[T]):
         self._lanes[key] = deque([(position, item)])
         task = asyncio.create_task(self._run(key), name="lane")
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_end)
 
     def read_to(self, position: int) -> None:
         """Note that all up to *position* was put that is to be done."""
         self._read_to = position
-        self._stir()
+        self._notify()
 
     async def advanced(self, after: int) -> int:
         """Return `position` as soon as it is beyond *after*.
@@ -77,11 +79,11 @@ class Lanes(Generic[T]):
             Exception: What the work raised.
         """
         while True:
-            if self._failed is not None:
-                raise self._failed
+            if self._failure is not None:
+                raise self._failure
             if self.position > after:
                 return self.position
-            await self._stirred.wait()
+            await self._changed.wait()
 
     async def _run(self, key: object) -> None:
         lane = self._lanes[key]
@@ -89,47 +91,47 @@ class Lanes(Generic[T]):
             position, item = lane[0]
             await self._work(item)
             lane.popleft()
-            self._finished(position)
+            self._mark_done(position)
         del self._lanes[key]
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._failed = error
-            self._stir()
+            self._failure = error
+            self._notify()
 
-    def _finished(self, position: int) -> None:
-        self._room.release()
+    def _mark_done(self, position: int) -> None:
+        self._slots.release()
         self._done.add(position)
         while self._open and self._open[0] in self._done:
             self._done.discard(self._open.popleft())
-        self._stir()
+        self._notify()
 
-    def _stir(self) -> None:
-        self._stirred.set()
-        self._stirred = asyncio.Event()
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
-async def kept_while(
+async def save_position_while(
     reading: Awaitable[None],
     lanes: Lanes[T],
     after: int,
-    keep: Callable[[int], Awaitable[None]] | None,
+    save_position: Callable[[int], Awaitable[None]] | None,
 ) -> None:
-    """Do *reading*, which puts items into *lanes*, and *keep* each position that all reach.
+    """Do *reading*, which puts items into *lanes*, and save each position that all reach.
 
     Raises:
-        Exception: What *reading*, the work or *keep* raises, whichever is first.
+        Exception: What *reading*, the work or *save_position* raises, whichever is first.
     """
 
-    async def keeping() -> None:
+    async def save_positions() -> None:
         position = after
         while True:
             position = await lanes.advanced(position)
-            if keep is not None:
-                await keep(position)
+            if save_position is not None:
+                await save_position(position)
 
-    tasks = [asyncio.ensure_future(reading), asyncio.ensure_future(keeping())]
+    tasks = [asyncio.ensure_future(reading), asyncio.ensure_future(save_positions())]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:

@@ -24,7 +24,7 @@ log = get_logger()
 Decide = Callable[[Any], Sequence[AnyEvent]]
 
 
-def on_sound_state(stream: str, decide: Decide) -> Decide:
+def with_damage_check(stream: str, decide: Decide) -> Decide:
     """Return *decide* for the state of *stream*, whatever was folded into that.
 
     What can be read may still be nothing that anybody wrote.
@@ -34,7 +34,7 @@ def on_sound_state(stream: str, decide: Decide) -> Decide:
         Refusal: From *decide*.
     """
 
-    def decided(state: Any) -> Sequence[AnyEvent]:
+    def checked(state: Any) -> Sequence[AnyEvent]:
         try:
             return decide(state)
         except Refusal:
@@ -44,7 +44,7 @@ def on_sound_state(stream: str, decide: Decide) -> Decide:
             why = f"{stream} makes no sense: {type(error).__name__}"
             raise DamagedEvent(0, stream, 0, why) from error
 
-    return decided
+    return checked
 
 
 class Lookups:
@@ -86,5 +86,5 @@ class Lookups:
     async def change(self, command: LookupCommand) -> None:
         """Record *command* on its lookup's brand; what was said before is quiet."""
         stream = stream_of(command.lookup)
-        decide = on_sound_state(stream, lambda state: brand.decide(command, state))
+        decide = with_damage_check(stream, lambda state: brand.decide(command, state))
         await retry_while_unavailable(lambda: self._streams.change(stream, decide))

@@ -22,15 +22,16 @@ from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.domain.brand.events import RecordFinding
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.stages.table import PROGRESS
-from cs.domain.stages.work import Alive, Outcome, RankingDone, checked_in
+from cs.domain.stages.work import Alive, AnyFinding, Outcome, RankingDone, checked_in
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
+from cs.pipeline.errors import ForgedOutcome
 from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups
-from cs.pipeline.receipts import ForgedOutcome, Receipts
-from cs.pipeline.suppressing import Suppressing
+from cs.pipeline.receipts import Receipts
+from cs.pipeline.suppression import SuppressionFilter
 from cs.postgres.errors import DatabaseUnavailable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -42,10 +43,10 @@ T = TypeVar("T")
 GROUP = "process-manager"
 #: Outcomes being recorded at once; those of one lookup queue behind each other.
 AT_ONCE = 64
-#: How long outcomes in hand may take to be recorded once the recorder is told to stop.
+#: How long outcomes in flight may take to be recorded once the recorder is told to stop.
 DRAIN_S = 5.0
 #: Somebody who forges outcomes may send many: the alarm counts them.
-FORGED_TOLD_EVERY_S = 10.0
+LOG_FORGED_EVERY_S = 10.0
 #: What a stage says while it works on.  A result needs no note: it ends the work.
 HEARTBEATS = (Alive, *PROGRESS)
 #: What says nothing about the record at hand.
@@ -58,8 +59,8 @@ class OutcomeRecorder:
     Args:
         receipts: Tell who was given the work that an outcome answers.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
-        suppressing: Keeps out who asked to be forgotten; without it nobody did.
-        drain_s: Stopping gives outcomes in hand this long to be recorded; what is not
+        suppression: Keeps out who asked to be forgotten; without it nobody did.
+        drain_s: Stopping gives outcomes in flight this long to be recorded; what is not
             comes again.
         at_once: Outcomes recorded at the same time, at most.
     """
@@ -73,7 +74,7 @@ class OutcomeRecorder:
         *,
         receipts: Receipts,
         verifiers: Collection[str],
-        suppressing: Suppressing | None = None,
+        suppression: SuppressionFilter | None = None,
         drain_s: float = DRAIN_S,
         at_once: int = AT_ONCE,
     ) -> None:
@@ -83,13 +84,13 @@ class OutcomeRecorder:
         self._heartbeats = heartbeats
         self._receipts = receipts
         self._verifiers = frozenset(verifiers)
-        self._suppressing = suppressing
+        self._suppression = suppression
         self._drain_s = drain_s
-        self._places = asyncio.Semaphore(at_once)
-        self._without_place = set[asyncio.Task[None] | None]()
+        self._slots = asyncio.Semaphore(at_once)
+        self._without_slot = set[asyncio.Task[None] | None]()
         self._gate = VersionGate("outcomes")
         self._forged = 0
-        self._forged_told_at = -math.inf
+        self._forged_logged_at = -math.inf
 
     @property
     def forged(self) -> int:
@@ -102,24 +103,24 @@ class OutcomeRecorder:
             asyncio.TaskGroup() as tasks,
             self._bus.subscribe(OUTCOMES, group=GROUP, drain_s=self._drain_s) as outcomes,
         ):
-            # A place before a record: what is given out is being recorded.
-            await self._places.acquire()
+            # A slot before a record: what is given out is being recorded.
+            await self._slots.acquire()
             async for record in outcomes:
                 task = tasks.create_task(self._record(record, outcomes))
-                task.add_done_callback(self._give_place_back)
-                await self._places.acquire()
+                task.add_done_callback(self._release_slot)
+                await self._slots.acquire()
 
-    def _give_place_back(self, task: asyncio.Task[None]) -> None:
-        if task in self._without_place:
-            self._without_place.remove(task)
+    def _release_slot(self, task: asyncio.Task[None]) -> None:
+        if task in self._without_slot:
+            self._without_slot.remove(task)
         else:
-            self._places.release()
+            self._slots.release()
 
     async def _record(self, record: Record, outcomes: Subscription) -> None:
         try:
             outcome = decode_outcome(record.value)
             with bound_contextvars(trace_id=trace_id(record.headers, outcome.lookup)):
-                await self._recorded(outcome)
+                await self._process(outcome)
         except DamagedEvent as error:
             # Its lookup is set aside.  Kept, it would hold up its partition; when that is
             # mended, the driver issues its open work again.
@@ -127,20 +128,20 @@ class OutcomeRecorder:
         except AWAY:
             raise  # it comes again, here or to another member
         except ForgedOutcome as error:
-            self._tell_forged(error.outcome)
+            self._log_forged(error.outcome)
             await publish_dead_letter(self._bus, record, error)
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
         await outcomes.commit(record)
         failpoints.reach("outcome.after-commit")
 
-    async def _recorded(self, outcome: Outcome) -> None:
+    async def _process(self, outcome: Outcome) -> None:
         if not await self._is_answer(outcome):
             return
         await self._record_heartbeat(outcome)
         if not isinstance(outcome.finding, Alive):
             failpoints.reach("outcome.before-append")
-            await self._in_the_end(partial(self._take, outcome))
+            await self._once_readable(partial(self._decide, outcome))
             failpoints.reach("outcome.after-append")
 
     async def _is_answer(self, outcome: Outcome) -> bool:
@@ -152,22 +153,22 @@ class OutcomeRecorder:
             ForgedOutcome: It is from somebody who was not given the work.
         """
         if outcome.receipt:
-            if not self._receipts.fits(outcome):
+            if not self._receipts.match(outcome):
                 raise ForgedOutcome(outcome)
             return True
-        brand = await self._in_the_end(partial(self._lookups.brand, outcome.lookup))
+        brand = await self._once_readable(partial(self._lookups.brand, outcome.lookup))
         live = brand.live if brand.live and brand.live.id == outcome.lookup else None
         work = live.find(outcome.stage, outcome.item) if live else None
         if work is not None and work.receipt_due:
             raise ForgedOutcome(outcome)
         return work is not None
 
-    def _tell_forged(self, outcome: Outcome) -> None:
-        """Raise the alarm: the first time, and then every `FORGED_TOLD_EVERY_S` at most."""
+    def _log_forged(self, outcome: Outcome) -> None:
+        """Raise the alarm: the first time, and then every `LOG_FORGED_EVERY_S` at most."""
         self._forged += 1
         now = self._clock.monotonic()
-        if now - self._forged_told_at >= FORGED_TOLD_EVERY_S:
-            self._forged_told_at = now
+        if now - self._forged_logged_at >= LOG_FORGED_EVERY_S:
+            self._forged_logged_at = now
             log.error(
                 "outcome_forged",
                 lookup=outcome.lookup,
@@ -182,7 +183,7 @@ class OutcomeRecorder:
                 outcome.lookup, outcome.stage, outcome.item, outcome.attempt
             )
 
-    async def _in_the_end(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _once_readable(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return what *attempt* gives, once its stream has no event of a newer version.
 
         The outcome at hand stays uncommitted, so that a process of that version is given it
@@ -193,29 +194,38 @@ class OutcomeRecorder:
             return await attempt()
         except NewerEvent:
             task = asyncio.current_task()
-            self._without_place.add(task)
-            self._places.release()  # or the others would wait for it
+            self._without_slot.add(task)
+            self._slots.release()  # or the others would wait for it
             found = await self._gate.until_read(attempt)
-            await self._places.acquire()
-            self._without_place.remove(task)
+            await self._slots.acquire()
+            self._without_slot.remove(task)
             return found
 
-    async def _take(self, outcome: Outcome) -> None:
+    async def _decide(self, outcome: Outcome) -> None:
         """Decide on what a stage found, without people who are suppressed."""
-        if self._suppressing is not None:
-            screened = await self._suppressing.screened(outcome.finding)
-            live = (await self._lookups.brand(outcome.lookup)).live if screened.met else None
-            for person in live.people if live and live.id == outcome.lookup else ():
-                if person.person in screened.met:
-                    print_ = screened.met[person.person]
-                    await self._suppressing.erase(outcome.lookup, person, print_)
-            if screened.finding is None:
-                return
-            outcome = replace(outcome, finding=screened.finding)
-        await self._lookups.change(await self._command(outcome))
+        finding = await self._unsuppressed(outcome)
+        if finding is not None:
+            await self._lookups.change(await self._command(replace(outcome, finding=finding)))
+
+    async def _unsuppressed(self, outcome: Outcome) -> AnyFinding | None:
+        """Return what *outcome* found, without people who are suppressed; ``None``: nothing.
+
+        Of whom a mailbox shows that they are, everything is erased.
+        """
+        if self._suppression is None:
+            return outcome.finding
+        screened = await self._suppression.screen(outcome.finding)
+        if screened.suppressed:
+            live = (await self._lookups.brand(outcome.lookup)).live
+            people = live.people if live and live.id == outcome.lookup else ()
+            for person in people:
+                if person.person in screened.suppressed:
+                    print_ = screened.suppressed[person.person]
+                    await self._suppression.erase(outcome.lookup, person, print_)
+        return screened.finding
 
     async def _command(self, outcome: Outcome) -> RecordFinding:
-        self._tell_unproved(outcome)
+        self._log_unknown_verifiers(outcome)
         known: dict[str, DomainFacts] = {}
         if isinstance(outcome.finding, RankingDone):
             known = await self._lookups.known(outcome.lookup)
@@ -230,8 +240,8 @@ class OutcomeRecorder:
             at=self._clock.now(),
         )
 
-    def _tell_unproved(self, outcome: Outcome) -> None:
-        """Tell of mailboxes that somebody vouches for who is not configured: not shown."""
+    def _log_unknown_verifiers(self, outcome: Outcome) -> None:
+        """Log mailboxes that somebody vouches for who is not configured: they are not shown."""
         found = checked_in(outcome.finding)
         by = {each.verifier for each in found if each.verdict is Verdict.DELIVERABLE}
         if strangers := by - self._verifiers:

@@ -14,7 +14,7 @@ from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.in_flight import AttemptId
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import Receipts
-from cs.pipeline.suppressing import Suppressing
+from cs.pipeline.suppression import SuppressionFilter
 from cs.runtime.clock import Clock
 
 
@@ -27,7 +27,7 @@ class ProcessManager:
         receipts: Tell who was given the work that an outcome answers.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         heartbeats: Where heartbeats are stored; in memory if ``None``.
-        suppressing: Keeps out who asked to be forgotten; without it nobody did.
+        suppression: Keeps out who asked to be forgotten; without it nobody did.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ProcessManager:
         verifiers: Collection[str],
         real: Clock | None = None,
         heartbeats: Heartbeats | None = None,
-        suppressing: Suppressing | None = None,
+        suppression: SuppressionFilter | None = None,
     ) -> None:
         real = real or clock
         heartbeats = heartbeats or MemoryHeartbeats(real.monotonic)
@@ -53,7 +53,7 @@ class ProcessManager:
             heartbeats,
             receipts=receipts,
             verifiers=verifiers,
-            suppressing=suppressing,
+            suppression=suppression,
         )
         self._make_driver = partial(Driver, streams, open_work, clock, heartbeats, real=real)
         self._driver = self._make_driver(restart_work=restart_work)
@@ -71,7 +71,7 @@ class ProcessManager:
             self._driver = self._make_driver(restart_work=False)
 
     def in_flight(self) -> frozenset[AttemptId]:
-        """Return the work that stages have in hand."""
+        """Return the work that was issued and is not answered yet."""
         return self._driver.in_flight()
 
     def at_rest(self, head: int) -> bool:

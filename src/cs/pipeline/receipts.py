@@ -3,7 +3,7 @@
 Whoever may write to ``cs.outcomes`` could otherwise answer for any stage.  Work carries a
 receipt, which every outcome repeats: an HMAC-SHA256 (RFC 2104), cut to 128 bits, of which
 piece of work it is, under a secret that all roles with the master key share.  Stages hold
-neither; they hand back what they were given.
+neither; they hand back what they got.
 
 The attempt is not part of it.  All attempts are one piece of work: the first result wins
 whichever it is from, and a stage that is given a duplicate answers with the newest attempt,
@@ -24,18 +24,6 @@ from cs.domain.stages.work import Outcome, StageInput, StageName, Work
 SHARED = "work"
 #: RFC 2104, section 5: at least half of the hash, and 80 bits.
 BYTES = 16
-
-
-class ForgedOutcome(Exception):
-    """An outcome from somebody who was not given the work that it answers.
-
-    Attributes:
-        outcome: What was said.
-    """
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__("an outcome of work that its sender was not given")
-        self.outcome = outcome
 
 
 class Receipts:
@@ -66,7 +54,7 @@ class Receipts:
             receipt=self.of(issued.lookup, issued.stage, issued.item),
         )
 
-    def fits(self, outcome: Outcome) -> bool:
+    def match(self, outcome: Outcome) -> bool:
         """Say whether *outcome* repeats the receipt of the work that it answers."""
         due = self.of(outcome.lookup, outcome.stage, outcome.item)
         return hmac.compare_digest(due, outcome.receipt)
@@ -77,4 +65,4 @@ def _within_limits(work: StageInput) -> StageInput:
     try:
         return fitted(work)
     except BeyondLimits:
-        return work  # the stage tells of it
+        return work  # the stage refuses it

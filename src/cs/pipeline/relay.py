@@ -18,7 +18,7 @@ from cs.eventlog.damage import SetAside
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.eventlog.version_gate import VersionGate
-from cs.pipeline.lanes import Lanes, kept_while
+from cs.pipeline.lanes import Lanes, save_position_while
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -38,37 +38,38 @@ async def relay(
     *,
     after: int,
     receipts: Receipts,
-    patient_by: Clock | None = None,
-    keep: Callable[[int], Awaitable[None]] | None = None,
+    deadline_clock: Clock | None = None,
+    save_position: Callable[[int], Awaitable[None]] | None = None,
     set_aside: SetAside | None = None,
 ) -> None:
     """Publish every `StageIssued` after position *after*, for ever, each with its receipt.
 
     Work that the bus does not take is offered again until its deadline has passed by
-    *patient_by*; without that clock it is offered once, since a bus in this process has
+    *deadline_clock*; without that clock it is offered once, since a bus in this process has
     room or it has not.  Work of one key on a topic goes out in order, and what the bus does
-    not take of it holds up no other.  *keep* is called with positions up to which all has
-    been relayed.
+    not take of it holds up no other.  *save_position* is called with positions up to which
+    all has been relayed.
 
     Work that cannot be read is passed over and noted in *set_aside*; once it is mended the
     driver issues what is open of its lookup again.
 
     At an event of a newer version it stands still, also if that may be no work: to say so
-    would be a guess.  With *keep* there may be other processes, and it gives up instead.
+    would be a guess.  With *save_position* there may be other processes, and it gives up
+    instead.
 
     Raises:
         NewerEvent: It gives up; one of that version is to go on.
-        Exception: What *keep* raises.
+        Exception: What *save_position* raises.
     """
-    gate = VersionGate("relay") if keep is None else None
+    gate = VersionGate("relay") if save_position is None else None
     pages = follow(events, after, gate=gate, set_aside=set_aside)
 
     async def publish(event: StageIssued) -> None:
         failpoints.reach("relay.before-publish")
-        await _publish(event, bus, receipts, patient_by)
+        await _publish(event, bus, receipts, deadline_clock)
         failpoints.reach("relay.after-publish")
 
-    async with Lanes(publish, after=after, room=WAITING) as lanes:
+    async with Lanes(publish, after=after, capacity=WAITING) as lanes:
 
         async def read() -> None:
             async for page in pages:
@@ -77,7 +78,7 @@ async def relay(
                         await lanes.put(_lane(each.event), each.position, each.event)
                 lanes.read_to(page[-1].position)
 
-        await kept_while(read(), lanes, after, keep)
+        await save_position_while(read(), lanes, after, save_position)
 
 
 def _lane(event: StageIssued) -> tuple[str, str]:
@@ -86,7 +87,7 @@ def _lane(event: StageIssued) -> tuple[str, str]:
 
 
 async def _publish(
-    event: StageIssued, bus: Bus, receipts: Receipts, patient_by: Clock | None
+    event: StageIssued, bus: Bus, receipts: Receipts, deadline_clock: Clock | None
 ) -> None:
     work = receipts.work(event)
     topic, headers = STAGE_TOPICS[event.stage], work_headers(work)
@@ -98,7 +99,7 @@ async def _publish(
             log.warning(
                 "work_not_published", lookup=event.lookup, stage=event.stage, why=str(error)
             )
-            if patient_by is None or patient_by.now() >= event.deadline_at:
+            if deadline_clock is None or deadline_clock.now() >= event.deadline_at:
                 return
             await asyncio.sleep(RETRY_S)
         else:

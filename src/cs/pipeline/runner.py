@@ -38,29 +38,30 @@ from cs.runtime.keyed_lock import KeyedLock
 
 log = get_logger()
 
-#: Records of one stage in hand at once; the topic holds the others.
-IN_HAND = 64
-#: How often the process manager hears that work is in hand.
-ALIVE_EVERY_S = 5.0
+#: Records of one stage in flight at once; the topic holds the others.
+MAX_IN_FLIGHT = 64
+#: How often the process manager gets a heartbeat of work in flight.
+HEARTBEAT_EVERY_S = 5.0
 #: Wait before a bus that did not take a result is given it again.
 RETRY_S = 0.5
 #: A result is offered until its work's deadline, but at least this long: work that is
 #: silent for so long is issued again.
 RESULT_S = 20.0
-#: How long work in hand may take to be finished once the runner is told to stop.
+#: How long work in flight may take to be finished once the runner is told to stop.
 DRAIN_S = 5.0
 
 #: Said on the way: without it the result is the same.
 ON_THE_WAY = (Alive, *PROGRESS)
 
-Hand = tuple[str, str]
+#: Lookup and item of a piece of work.
+WorkKey = tuple[str, str]
 
 
 class Runner:
     """Runs *stage* for ever; cancel `run` to stop.
 
     Args:
-        drain_s: Stopping gives work in hand this long to be answered; what is not comes
+        drain_s: Stopping gives work in flight this long to be answered; what is not comes
             again.  On a bus that forgets, waiting for it is of no use.
     """
 
@@ -71,9 +72,9 @@ class Runner:
         self._bus = bus
         self._clock = clock
         self._drain_s = drain_s
-        self._places = asyncio.Semaphore(IN_HAND)
+        self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
         #: The newest attempt asked for, and the receipt that goes with all of them.
-        self._in_hand: dict[Hand, tuple[int, str]] = {}
+        self._in_flight: dict[WorkKey, tuple[int, str]] = {}
         self._locks = KeyedLock()
 
     async def run(self) -> None:
@@ -83,22 +84,22 @@ class Runner:
             asyncio.TaskGroup() as tasks,
             self._bus.subscribe(topic, group=group, drain_s=self._drain_s) as records,
         ):
-            # A place before a record: what is given out is being worked on.
-            await self._places.acquire()
+            # A slot before a record: what is given out is being worked on.
+            await self._slots.acquire()
             async for record in records:
-                task = tasks.create_task(self._do(record, records))
-                task.add_done_callback(lambda _: self._places.release())
-                await self._places.acquire()
+                task = tasks.create_task(self._process(record, records))
+                task.add_done_callback(lambda _: self._slots.release())
+                await self._slots.acquire()
 
-    async def _do(self, record: Record, records: Subscription) -> None:
+    async def _process(self, record: Record, records: Subscription) -> None:
         try:
-            await self._take(self._work_in(record), record.headers)
+            await self._work_once(self._decode(record), record.headers)
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
         await records.commit(record)
         failpoints.reach("stage.after-commit")
 
-    def _work_in(self, record: Record) -> Work:
+    def _decode(self, record: Record) -> Work:
         """Return the work in *record*.
 
         Raises:
@@ -109,35 +110,35 @@ class Runner:
             raise BeyondLimits("stage")
         return work
 
-    async def _take(self, work: Work, given: Mapping[str, str]) -> None:
-        hand = (work.lookup, work.item)
-        if hand in self._in_hand:
-            # A duplicate of what is in hand is dropped; its answer serves both.
-            attempt, receipt = self._in_hand[hand]
-            # A relay of an older version gave none.
-            self._in_hand[hand] = max(attempt, work.attempt), receipt or work.receipt
+    async def _work_once(self, work: Work, incoming: Mapping[str, str]) -> None:
+        key = (work.lookup, work.item)
+        if key in self._in_flight:
+            # A duplicate of what is in flight is dropped; its answer serves both.
+            attempt, receipt = self._in_flight[key]
+            # A relay of an older version gave no receipt.
+            self._in_flight[key] = max(attempt, work.attempt), receipt or work.receipt
             return
-        self._in_hand[hand] = work.attempt, work.receipt
+        self._in_flight[key] = work.attempt, work.receipt
         try:
-            with bound_contextvars(trace_id=trace_id(given, work.lookup)):
-                await self._work(work, given)
+            with bound_contextvars(trace_id=trace_id(incoming, work.lookup)):
+                await self._work(work, incoming)
         finally:
-            del self._in_hand[hand]
+            del self._in_flight[key]
 
-    async def _work(self, work: Work, given: Mapping[str, str]) -> None:
+    async def _work(self, work: Work, incoming: Mapping[str, str]) -> None:
         failpoints.reach("stage.before-work")
         async with asyncio.TaskGroup() as tasks:
-            alive = tasks.create_task(self._say_alive(work, given))
-            finding = await self._handled(work, given)
+            alive = tasks.create_task(self._send_heartbeats(work, incoming))
+            finding = await self._handle(work, incoming)
             alive.cancel()
         failpoints.reach("stage.before-result")
-        await self._report_result(work, given, finding)
+        await self._report_result(work, incoming, finding)
         failpoints.reach("stage.after-result")
 
-    async def _handled(self, work: Work, given: Mapping[str, str]) -> AnyFinding:
+    async def _handle(self, work: Work, incoming: Mapping[str, str]) -> AnyFinding:
         async def report(finding: AnyFinding) -> None:
             failpoints.reach("stage.before-progress")
-            await self._report(work, given, finding)
+            await self._report(work, incoming, finding)
             failpoints.reach("stage.after-progress")
 
         try:
@@ -162,8 +163,8 @@ class Runner:
         Raises:
             Exception: What is left of it is no message.
         """
-        hand = (work.lookup, work.item)
-        attempt, receipt = self._in_hand.get(hand, (work.attempt, work.receipt))
+        key = (work.lookup, work.item)
+        attempt, receipt = self._in_flight.get(key, (work.attempt, work.receipt))
         outcome = Outcome(
             lookup=work.lookup,
             stage=work.stage,
@@ -182,24 +183,26 @@ class Runner:
         decode_outcome(value)
         return outcome, value
 
-    async def _say_alive(self, work: Work, given: Mapping[str, str]) -> None:
+    async def _send_heartbeats(self, work: Work, incoming: Mapping[str, str]) -> None:
         while True:
-            await asyncio.sleep(ALIVE_EVERY_S)
-            await self._report(work, given, Alive())
+            await asyncio.sleep(HEARTBEAT_EVERY_S)
+            await self._report(work, incoming, Alive())
 
     async def _report_result(
-        self, work: Work, given: Mapping[str, str], finding: AnyFinding
+        self, work: Work, incoming: Mapping[str, str], finding: AnyFinding
     ) -> None:
         """Publish *finding*, which ends the work, as long as somebody may wait for it."""
         least = self._clock.now() + timedelta(seconds=RESULT_S)
         until_ = max(work.deadline_at, least)
-        while not await self._report(work, given, finding):
+        while not await self._report(work, incoming, finding):
             if self._clock.now() >= until_:
                 log.error("result_given_up", lookup=work.lookup, stage=work.stage)
                 return
             await asyncio.sleep(RETRY_S)
 
-    async def _report(self, work: Work, given: Mapping[str, str], finding: AnyFinding) -> bool:
+    async def _report(
+        self, work: Work, incoming: Mapping[str, str], finding: AnyFinding
+    ) -> bool:
         """Publish *finding*; return whether the bus took it."""
         try:
             outcome, value = self._message(work, finding)
@@ -210,7 +213,7 @@ class Runner:
             if isinstance(finding, ON_THE_WAY):
                 return True
             outcome, value = self._message(work, Failed(why="bug", retryable=False))
-        headers = outcome_headers(outcome, work, given, at=self._clock.now())
+        headers = outcome_headers(outcome, work, incoming, at=self._clock.now())
         key = work.lookup.encode()
         try:
             await self._bus.publish(OUTCOMES, key=key, value=value, headers=headers)

@@ -135,7 +135,7 @@ class SlowDirectory(Directory):
 
 
 async def test_signs_of_life_may_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cs.pipeline.runner.ALIVE_EVERY_S", 0.001)
+    monkeypatch.setattr("cs.pipeline.runner.HEARTBEAT_EVERY_S", 0.001)
     real = HandClock(AT)
     bus = LosingBus(lambda message: b'"alive"' in message.value)
     directory = SlowDirectory({"acme": ACME})

@@ -38,7 +38,7 @@ async def test_an_event_of_a_newer_version_is_published_and_so_is_what_comes_aft
         KafkaBus(settings) as bus,
         bus.subscribe(EVENTS, group="others") as records,
     ):
-        feeding = asyncio.create_task(feed(log, bus, after=0, keep=keep))
+        feeding = asyncio.create_task(feed(log, bus, after=0, save_position=keep))
         async with asyncio.timeout(30):
             events = [decode_event(record.value) for record in await take(records, 3)]
         feeding.cancel()

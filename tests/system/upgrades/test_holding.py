@@ -124,6 +124,8 @@ async def test_a_relay_that_leads_gives_up_after_keeping_how_far_it_came(
     await write_newer(managed.log, "key-a", NO_STREAM)
     with pytest.raises(NewerEvent):
         async with asyncio.timeout(5):
-            await relay(managed.log, MemoryBus(), after=0, receipts=RECEIPTS, keep=keep)
+            await relay(
+                managed.log, MemoryBus(), after=0, receipts=RECEIPTS, save_position=keep
+            )
 
     assert kept == [1]

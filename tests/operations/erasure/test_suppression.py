@@ -17,7 +17,7 @@ from cs.domain.stages.work import (
 )
 from cs.eventlog.fingerprints import email_print, name_print, profile_print
 from cs.keystore.memory import MemoryKeyStore
-from cs.pipeline.suppressing import Met, Screened, Suppressing
+from cs.pipeline.suppression import ScreenedFinding, SuppressedPerson, SuppressionFilter
 from domain.acme_run import ADA, BEN, HOME, ranked, sighting
 
 UNLINKED = sighting("Cid Fell", linkedin_url=None)
@@ -35,15 +35,15 @@ OTHER = Checked(person="p2", mail_domain=HOME, verdict=Verdict.UNDELIVERABLE)
 class Suppressed:
     def __init__(self) -> None:
         self.keys = MemoryKeyStore()
-        self.met: list[Met] = []
+        self.suppressed: list[SuppressedPerson] = []
 
-        async def erase(met: Met) -> None:
-            self.met.append(met)
+        async def erase(met: SuppressedPerson) -> None:
+            self.suppressed.append(met)
 
-        self.suppressing = Suppressing(self.keys, erase)
+        self.suppressing = SuppressionFilter(self.keys, erase)
 
-    async def screened(self, finding: AnyFinding) -> Screened:
-        return await self.suppressing.screened(finding)
+    async def screen(self, finding: AnyFinding) -> ScreenedFinding:
+        return await self.suppressing.screen(finding)
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ async def suppressed() -> Suppressed:
 async def test_who_is_suppressed_was_not_sighted(
     suppressed: Suppressed, gone: Sighting
 ) -> None:
-    seen = await suppressed.screened(PeopleSeen(people=(gone, BEN)))
-    found = await suppressed.screened(Discovered(people=(BEN, gone), conclusive=False))
+    seen = await suppressed.screen(PeopleSeen(people=(gone, BEN)))
+    found = await suppressed.screen(Discovered(people=(BEN, gone), conclusive=False))
 
     assert seen.finding == PeopleSeen(people=(BEN,))
     assert found.finding == Discovered(people=(BEN,), conclusive=False)
@@ -74,15 +74,15 @@ async def test_who_is_suppressed_was_not_sighted(
 async def test_a_sighting_of_nobody_else_says_nothing_and_a_result_that_there_is_nobody(
     suppressed: Suppressed,
 ) -> None:
-    assert (await suppressed.screened(PeopleSeen(people=(ADA,)))).finding is None
-    found = await suppressed.screened(Discovered(people=(ADA,)))
+    assert (await suppressed.screen(PeopleSeen(people=(ADA,)))).finding is None
+    found = await suppressed.screen(Discovered(people=(ADA,)))
     assert found.finding == Discovered(people=())
 
 
 async def test_a_namesake_with_a_profile_is_sighted(suppressed: Suppressed) -> None:
     finding = PeopleSeen(people=(sighting("Cid Fell"),))
 
-    assert (await suppressed.screened(finding)).finding == finding
+    assert (await suppressed.screen(finding)).finding == finding
 
 
 async def test_a_suppressed_mailbox_says_who_it_is_and_is_not_reported(
@@ -90,12 +90,12 @@ async def test_a_suppressed_mailbox_says_who_it_is_and_is_not_reported(
 ) -> None:
     met = {"p1": email_print(suppressed.keys, f"ada.kern@{HOME}")}
 
-    assert await suppressed.screened(MailboxChecked(checked=PROVED)) == Screened(None, met)
-    assert await suppressed.screened(DomainVerified((PROVED, OTHER))) == Screened(
+    assert await suppressed.screen(MailboxChecked(checked=PROVED)) == ScreenedFinding(None, met)
+    assert await suppressed.screen(DomainVerified((PROVED, OTHER))) == ScreenedFinding(
         DomainVerified((OTHER,)), met
     )
     failed = Failed(why="try-later", retryable=True, checked=(OTHER, PROVED))
-    assert await suppressed.screened(failed) == Screened(
+    assert await suppressed.screen(failed) == ScreenedFinding(
         Failed(why="try-later", retryable=True, checked=(OTHER,)), met
     )
 
@@ -116,7 +116,7 @@ async def test_a_suppressed_mailbox_says_who_it_is_and_is_not_reported(
 async def test_everything_else_is_as_it_was(
     suppressed: Suppressed, finding: AnyFinding
 ) -> None:
-    assert await suppressed.screened(finding) == Screened(finding)
+    assert await suppressed.screen(finding) == ScreenedFinding(finding)
 
 
 async def test_whom_a_mailbox_led_to_is_erased_by_all_they_are_known_by(
@@ -127,7 +127,9 @@ async def test_whom_a_mailbox_led_to_is_erased_by_all_they_are_known_by(
     await suppressed.suppressing.erase("brand-a.1", person, "f1")
 
     profile = profile_print(suppressed.keys, ADA.linkedin_url or "")
-    assert suppressed.met == [Met("f1", frozenset({profile}), "brand-a.1#p1")]
+    assert suppressed.suppressed == [
+        SuppressedPerson("f1", frozenset({profile}), "brand-a.1#p1")
+    ]
 
 
 @pytest.mark.parametrize("written", ["JO@MÜNCHEN.example", " jo@xn--mnchen-3ya.example\n"])

@@ -16,7 +16,7 @@ from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM
 from cs.eventlog.streams import Streams
-from cs.pipeline.lookups import Lookups, on_sound_state
+from cs.pipeline.lookups import Lookups, with_damage_check
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
 
@@ -24,7 +24,7 @@ from cs.runtime.clock import Clock
 PAGE = 500
 
 
-class Settling:
+class SearchSettler:
     """Knows who waits for which lookup."""
 
     def __init__(self, streams: Streams, lookups: Lookups, clock: Clock) -> None:
@@ -33,21 +33,21 @@ class Settling:
         self._clock = clock
         self._waiting: dict[str, dict[str, str]] = {}  # lookup -> search -> key
 
-    def waits(self, search: str, key_id: str, lookup: str) -> None:
+    def add_waiting(self, search: str, key_id: str, lookup: str) -> None:
         self._waiting.setdefault(lookup, {})[search] = key_id
 
-    def waits_no_longer(self, search: str, lookup: str) -> None:
+    def remove_waiting(self, search: str, lookup: str) -> None:
         waiting = self._waiting.get(lookup)
         if waiting is not None:
             waiting.pop(search, None)
             if not waiting:
                 del self._waiting[lookup]
 
-    def waited_for(self) -> Sequence[str]:
+    def lookups(self) -> Sequence[str]:
         """Return the lookups that somebody waits for."""
         return list(self._waiting)
 
-    def waited_for_by(self, key_id: str) -> Sequence[str]:
+    def lookups_of_key(self, key_id: str) -> Sequence[str]:
         """Return the lookups that searches of the key *key_id* wait for."""
         return [lookup for lookup, keys in self._waiting.items() if key_id in keys.values()]
 
@@ -81,15 +81,15 @@ class Settling:
             return key.decide(command, state)
 
         stream = f"key-{key_id}"
-        sound = on_sound_state(stream, decide)
+        checked_decide = with_damage_check(stream, decide)
         failpoints.reach("settlement.before-append")
         try:
-            await retry_while_unavailable(lambda: self._streams.change(stream, sound))
+            await retry_while_unavailable(lambda: self._streams.change(stream, checked_decide))
         except DamagedEvent as damaged:
             self._streams.set_aside.note(damaged)
             return
         failpoints.reach("settlement.after-append")
-        self.waits_no_longer(search, finish.lookup)
+        self.remove_waiting(search, finish.lookup)
 
     async def _finish_of(self, lookup: str) -> Finish | None:
         state = await self._lookups.brand(lookup)

@@ -1,8 +1,8 @@
 """Keeps people who asked to be forgotten out of what stages found.
 
 Most are left out when they are sighted, by their profile or an address that a source
-named.  Who is known by e-mail alone is met only when that very mailbox is verified; then
-they are erased from everything, by what has become known of them since.
+named.  Who is known by e-mail alone is recognised only when that very mailbox is verified;
+then they are erased from everything, by what has become known of them since.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ class Suppressions(Protocol):
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]: ...
 
 
-class Met(msgspec.Struct, frozen=True):
+class SuppressedPerson(msgspec.Struct, frozen=True):
     """Somebody of a lookup who turned out to be suppressed.
 
     Attributes:
@@ -40,35 +40,37 @@ class Met(msgspec.Struct, frozen=True):
     name: str
 
 
-class Screened(msgspec.Struct, frozen=True):
+class ScreenedFinding(msgspec.Struct, frozen=True):
     """What is left of a finding; ``None``: nothing."""
 
     finding: AnyFinding | None
-    met: Mapping[str, str] = {}  # person of the lookup -> fingerprint of their mailbox
+    suppressed: Mapping[str, str] = {}  # person of the lookup -> fingerprint of their mailbox
 
 
-class Suppressing:
+class SuppressionFilter:
     """Args: *erase*: erases whom a suppressed mailbox has led to, from everything."""
 
-    def __init__(self, keys: Suppressions, erase: Callable[[Met], Awaitable[None]]) -> None:
+    def __init__(
+        self, keys: Suppressions, erase: Callable[[SuppressedPerson], Awaitable[None]]
+    ) -> None:
         self._keys = keys
         self._erase = erase
 
-    async def screened(self, finding: AnyFinding) -> Screened:
+    async def screen(self, finding: AnyFinding) -> ScreenedFinding:
         """Return *finding* without anybody who is suppressed now."""
         sightings, checked = sightings_in(finding), checked_in(finding)
         left = await self._unsuppressed(sightings) if sightings else ()
-        met = await self._met(checked) if checked else {}
-        others = tuple(each for each in checked if each.person not in met)
+        suppressed = await self._suppressed_in(checked) if checked else {}
+        others = tuple(each for each in checked if each.person not in suppressed)
         nobody_left = bool(sightings or checked) and not (left or others)
         if nobody_left and isinstance(finding, PROGRESS):
-            return Screened(None, met)
-        return Screened(with_people(finding, left, others), met)
+            return ScreenedFinding(None, suppressed)
+        return ScreenedFinding(with_people(finding, left, others), suppressed)
 
     async def erase(self, lookup: str, person: Person, print_: str) -> None:
         """Erase *person* of *lookup*, whose mailbox has the suppressed fingerprint."""
         prints = frozenset(fingerprints(self._keys, msgspec.to_builtins(person)))
-        await self._erase(Met(print_, prints, key_name(lookup, person.person)))
+        await self._erase(SuppressedPerson(print_, prints, key_name(lookup, person.person)))
 
     async def _unsuppressed(self, people: Sequence[Sighting]) -> tuple[Sighting, ...]:
         prints = [frozenset(self._prints(sighting)) for sighting in people]
@@ -84,7 +86,7 @@ class Suppressing:
     def _prints(self, sighting: Sighting) -> Iterator[str]:
         return fingerprints(self._keys, msgspec.to_builtins(sighting))
 
-    async def _met(self, checked: Iterable[Checked]) -> dict[str, str]:
+    async def _suppressed_in(self, checked: Iterable[Checked]) -> dict[str, str]:
         prints = {
             each.person: email_print(self._keys, each.address)
             for each in checked

@@ -1,4 +1,4 @@
-"""Brand resolution: ask the brand sources, merge what they tell, decide.
+"""Brand resolution: ask the brand sources, merge their answers, decide.
 
 First the sources that identify a brand, all at once; then those that complete it, once
 it is known which domain to look at.  What "the same brand" means is in `brand_choice`.
@@ -38,7 +38,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[BrandAnswer, ...] = ()
 
 
-class Resolving:
+class BrandResolver:
     """Finds the brand of a query in *sources*, given in falling order of trust."""
 
     def __init__(
@@ -50,20 +50,20 @@ class Resolving:
 
     async def resolve(self, query: Query) -> Resolution:
         """Find the brand of *query*.  A source that fails is an answer, never an error."""
-        told = await _ask(self._identifying, query, None)
-        choice = choose(query, told)
+        answers = await _ask(self._identifying, query, None)
+        choice = choose(query, answers)
         domain = query.domain if choice.facts is None else choice.facts.domain
         if domain is None:
-            return _resolution(choice, told)
+            return _resolution(choice, answers)
         site = [
             _only_at(domain, answer)
             for answer in await _ask(self._completing, query, choice.facts)
         ]
         if choice.facts is None:
-            choice = choose(query, [*told, *site])
+            choice = choose(query, [*answers, *site])
         else:
             choice = Choice("matched", _completed(choice.facts, site))
-        return _resolution(choice, [*told, *site])
+        return _resolution(choice, [*answers, *site])
 
 
 async def _ask(
@@ -85,7 +85,7 @@ def _only_at(domain: str, answer: BrandAnswer) -> BrandAnswer:
 
 
 def _completed(known: BrandFacts, site: Sequence[BrandAnswer]) -> BrandFacts:
-    """Return *known* with what was missing and its site tells.
+    """Return *known* with what was missing and its site has.
 
     An owner's site shows the owner's social pages: of those only the company page is
     taken, since the owner employs the brand's people.
@@ -115,7 +115,7 @@ def _resolution(choice: Choice, answers: Sequence[BrandAnswer]) -> Resolution:
     )
 
 
-class Asked(msgspec.Struct, frozen=True):
+class BrandQuestion(msgspec.Struct, frozen=True):
     """One line to resolve: as a caller of the API writes it, with an id of its own."""
 
     id: str | int | None
@@ -123,7 +123,7 @@ class Asked(msgspec.Struct, frozen=True):
     domain: str | None = None
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class ResolutionRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one line came to; ``sources`` says how each source ended.
 
     ``error`` is there only for a line that no search would accept.
@@ -140,27 +140,29 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     error: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def resolve_offline(asked: Iterable[Asked], sources: Sequence[BrandSource]) -> Iterator[Row]:
+def resolve_offline(
+    questions: Iterable[BrandQuestion], sources: Sequence[BrandSource]
+) -> Iterator[ResolutionRow]:
     """Resolve each line with *sources*, which need no network; one row a line, in order.
 
     Not to be called where an event loop runs.
     """
-    resolving = Resolving(sources)
+    resolver = BrandResolver(sources)
     with asyncio.Runner() as runner:
-        for line in asked:
-            yield runner.run(resolve_line(line, resolving))
+        for line in questions:
+            yield runner.run(resolve_line(line, resolver))
 
 
-async def resolve_line(line: Asked, resolving: Resolving) -> Row:
+async def resolve_line(line: BrandQuestion, resolver: BrandResolver) -> ResolutionRow:
     """Resolve one line."""
     try:
         query = _query(line)
     except Unacceptable as error:
-        return Row(id=line.id, status="no_match", error=str(error))
-    return _row(line.id, await resolving.resolve(query))
+        return ResolutionRow(id=line.id, status="no_match", error=str(error))
+    return _row(line.id, await resolver.resolve(query))
 
 
-def _query(line: Asked) -> Query:
+def _query(line: BrandQuestion) -> Query:
     if line.brand is None and line.domain is None:
         raise Unacceptable("send a brand, a domain or both")
     return Query(
@@ -169,11 +171,11 @@ def _query(line: Asked) -> Query:
     )
 
 
-def _row(id_: str | int | None, resolution: Resolution) -> Row:
+def _row(id_: str | int | None, resolution: Resolution) -> ResolutionRow:
     facts = resolution.facts
     if facts is None:
-        return Row(id=id_, status=resolution.status, sources=resolution.sources)
-    return Row(
+        return ResolutionRow(id=id_, status=resolution.status, sources=resolution.sources)
+    return ResolutionRow(
         id=id_,
         status=resolution.status,
         domain=facts.domain,

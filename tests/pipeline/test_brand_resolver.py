@@ -8,7 +8,13 @@ import msgspec
 import pytest
 
 from cs.domain.contact import BrandFacts, Query
-from cs.pipeline.resolving import Asked, Resolution, Resolving, Row, resolve_offline
+from cs.pipeline.brand_resolver import (
+    BrandQuestion,
+    BrandResolver,
+    Resolution,
+    ResolutionRow,
+    resolve_offline,
+)
 from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
 
 
@@ -61,7 +67,7 @@ def website(*matches: BrandMatch) -> Shelf:
 async def resolve(
     sources: Sequence[BrandSource], brand: str | None = None, domain: str | None = None
 ) -> Resolution:
-    return await Resolving(sources).resolve(Query(brand, domain))
+    return await BrandResolver(sources).resolve(Query(brand, domain))
 
 
 async def facts_of(
@@ -443,18 +449,18 @@ async def test_identifying_sources_are_asked_at_once() -> None:
 def test_rows_come_in_order_and_name_every_source() -> None:
     shelf = directory(match(0.9, "Nike", "nike.com", instagram="ig:nike", parent_company="P"))
     lines = [
-        Asked("1", brand="Nike"),
-        Asked("2", brand=" x "),
-        Asked("3"),
-        Asked("4", domain="user@nike.com"),
-        Asked("5", domain="adidas.com"),
+        BrandQuestion("1", brand="Nike"),
+        BrandQuestion("2", brand=" x "),
+        BrandQuestion("3"),
+        BrandQuestion("4", domain="user@nike.com"),
+        BrandQuestion("5", domain="adidas.com"),
     ]
 
     rows = list(resolve_offline(lines, [shelf]))
 
     used = {"directory": SourceStatus.USED}
     refused = rows[1:4]
-    nike = Row(
+    nike = ResolutionRow(
         id="1",
         status="matched",
         domain="nike.com",
@@ -462,7 +468,7 @@ def test_rows_come_in_order_and_name_every_source() -> None:
         instagram="ig:nike",
         sources=used,
     )
-    assert rows == [nike, *refused, Row(id="5", status="no_match", sources=used)]
+    assert rows == [nike, *refused, ResolutionRow(id="5", status="no_match", sources=used)]
     assert [(row.id, row.status) for row in refused] == [(id_, "no_match") for id_ in "234"]
     assert all(isinstance(row.error, str) for row in refused)
     assert list(msgspec.json.decode(msgspec.json.encode(rows[0]))) == [
