@@ -8,7 +8,7 @@ from ipaddress import IPv4Network
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
-from cs.verifiers.smtp.session import Limits
+from cs.verifiers.smtp.session import SmtpTimeouts
 from cs.verifiers.smtp.verifier import SmtpVerifier
 from verifiers.smtp.dns_server import Zone, dns_server
 from verifiers.smtp.smtp_servers import Answer, Heard, Script, smtp_server
@@ -16,7 +16,7 @@ from verifiers.smtp.smtp_servers import Answer, Heard, Script, smtp_server
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOMAIN = "acme.test"
 #: Long enough for a busy machine, short enough for a test that meets a silent server.
-QUICK = Limits(address_s=5.0, connect_s=1.0, reply_s=0.4, quit_s=0.2)
+QUICK = SmtpTimeouts(address_s=5.0, connect_s=1.0, reply_s=0.4, quit_s=0.2)
 
 
 class Clock:
@@ -64,7 +64,7 @@ class World:
     def verifier(
         self,
         *,
-        limits: Limits = QUICK,
+        timeouts: SmtpTimeouts = QUICK,
         allow: str = "127.77.0.0/16",
         mail_from: str = "check@verify.test",
     ) -> SmtpVerifier:
@@ -74,7 +74,7 @@ class World:
             helo="out.verify.test",
             mail_from=mail_from,
             port=self.port or 2525,
-            limits=limits,
+            timeouts=timeouts,
             now=lambda: NOW,
             monotonic=self.clock,
         )

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from cs.domain.mail.reply import MalformedReply, Reply, parse
 from cs.domain.mail.reply_meaning import meaning, same_words
-from cs.verifiers.smtp.wire import Lost, Wire, dial
+from cs.verifiers.smtp.connection import SmtpConnection, connect
+from cs.verifiers.smtp.errors import ConnectionFailed
 from harness.budget import mib_of, seconds_of
 
 REPLY_S = 0.5
@@ -20,8 +21,8 @@ LINE, LINES = 512, 100
 
 
 @asynccontextmanager
-async def flooding(said: bytes, times: int, notes: list[str]) -> AsyncIterator[Wire]:
-    """A wire to a server that says *said* so many times, and then waits."""
+async def flooding(said: bytes, times: int, notes: list[str]) -> AsyncIterator[SmtpConnection]:
+    """A connection to a server that says *said* so many times, and then waits."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -36,21 +37,21 @@ async def flooding(said: bytes, times: int, notes: list[str]) -> AsyncIterator[W
 
     async with await asyncio.start_server(talk, "127.0.0.1") as server:
         host, port = server.sockets[0].getsockname()
-        wire = await dial(
+        connection = await connect(
             host, port, connect_s=5, reply_s=REPLY_S, note=lambda _, text: notes.append(text)
         )
         try:
-            yield wire
+            yield connection
         finally:
-            await wire.abort()
+            await connection.abort()
 
 
 async def heard(said: bytes, times: int = 1) -> tuple[Reply | str, list[str]]:
     notes: list[str] = []
-    async with flooding(said, times, notes) as wire:
+    async with flooding(said, times, notes) as connection:
         try:
-            return await wire.read_reply(), notes
-        except Lost as lost:
+            return await connection.read_reply(), notes
+        except ConnectionFailed as lost:
             return lost.why, notes
 
 

@@ -3,10 +3,16 @@ from hypothesis import strategies as st
 
 from cs.domain.mail.reply_meaning import Kind
 from cs.domain.mail.syntax import is_mailbox
-from cs.verifiers.smtp.probe import BELIEVED_S, Outcome, Probe, ProbeMemory, probe_names
+from cs.verifiers.smtp.probe import (
+    BELIEVED_S,
+    ProbeMemory,
+    ProbeOutcome,
+    ProbeResult,
+    probe_names,
+)
 from verifiers.smtp.mail_world import Clock
 
-REFUSED = Probe(Outcome.REFUSED)
+REFUSED = ProbeResult(ProbeOutcome.REFUSED)
 
 
 @given(st.from_regex(r"[a-z0-9]{1,20}\.(com|test)", fullmatch=True))
@@ -46,7 +52,9 @@ def test_a_conclusive_outcome_is_remembered_by_domain_and_address() -> None:
 def test_doubt_is_not_remembered() -> None:
     memory = ProbeMemory(Clock())
 
-    memory.put("acme.test", "192.0.2.1", Probe(Outcome.INCONCLUSIVE, Kind.GREYLISTED, 60.0))
+    memory.put(
+        "acme.test", "192.0.2.1", ProbeResult(ProbeOutcome.INCONCLUSIVE, Kind.GREYLISTED, 60.0)
+    )
 
     assert memory.get("acme.test", "192.0.2.1") is None
 

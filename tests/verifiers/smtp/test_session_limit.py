@@ -10,8 +10,8 @@ import pytest
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
-from cs.verifiers.smtp.session import Limits
-from cs.verifiers.smtp.session_limit import Places
+from cs.verifiers.smtp.session import SmtpTimeouts
+from cs.verifiers.smtp.session_limit import SessionLimiter
 from cs.verifiers.smtp.verifier import SESSIONS, SmtpVerifier
 from verifiers.smtp.dns_server import dns_server
 from verifiers.smtp.mail_world import NOW, Clock
@@ -79,7 +79,7 @@ async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once
             mail_from="check@verify.test",
             port=port,
             # Of one address, waiting for a place not counted: all together take longer.
-            limits=Limits(address_s=10, connect_s=10, reply_s=10, quit_s=5),
+            timeouts=SmtpTimeouts(address_s=10, connect_s=10, reply_s=10, quit_s=5),
             now=lambda: NOW,
             monotonic=Clock(),
             sessions=sessions,
@@ -94,21 +94,21 @@ async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once
     assert set(verdicts) == {Verdict.DELIVERABLE}
     assert busy.most == sessions
     assert busy.sessions >= len(domains)
-    assert len(verifier._places) == 0
+    assert len(verifier._limiter) == 0
 
 
 async def test_who_is_cancelled_while_waiting_leaves_the_place_to_the_next() -> None:
-    places = Places(1)
-    await places.take("a")
-    waiting = [asyncio.create_task(places.take("a")) for _ in range(2)]
+    limiter = SessionLimiter(1)
+    await limiter.acquire("a")
+    waiting = [asyncio.create_task(limiter.acquire("a")) for _ in range(2)]
     await asyncio.sleep(0)
-    assert not places.free("a")
-    await places.take("b")
+    assert not limiter.has_room("a")
+    await limiter.acquire("b")
 
     waiting[0].cancel()
-    places.give_back("a")
+    limiter.release("a")
     await waiting[1]
 
-    places.give_back("a")
-    places.give_back("b")
-    assert len(places) == 0
+    limiter.release("a")
+    limiter.release("b")
+    assert len(limiter) == 0

@@ -8,7 +8,7 @@ import pytest
 
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.verifiers.smtp.probe import BELIEVED_S
-from cs.verifiers.smtp.session import Limits
+from cs.verifiers.smtp.session import SmtpTimeouts
 from verifiers.smtp.mail_world import DOMAIN, NOW, QUICK, World
 from verifiers.smtp.server_cases import PLAIN, PROBES, everybody, greylists_first, one_a_session
 from verifiers.smtp.smtp_servers import OK, SILENCE, Rcpt, Reply, Script, people, said_to
@@ -307,18 +307,22 @@ async def test_broken_encryption_is_tried_once(world: World) -> None:
 
 async def test_an_address_takes_no_longer_than_its_limit(world: World) -> None:
     await world.exchanger(Script(PLAIN, banner=SILENCE))
-    limits = Limits(address_s=0.2, connect_s=9.0, reply_s=9.0)
+    timeouts = SmtpTimeouts(address_s=0.2, connect_s=9.0, reply_s=9.0)
 
     async with asyncio.timeout(2):
-        found, _ = await world.check("jo", "al", "bo", verifier=world.verifier(limits=limits))
+        found, _ = await world.check(
+            "jo", "al", "bo", verifier=world.verifier(timeouts=timeouts)
+        )
 
     assert {(e.verdict, e.reason) for e in found} == {(V.UNKNOWN, "timeout")}
 
 
 async def test_cancelling_drops_the_connection(world: World) -> None:
     heard = await world.exchanger(everybody(SILENCE))
-    limits = Limits(address_s=9.0, reply_s=9.0)
-    checking = asyncio.create_task(world.check("jo", verifier=world.verifier(limits=limits)))
+    timeouts = SmtpTimeouts(address_s=9.0, reply_s=9.0)
+    checking = asyncio.create_task(
+        world.check("jo", verifier=world.verifier(timeouts=timeouts))
+    )
     async with asyncio.timeout(2):
         while not heard.recipients() or not heard.recipients()[0]:
             await asyncio.wait({checking}, timeout=0.01)
@@ -345,9 +349,9 @@ async def test_a_check_that_was_cut_off_does_not_spoil_the_next(world: World) ->
         return SILENCE if rcpt.local == "al" else PLAIN(rcpt)
 
     await world.exchanger(slow_for_al)
-    limits = replace(QUICK, address_s=0.3, reply_s=9.0)
+    timeouts = replace(QUICK, address_s=0.3, reply_s=9.0)
 
-    found, _ = await world.check("jo", "al", "jo", verifier=world.verifier(limits=limits))
+    found, _ = await world.check("jo", "al", "jo", verifier=world.verifier(timeouts=timeouts))
 
     assert [e.verdict for e in found] == [V.DELIVERABLE, V.UNKNOWN, V.DELIVERABLE]
 

@@ -36,7 +36,7 @@ def test_what_fits_stays_as_it_is(many: list[Line]) -> None:
 def test_times_are_since_the_first_line_that_is_kept_and_never_negative() -> None:
     clock = Clock()
     transcript = Transcript(clock)
-    with transcript.kept():
+    with transcript.shared():
         transcript.note("C", "probe")
     clock.seconds += 2
     transcript.begin()
@@ -52,7 +52,7 @@ def test_times_are_since_the_first_line_that_is_kept_and_never_negative() -> Non
 def test_what_fails_is_not_kept() -> None:
     transcript = Transcript(Clock())
 
-    with suppress(LookupError), transcript.kept():
+    with suppress(LookupError), transcript.shared():
         transcript.note("C", "probe")
         raise LookupError
 

@@ -16,12 +16,13 @@ from cs.plugins.verifiers import (
     Verdict,
     is_mailbox,
 )
-from cs.verifiers.smtp.exchanger import Exchanger, Useless, Waiting
-from cs.verifiers.smtp.mail_route import Route
-from cs.verifiers.smtp.probe import Outcome, Probe, ProbeMemory, probe_names
-from cs.verifiers.smtp.session import Exchange
+from cs.verifiers.smtp.errors import NoAnswer
+from cs.verifiers.smtp.exchanger import Exchanger, PauseTimeout
+from cs.verifiers.smtp.mail_route import MailRoute
+from cs.verifiers.smtp.probe import ProbeMemory, ProbeOutcome, ProbeResult, probe_names
+from cs.verifiers.smtp.session import MxAddress
 from cs.verifiers.smtp.transcript import Transcript
-from cs.verifiers.smtp.verdict import Finding, judge, probe
+from cs.verifiers.smtp.verdict import RecipientFinding, judge, probe
 
 #: After so many addresses that took all their time the domain is left alone.
 _TIMEOUTS = 2
@@ -31,15 +32,15 @@ _RETRY_DNS_S = 15.0
 _NOT_FOR_US = frozenset({Kind.ABOUT_US, Kind.SENDER, Kind.NOT_HOSTED, Kind.STARTTLS})
 
 
-class Tools(msgspec.Struct, frozen=True):
+class CheckDependencies(msgspec.Struct, frozen=True):
     """What a check is given by its verifier."""
 
     name: str
     address_s: float
     now: Callable[[], datetime]
     mail_hosts: Callable[[str], Awaitable[MailHosts]]
-    route: Callable[[MailHosts], Awaitable[Route]]
-    exchanger: Callable[[Exchange, Transcript, Waiting], Exchanger]
+    route: Callable[[MailHosts], Awaitable[MailRoute]]
+    exchanger: Callable[[MxAddress, Transcript, PauseTimeout], Exchanger]
     memory: ProbeMemory
     salt: str
 
@@ -48,18 +49,22 @@ class SmtpCheck:
     """Addresses of one domain, one at a time; what is learned serves the next."""
 
     def __init__(
-        self, mail_domain: str, known: DomainFacts, transcript: Transcript, tools: Tools
+        self,
+        mail_domain: str,
+        known: DomainFacts,
+        transcript: Transcript,
+        dependencies: CheckDependencies,
     ) -> None:
         self._domain = mail_domain
-        self._tools = tools
+        self._dependencies = dependencies
         self._transcript = transcript
         self._learned = known
-        self._names = probe_names(mail_domain, tools.salt)
-        self._turn = asyncio.Lock()
-        self._plan: Finding | Route | None = None
+        self._names = probe_names(mail_domain, dependencies.salt)
+        self._one_at_a_time = asyncio.Lock()
+        self._plan: RecipientFinding | MailRoute | None = None
         self._answered = False
-        self._exchangers: dict[Exchange, Exchanger] = {}
-        self._probes: dict[Exchange, Probe] = {}
+        self._exchangers: dict[MxAddress, Exchanger] = {}
+        self._probes: dict[MxAddress, ProbeResult] = {}
         self._timeouts = 0
         self._limit: asyncio.Timeout | None = None
 
@@ -69,22 +74,22 @@ class SmtpCheck:
 
     async def check(self, address: str) -> Evidence:
         """Find out about *address*, within the limit for one address."""
-        async with self._turn:
+        async with self._one_at_a_time:
             self._transcript.begin()
             try:
-                async with asyncio.timeout(self._tools.address_s) as self._limit:
-                    finding, exchange = await self._find(address)
+                async with asyncio.timeout(self._dependencies.address_s) as self._limit:
+                    finding, mx = await self._find(address)
             except TimeoutError:
                 await self.abort()
                 self._timeouts += 1
-                finding, exchange = _TIMED_OUT, None
+                finding, mx = _TIMED_OUT, None
             return Evidence(
                 address=address,
                 verdict=finding.verdict,
                 reason=finding.reason,
-                verifier=self._tools.name,
-                at=self._tools.now(),
-                mx=exchange.host if exchange else None,
+                verifier=self._dependencies.name,
+                at=self._dependencies.now(),
+                mx=mx.host if mx else None,
                 conversation=self._transcript.lines(),
                 retry_in_s=finding.retry_in_s,
                 answered=self._answered or finding is _BAD_ADDRESS,
@@ -101,10 +106,10 @@ class SmtpCheck:
             await exchanger.abort()
 
     @asynccontextmanager
-    async def _waiting(self) -> AsyncIterator[None]:
-        """Stop the address's time while we wait for our own place at an exchanger.
+    async def _pause_timeout(self) -> AsyncIterator[None]:
+        """Stop the address's time while we wait for our own session at an exchanger.
 
-        Places at others are given back first, or two checks could wait for each other.
+        Sessions at other exchangers are ended first, or two checks could wait for each other.
         """
         limit, loop = self._limit, asyncio.get_running_loop()
         when = None if limit is None else limit.when()
@@ -117,7 +122,7 @@ class SmtpCheck:
         yield
         limit.reschedule(when + loop.time() - began)
 
-    async def _find(self, address: str) -> tuple[Finding, Exchange | None]:
+    async def _find(self, address: str) -> tuple[RecipientFinding, MxAddress | None]:
         if not is_mailbox(address) or address.rpartition("@")[2].lower() != self._domain:
             return _BAD_ADDRESS, None
         if self._learned.catch_all:
@@ -127,101 +132,109 @@ class SmtpCheck:
             return _TIMED_OUT, None
         if self._plan is None:
             self._plan = await self._make_plan()
-        if isinstance(self._plan, Finding):
+        if isinstance(self._plan, RecipientFinding):
             return self._plan, None
-        return await self._ask_in_turn(address, self._plan.exchanges)
+        return await self._ask_in_turn(address, self._plan.mx_addresses)
 
-    async def _make_plan(self) -> Finding | Route:
+    async def _make_plan(self) -> RecipientFinding | MailRoute:
         try:
-            mail = await self._tools.mail_hosts(self._domain)
+            mail = await self._dependencies.mail_hosts(self._domain)
         except Unreachable:
-            return Finding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
+            return RecipientFinding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
         self._answered = True
         if not mail.exists:
-            return Finding(Verdict.UNDELIVERABLE, "no-such-domain")
+            return RecipientFinding(Verdict.UNDELIVERABLE, "no-such-domain")
         if not mail.hosts:
             why = "null-mx" if mail.null_mx else "no-mail-host"
-            return Finding(Verdict.UNDELIVERABLE, why)
-        route = await self._tools.route(mail)
-        if route.exchanges:
+            return RecipientFinding(Verdict.UNDELIVERABLE, why)
+        route = await self._dependencies.route(mail)
+        if route.mx_addresses:
             return route
         if route.unanswered:
-            return Finding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
+            return RecipientFinding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
         why = "forbidden-address" if route.forbidden else "mail-host-without-address"
-        return Finding(Verdict.UNKNOWN, why)
+        return RecipientFinding(Verdict.UNKNOWN, why)
 
     async def _ask_in_turn(
-        self, address: str, exchanges: tuple[Exchange, ...]
-    ) -> tuple[Finding, Exchange]:
-        """Ask exchanges in order until one settles it; else say what was best."""
-        undecided: list[tuple[Finding, Exchange]] = []
-        for exchange in exchanges:
-            exchanger = self._exchanger(exchange)
-            is_backup = any(other.host != exchange.host for _, other in undecided)
+        self, address: str, mx_addresses: tuple[MxAddress, ...]
+    ) -> tuple[RecipientFinding, MxAddress]:
+        """Ask *mx_addresses* in order until one settles it; else say what was best."""
+        undecided: list[tuple[RecipientFinding, MxAddress]] = []
+        for mx in mx_addresses:
+            exchanger = self._exchanger(mx)
+            is_backup = any(other.host != mx.host for _, other in undecided)
             try:
                 finding = await self._ask(exchanger, address, is_backup=is_backup)
-            except Useless as useless:
-                finding = Finding(Verdict.UNKNOWN, useless.why, retry_in_s=useless.retry_in_s)
+            except NoAnswer as no_answer:
+                finding = RecipientFinding(
+                    Verdict.UNKNOWN, no_answer.why, retry_in_s=no_answer.retry_in_s
+                )
             if exchanger.one_recipient:
                 self._learn(one_recipient=True)
             if finding.reason == Kind.GREYLISTED.value:
                 self._learn(greylists=True)
             if finding.settles:
-                return finding, exchange
-            undecided.append((finding, exchange))
+                return finding, mx
+            undecided.append((finding, mx))
         # What a server said weighs more than that another one was silent.
         return min(undecided, key=lambda found: found[0].reason in _SILENT)
 
-    async def _ask(self, exchanger: Exchanger, address: str, *, is_backup: bool) -> Finding:
-        probed = await self._probe(exchanger)
-        if probed.outcome is Outcome.ACCEPTED:
+    async def _ask(
+        self, exchanger: Exchanger, address: str, *, is_backup: bool
+    ) -> RecipientFinding:
+        probe_result = await self._probe(exchanger)
+        if probe_result.outcome is ProbeOutcome.ACCEPTED:
             if is_backup:
                 # It says nothing of the exchangers before it, which were not to be had.
-                return Finding(
+                return RecipientFinding(
                     Verdict.UNKNOWN, "backup-accepts-anybody", retry_in_s=_RETRY_TIMEOUT_S
                 )
             self._learn(catch_all=True)
             return _CATCH_ALL
-        if probed.kind in _NOT_FOR_US:
-            return Finding(Verdict.UNKNOWN, str(probed.kind), retry_in_s=probed.retry_in_s)
-        if probed.outcome is Outcome.REFUSED and self._learned.catch_all is None:
+        if probe_result.kind in _NOT_FOR_US:
+            return RecipientFinding(
+                Verdict.UNKNOWN, str(probe_result.kind), retry_in_s=probe_result.retry_in_s
+            )
+        if probe_result.outcome is ProbeOutcome.REFUSED and self._learned.catch_all is None:
             self._learn(catch_all=False)
-        if probed.kind is Kind.GREYLISTED:
+        if probe_result.kind is Kind.GREYLISTED:
             self._learn(greylists=True)
-        finding = await judge(exchanger, address, probed, f"{self._names[1]}@{self._domain}")
+        finding = await judge(
+            exchanger, address, probe_result, f"{self._names[1]}@{self._domain}"
+        )
         if finding.verdict is Verdict.CATCH_ALL:
-            self._remember(exchanger.exchange, Probe(Outcome.ACCEPTED))
+            self._remember(exchanger.mx, ProbeResult(ProbeOutcome.ACCEPTED))
         return finding
 
-    async def _probe(self, exchanger: Exchanger) -> Probe:
-        exchange = exchanger.exchange
-        if exchange not in self._probes:
-            probed = self._tools.memory.get(self._domain, exchange.address)
-            with self._transcript.kept():
-                if probed is None:
-                    probed = await probe(exchanger, self._names, self._domain)
+    async def _probe(self, exchanger: Exchanger) -> ProbeResult:
+        mx = exchanger.mx
+        if mx not in self._probes:
+            probe_result = self._dependencies.memory.get(self._domain, mx.address)
+            with self._transcript.shared():
+                if probe_result is None:
+                    probe_result = await probe(exchanger, self._names, self._domain)
                 else:
-                    self._transcript.note("C", f"[probed earlier: {probed.outcome}]")
-            self._remember(exchange, probed)
-        return self._probes[exchange]
+                    self._transcript.note("C", f"[probed earlier: {probe_result.outcome}]")
+            self._remember(mx, probe_result)
+        return self._probes[mx]
 
-    def _remember(self, exchange: Exchange, probed: Probe) -> None:
-        if self._probes.get(exchange) != probed:
-            self._probes[exchange] = probed
-            self._tools.memory.put(self._domain, exchange.address, probed)
+    def _remember(self, mx: MxAddress, probe_result: ProbeResult) -> None:
+        if self._probes.get(mx) != probe_result:
+            self._probes[mx] = probe_result
+            self._dependencies.memory.put(self._domain, mx.address, probe_result)
 
-    def _exchanger(self, exchange: Exchange) -> Exchanger:
-        if exchange not in self._exchangers:
-            self._exchangers[exchange] = self._tools.exchanger(
-                exchange, self._transcript, self._waiting
+    def _exchanger(self, mx: MxAddress) -> Exchanger:
+        if mx not in self._exchangers:
+            self._exchangers[mx] = self._dependencies.exchanger(
+                mx, self._transcript, self._pause_timeout
             )
-        return self._exchangers[exchange]
+        return self._exchangers[mx]
 
     def _learn(self, **facts: bool) -> None:
         self._learned = msgspec.structs.replace(self._learned, **facts)
 
 
-_BAD_ADDRESS = Finding(Verdict.UNDELIVERABLE, "bad-address")
-_CATCH_ALL = Finding(Verdict.CATCH_ALL, "catch-all", settles=True)
-_TIMED_OUT = Finding(Verdict.UNKNOWN, "timeout", retry_in_s=_RETRY_TIMEOUT_S)
+_BAD_ADDRESS = RecipientFinding(Verdict.UNDELIVERABLE, "bad-address")
+_CATCH_ALL = RecipientFinding(Verdict.CATCH_ALL, "catch-all", settles=True)
+_TIMED_OUT = RecipientFinding(Verdict.UNKNOWN, "timeout", retry_in_s=_RETRY_TIMEOUT_S)
 _SILENT = frozenset({"connect", "timeout", "closed", "protocol", "out-of-step", "tls"})

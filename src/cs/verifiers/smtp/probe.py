@@ -30,16 +30,16 @@ _LAST = (
 )
 
 
-class Outcome(StrEnum):
+class ProbeOutcome(StrEnum):
     REFUSED = "refused"  # all of them, as recipients
     ACCEPTED = "accepted"  # at least one
     INCONCLUSIVE = "inconclusive"
 
 
-class Probe(msgspec.Struct, frozen=True):
+class ProbeResult(msgspec.Struct, frozen=True):
     """What became of the probe; *kind* is the answer that left it inconclusive."""
 
-    outcome: Outcome
+    outcome: ProbeOutcome
     kind: Kind | None = None
     retry_in_s: float | None = None
 
@@ -66,16 +66,16 @@ class ProbeMemory:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._outcomes = LruDict[tuple[str, str], tuple[float, Probe]](_REMEMBERED)
+        self._outcomes = LruDict[tuple[str, str], tuple[float, ProbeResult]](_REMEMBERED)
 
-    def get(self, mail_domain: str, address: str) -> Probe | None:
+    def get(self, mail_domain: str, address: str) -> ProbeResult | None:
         stored = self._outcomes.get((mail_domain, address))
         if stored is None or self._monotonic() - stored[0] >= BELIEVED_S:
             return None
         return stored[1]
 
-    def put(self, mail_domain: str, address: str, probe: Probe) -> None:
+    def put(self, mail_domain: str, address: str, probe: ProbeResult) -> None:
         """Remember *probe* if it is conclusive; the oldest goes when there are too many."""
-        if probe.outcome is Outcome.INCONCLUSIVE:
+        if probe.outcome is ProbeOutcome.INCONCLUSIVE:
             return
         self._outcomes[mail_domain, address] = (self._monotonic(), probe)

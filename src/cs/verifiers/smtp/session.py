@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from cs.domain.mail.reply import Reply
 from cs.domain.mail.reply_meaning import Kind, Meaning, Stage, meaning
-from cs.verifiers.smtp.wire import Lost, Note, Wire, dial
+from cs.verifiers.smtp.connection import Note, SmtpConnection, connect
+from cs.verifiers.smtp.errors import ConnectionFailed, SessionRefused
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Limits:
+class SmtpTimeouts:
     """How long anything may take, in seconds."""
 
     address_s: float = 25.0  # one address, probes included
@@ -36,7 +37,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class MxAddress:
     """One address of a mail exchanger."""
 
     host: str
@@ -44,111 +45,103 @@ class Exchange:
     port: int
 
 
-class SessionRefused(Exception):
-    """The server will not have us, before any recipient was named."""
-
-    def __init__(self, stage: Stage, reply: Reply, said: Meaning) -> None:
-        super().__init__(f"{stage}: {reply.code} {reply.text}")
-        self.stage, self.reply, self.said = stage, reply, said
-
-
 class Session:
     """A session with MAIL FROM accepted; made by `open_session`."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, connection: SmtpConnection) -> None:
+        self._connection = connection
         self.recipients = 0
 
     async def rcpt(self, address: str) -> Reply:
         """Ask about *address*, whose syntax has been checked.
 
         Raises:
-            Lost: No answer; the session is over.
+            ConnectionFailed: No answer; the session is over.
         """
         self.recipients += 1
-        return await self._wire.ask(f"RCPT TO:<{address}>")
+        return await self._connection.send(f"RCPT TO:<{address}>")
 
     async def quit(self, within_s: float) -> None:
         """Say good-bye; whether the server answers does not matter."""
         try:
-            with suppress(Lost, TimeoutError):
+            with suppress(ConnectionFailed, TimeoutError):
                 async with asyncio.timeout(within_s):
-                    await self._wire.ask("QUIT")
+                    await self._connection.send("QUIT")
         finally:
-            await self._wire.abort()
+            await self._connection.abort()
 
     async def abort(self) -> None:
-        await self._wire.abort()
+        await self._connection.abort()
 
 
 async def open_session(
-    exchange: Exchange, identity: Identity, limits: Limits, note: Note, *, try_tls: bool
+    mx: MxAddress, identity: Identity, timeouts: SmtpTimeouts, note: Note, *, try_tls: bool
 ) -> Session:
     """Connect, greet, encrypt if the server offers or demands it, and give MAIL FROM.
 
     Args:
-        exchange: Where; its address has been judged by the guard.
+        mx: Where; its address has been judged by the guard.
         identity: Who we say we are.
-        limits: How long each step may take.
-        note: Told every line.
+        timeouts: How long each step may take.
+        note: Called with every line.
         try_tls: Whether to take up an offer of STARTTLS; a demand always is.
 
     Raises:
         SessionRefused: The server answered, and will not have us.
-        Lost: It did not answer, or made no sense; ``tls`` if it was encryption that failed.
+        ConnectionFailed: It did not answer, or made no sense; ``tls``: encryption failed.
     """
-    note("C", f"[connect {exchange.host} {exchange.address}:{exchange.port}]")
-    wire = await dial(
-        exchange.address,
-        exchange.port,
-        connect_s=limits.connect_s,
-        reply_s=limits.reply_s,
+    note("C", f"[connect {mx.host} {mx.address}:{mx.port}]")
+    connection = await connect(
+        mx.address,
+        mx.port,
+        connect_s=timeouts.connect_s,
+        reply_s=timeouts.reply_s,
         note=note,
     )
     try:
-        _accepted(await wire.read_reply(), "banner", identity, exchange)
-        offers_tls = await _greet(wire, identity, exchange)
+        _accepted(await connection.read_reply(), "banner", identity, mx)
+        offers_tls = await _greet(connection, identity, mx)
         if offers_tls and try_tls:
-            await _encrypt(wire, identity, exchange)
+            await _encrypt(connection, identity, mx)
         mail = f"MAIL FROM:<{identity.mail_from}>"
-        reply = await wire.ask(mail)
-        demanded = _said(reply, "mail", identity, exchange).kind is Kind.STARTTLS
-        if demanded and not wire.encrypted and await _encrypt(wire, identity, exchange):
-            reply = await wire.ask(mail)
-        _accepted(reply, "mail", identity, exchange)
+        reply = await connection.send(mail)
+        demanded = _meaning_of(reply, "mail", identity, mx).kind is Kind.STARTTLS
+        if demanded and not connection.encrypted and await _encrypt(connection, identity, mx):
+            reply = await connection.send(mail)
+        _accepted(reply, "mail", identity, mx)
     except BaseException:
-        await wire.abort()
+        await connection.abort()
         raise
-    return Session(wire)
+    return Session(connection)
 
 
-async def _greet(wire: Wire, identity: Identity, exchange: Exchange) -> bool:
+async def _greet(connection: SmtpConnection, identity: Identity, mx: MxAddress) -> bool:
     """Say EHLO, or else HELO; return whether STARTTLS is offered."""
-    reply = await wire.ask(f"EHLO {identity.helo}")
+    reply = await connection.send(f"EHLO {identity.helo}")
     if reply.code // 100 == 5:  # RFC 5321, 3.2: a server without extensions
-        reply = await wire.ask(f"HELO {identity.helo}")
-    _accepted(reply, "helo", identity, exchange)
+        reply = await connection.send(f"HELO {identity.helo}")
+    _accepted(reply, "helo", identity, mx)
     return "STARTTLS" in reply.text.upper().split()
 
 
-async def _encrypt(wire: Wire, identity: Identity, exchange: Exchange) -> bool:
+async def _encrypt(connection: SmtpConnection, identity: Identity, mx: MxAddress) -> bool:
     """Start TLS and greet again; return whether the server went along."""
-    reply = await wire.ask("STARTTLS")
+    reply = await connection.send("STARTTLS")
     if reply.code != 220:
         return False
-    await wire.encrypt(exchange.host)
-    await _greet(wire, identity, exchange)
+    await connection.encrypt(mx.host)
+    await _greet(connection, identity, mx)
     return True
 
 
-def _said(reply: Reply, stage: Stage, identity: Identity, exchange: Exchange) -> Meaning:
-    echoed = (exchange.host, exchange.address, identity.helo)
+def _meaning_of(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -> Meaning:
+    echoed = (mx.host, mx.address, identity.helo)
     return meaning(reply, stage=stage, echoed=echoed, sender=identity.mail_from)
 
 
-def _accepted(reply: Reply, stage: Stage, identity: Identity, exchange: Exchange) -> None:
+def _accepted(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -> None:
     if reply.code != (220 if stage == "banner" else 250):
-        said = _said(reply, stage, identity, exchange)
-        if said.kind is Kind.ACCEPTED:  # "221" to EHLO: out of order, not a welcome
-            raise Lost("protocol")
-        raise SessionRefused(stage, reply, said)
+        meaning = _meaning_of(reply, stage, identity, mx)
+        if meaning.kind is Kind.ACCEPTED:  # "221" to EHLO: out of order, not a welcome
+            raise ConnectionFailed("protocol")
+        raise SessionRefused(stage, reply, meaning)

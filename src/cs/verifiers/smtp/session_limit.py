@@ -3,7 +3,7 @@
 import asyncio
 
 
-class Places:
+class SessionLimiter:
     """Sessions at most to each address at once; who wants one more waits.
 
     A hundred mail domains may lie behind one host, and each is asked by itself.  Holds
@@ -15,32 +15,32 @@ class Places:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._places: dict[str, asyncio.Semaphore] = {}
-        self._wanted: dict[str, int] = {}
+        self._semaphores: dict[str, asyncio.Semaphore] = {}
+        self._users: dict[str, int] = {}
 
-    def free(self, address: str) -> bool:
+    def has_room(self, address: str) -> bool:
         """Return whether a session to *address* may begin at once."""
-        place = self._places.get(address)
-        return place is None or not place.locked()
+        semaphore = self._semaphores.get(address)
+        return semaphore is None or not semaphore.locked()
 
-    async def take(self, address: str) -> None:
-        """Wait for a place at *address*; `give_back` it when the session has ended."""
-        place = self._places.setdefault(address, asyncio.Semaphore(self._most))
-        self._wanted[address] = self._wanted.get(address, 0) + 1
+    async def acquire(self, address: str) -> None:
+        """Wait until a session to *address* may begin; `release` it when it has ended."""
+        semaphore = self._semaphores.setdefault(address, asyncio.Semaphore(self._most))
+        self._users[address] = self._users.get(address, 0) + 1
         try:
-            await place.acquire()
+            await semaphore.acquire()
         except BaseException:
-            self._wants_no_more(address)
+            self._forget_if_unused(address)
             raise
 
-    def give_back(self, address: str) -> None:
-        self._places[address].release()
-        self._wants_no_more(address)
+    def release(self, address: str) -> None:
+        self._semaphores[address].release()
+        self._forget_if_unused(address)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._semaphores)
 
-    def _wants_no_more(self, address: str) -> None:
-        self._wanted[address] -= 1
-        if not self._wanted[address]:
-            del self._wanted[address], self._places[address]
+    def _forget_if_unused(self, address: str) -> None:
+        self._users[address] -= 1
+        if not self._users[address]:
+            del self._users[address], self._semaphores[address]

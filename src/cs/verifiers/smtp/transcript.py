@@ -1,4 +1,4 @@
-"""What was said and heard while one address was checked, kept within bounds."""
+"""What was sent and received while one address was checked, kept within bounds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,34 +23,34 @@ class Transcript:
         self._monotonic = monotonic
         self._began = monotonic()
         self._lines: list[tuple[float, str, str]] = []
-        self._kept: list[tuple[float, str, str]] = []
+        self._shared: list[tuple[float, str, str]] = []
 
     def begin(self) -> None:
         self._began = self._monotonic()
         self._lines = []
 
     def note(self, who: str, text: str) -> None:
-        """Add a line that we (``C``) or the server (``S``) said."""
+        """Add a line that we (``C``) or the server (``S``) sent."""
         self._lines.append((self._monotonic(), who, text[:LINE]))
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def shared(self) -> Iterator[None]:
         """Let the lines noted meanwhile stand before every later address's, too.
 
-        For what speaks for all addresses of a domain.  What fails is not kept.
+        For what speaks for all addresses of a domain.  What fails is not.
         """
         before = len(self._lines)
         yield
-        self._kept += self._lines[before:]
+        self._shared += self._lines[before:]
         del self._lines[before:]
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the lines of this address and those kept, in order of time, bounded.
+        """Return the lines of this address and the shared ones, in order of time, bounded.
 
         Their times count from the first of them, or from when the address began if no
-        earlier one is kept.
+        earlier one is shared.
         """
-        lines = sorted((*self._kept, *self._lines), key=itemgetter(0))
+        lines = sorted((*self._shared, *self._lines), key=itemgetter(0))
         began = min([self._began, *(at for at, _, _ in lines)])
         return bounded(
             [

@@ -5,16 +5,17 @@ import msgspec
 from cs.domain.mail.reply import Reply
 from cs.domain.mail.reply_meaning import REFUSED, STATEMENTS, Kind, Meaning, same_words
 from cs.plugins.verifiers import Verdict
-from cs.verifiers.smtp.exchanger import Exchanger, Useless
-from cs.verifiers.smtp.probe import Outcome, Probe
+from cs.verifiers.smtp.errors import NoAnswer
+from cs.verifiers.smtp.exchanger import Exchanger
+from cs.verifiers.smtp.probe import ProbeOutcome, ProbeResult
 
 #: Enhanced codes (and Exchange Online's words for 5.4.1) that can be about nothing but
 #: the recipient: no control is asked.
 _ABOUT_RECIPIENT = ("5.1.", "5.4.1")
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """What one exchange had to say about one address.
+class RecipientFinding(msgspec.Struct, frozen=True):
+    """What one exchanger had to say about one address.
 
     ``settles`` is true when no other exchanger need be asked.
     """
@@ -25,98 +26,106 @@ class Finding(msgspec.Struct, frozen=True):
     retry_in_s: float | None = None
 
 
-async def probe(exchanger: Exchanger, names: tuple[str, ...], mail_domain: str) -> Probe:
+async def probe(exchanger: Exchanger, names: tuple[str, ...], mail_domain: str) -> ProbeResult:
     """Ask about *names*, which nobody has, in a session of their own.
 
     Refused only if every one is refused as a recipient.  A bare 550 counts as that if the
     same session accepts the postmaster.
 
     Raises:
-        Useless: As `Exchanger.ask`.
+        NoAnswer: As `Exchanger.ask`.
     """
     await exchanger.hang_up()
     bare, doubt = False, None
     for name in names:
-        _, said = await exchanger.ask(f"{name}@{mail_domain}")
-        match said.kind:
+        _, meaning = await exchanger.ask(f"{name}@{mail_domain}")
+        match meaning.kind:
             case Kind.ACCEPTED:
                 await exchanger.hang_up()
-                return Probe(Outcome.ACCEPTED)
+                return ProbeResult(ProbeOutcome.ACCEPTED)
             case Kind.BARE:
                 bare = True
             case kind:
-                doubt = doubt or (None if kind in REFUSED else said)
+                doubt = doubt or (None if kind in REFUSED else meaning)
     if bare and doubt is None:
-        control = await exchanger.ask_beside(f"postmaster@{mail_domain}")
+        control = await exchanger.ask_in_same_session(f"postmaster@{mail_domain}")
         if control is None or control[1].kind is not Kind.ACCEPTED:
             doubt = Meaning(Kind.BARE)
     await exchanger.hang_up()
     if doubt is not None:
-        return Probe(Outcome.INCONCLUSIVE, doubt.kind, doubt.retry_in_s)
-    return Probe(Outcome.REFUSED)
+        return ProbeResult(ProbeOutcome.INCONCLUSIVE, doubt.kind, doubt.retry_in_s)
+    return ProbeResult(ProbeOutcome.REFUSED)
 
 
-async def judge(exchanger: Exchanger, address: str, probed: Probe, unlikely: str) -> Finding:
+async def judge(
+    exchanger: Exchanger, address: str, probe_result: ProbeResult, unlikely: str
+) -> RecipientFinding:
     """Ask about *address* and return what is found.
 
     Args:
         exchanger: Whom to ask.
         address: The mailbox in question.
-        probed: What the exchanger did with names that nobody has; not ``ACCEPTED``.
+        probe_result: What the exchanger did with names that nobody has; not ``ACCEPTED``.
         unlikely: An address that nobody has, to make sure of an acceptance.
 
     Raises:
-        Useless: As `Exchanger.ask`.
+        NoAnswer: As `Exchanger.ask`.
     """
-    # Room for a control beside it, so that both are said by the same machine.
-    reply, said = await exchanger.ask(address, room_for=1 if exchanger.sifts else 2)
-    match said.kind:
+    # Room for a control beside it, so that both answers are of the same machine.
+    reply, meaning = await exchanger.ask(
+        address, room_for=1 if exchanger.refuses_unknown else 2
+    )
+    match meaning.kind:
         case Kind.ACCEPTED:
-            return await _accepted(exchanger, probed, unlikely)
+            return await _accepted(exchanger, probe_result, unlikely)
         case Kind.RECIPIENT_REFUSED | Kind.DISABLED | Kind.FULL | Kind.BARE:
-            return await _refused(exchanger, address, reply, said)
+            return await _refused(exchanger, address, reply, meaning)
         case kind:
-            return Finding(
+            return RecipientFinding(
                 Verdict.UNKNOWN,
                 kind.value,
                 settles=kind in STATEMENTS,
-                retry_in_s=_later(said, probed),
+                retry_in_s=_later(meaning, probe_result),
             )
 
 
-async def _accepted(exchanger: Exchanger, probed: Probe, unlikely: str) -> Finding:
-    exchanger.vouched = True
-    if probed.outcome is not Outcome.REFUSED:
-        return Finding(
-            Verdict.UNKNOWN, "probe-inconclusive", settles=True, retry_in_s=probed.retry_in_s
+async def _accepted(
+    exchanger: Exchanger, probe_result: ProbeResult, unlikely: str
+) -> RecipientFinding:
+    exchanger.has_accepted = True
+    if probe_result.outcome is not ProbeOutcome.REFUSED:
+        return RecipientFinding(
+            Verdict.UNKNOWN,
+            "probe-inconclusive",
+            settles=True,
+            retry_in_s=probe_result.retry_in_s,
         )
     # Behind one address there may be machines that differ, and some servers accept
     # everything after a while: the same session must still refuse what nobody has.
-    if not exchanger.sifts:
-        beside = await exchanger.ask_beside(unlikely)
-        if beside is not None and beside[1].kind is Kind.ACCEPTED:
-            return Finding(Verdict.CATCH_ALL, "accepts-anybody", settles=True)
-        exchanger.sifts = beside is not None and beside[1].kind in REFUSED
-    return Finding(Verdict.DELIVERABLE, "recipient-accepted", settles=True)
+    if not exchanger.refuses_unknown:
+        control = await exchanger.ask_in_same_session(unlikely)
+        if control is not None and control[1].kind is Kind.ACCEPTED:
+            return RecipientFinding(Verdict.CATCH_ALL, "accepts-anybody", settles=True)
+        exchanger.refuses_unknown = control is not None and control[1].kind in REFUSED
+    return RecipientFinding(Verdict.DELIVERABLE, "recipient-accepted", settles=True)
 
 
-async def _refused(exchanger: Exchanger, address: str, reply: Reply, said: Meaning) -> Finding:
-    verdict = Verdict.MAILBOX_FULL if said.kind is Kind.FULL else Verdict.UNDELIVERABLE
-    finding = Finding(verdict, said.kind.value, settles=True, retry_in_s=said.retry_in_s)
+async def _refused(
+    exchanger: Exchanger, address: str, reply: Reply, meaning: Meaning
+) -> RecipientFinding:
+    verdict = Verdict.MAILBOX_FULL if meaning.kind is Kind.FULL else Verdict.UNDELIVERABLE
+    finding = RecipientFinding(
+        verdict, meaning.kind.value, settles=True, retry_in_s=meaning.retry_in_s
+    )
     if reply.code // 100 == 4 or (reply.enhanced or "").startswith(_ABOUT_RECIPIENT):
         return finding
-    bare = said.kind is Kind.BARE
-    if exchanger.vouched and not bare:
+    bare = meaning.kind is Kind.BARE
+    if exchanger.has_accepted and not bare:
         return finding
-    return (
-        finding
-        if await _control_allows(exchanger, address, reply, bare=bare)
-        else (
-            Finding(
-                Verdict.UNKNOWN,
-                Kind.BARE.value if bare else "refused-like-postmaster",
-            )
-        )
+    if await _control_allows(exchanger, address, reply, bare=bare):
+        return finding
+    return RecipientFinding(
+        Verdict.UNKNOWN, Kind.BARE.value if bare else "refused-like-postmaster"
     )
 
 
@@ -126,21 +135,21 @@ async def _control_allows(
     """Ask about the postmaster: is it this recipient that is refused, or are we?"""
     domain = address.rpartition("@")[2]
     postmaster = f"postmaster@{domain}"
-    control = await exchanger.ask_beside(postmaster)
+    control = await exchanger.ask_in_same_session(postmaster)
     if bare:
         return control is not None and control[1].kind is Kind.ACCEPTED
     if control is None or control[1].kind is Kind.TOO_MANY:
         try:
             control = await exchanger.ask(postmaster)
-        except Useless:
+        except NoAnswer:
             return True  # the words stand for themselves
     if control[1].kind is Kind.ACCEPTED:
-        exchanger.vouched = True
+        exchanger.has_accepted = True
         return True
-    echoed = (address, postmaster, domain, exchanger.exchange.host)
+    echoed = (address, postmaster, domain, exchanger.mx.host)
     return not same_words(reply, control[0], echoed)
 
 
-def _later(said: Meaning, probed: Probe) -> float | None:
-    waits = [wait for wait in (said.retry_in_s, probed.retry_in_s) if wait is not None]
+def _later(meaning: Meaning, probe_result: ProbeResult) -> float | None:
+    waits = [wait for wait in (meaning.retry_in_s, probe_result.retry_in_s) if wait is not None]
     return max(waits, default=None)

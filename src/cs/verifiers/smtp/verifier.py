@@ -22,12 +22,12 @@ from cs.plugins.verifiers import (
     VerifierContext,
     takes,
 )
-from cs.verifiers.smtp.domain_check import SmtpCheck, Tools
-from cs.verifiers.smtp.exchanger import Exchanger, Waiting
-from cs.verifiers.smtp.mail_route import Route, route
+from cs.verifiers.smtp.domain_check import CheckDependencies, SmtpCheck
+from cs.verifiers.smtp.exchanger import Exchanger, PauseTimeout
+from cs.verifiers.smtp.mail_route import MailRoute, find_route
 from cs.verifiers.smtp.probe import ProbeMemory
-from cs.verifiers.smtp.session import Exchange, Identity, Limits
-from cs.verifiers.smtp.session_limit import Places
+from cs.verifiers.smtp.session import Identity, MxAddress, SmtpTimeouts
+from cs.verifiers.smtp.session_limit import SessionLimiter
 from cs.verifiers.smtp.transcript import Transcript
 
 NAME = "smtp"
@@ -46,7 +46,7 @@ class SmtpVerifier:
         helo: Our host name.
         mail_from: A mailbox of ours; empty for ``<>``.
         port: Of the exchangers; 25 everywhere but in a sandbox.
-        limits: How long things may take.
+        timeouts: How long things may take.
         salt: Makes the probes of this installation its own.
         now: The time, for evidence.
         monotonic: Seconds, for durations.
@@ -63,16 +63,16 @@ class SmtpVerifier:
         now: Callable[[], datetime],
         monotonic: Callable[[], float],
         port: int = 25,
-        limits: Limits | None = None,
+        timeouts: SmtpTimeouts | None = None,
         salt: str = "",
         sessions: int = SESSIONS,
     ) -> None:
-        self._places = Places(sessions)
+        self._limiter = SessionLimiter(sessions)
         self._resolver = resolver
         self._guard = guard
         self._identity = Identity(helo, mail_from)
         self._port = port
-        self._limits = limits or Limits()
+        self._timeouts = timeouts or SmtpTimeouts()
         self._now = now
         self._monotonic = monotonic
         self._salt = salt
@@ -91,25 +91,25 @@ class SmtpVerifier:
         domain = mail_domain.lower()
 
         def exchanger(
-            exchange: Exchange, transcript: Transcript, waiting: Waiting
+            mx: MxAddress, transcript: Transcript, pause_timeout: PauseTimeout
         ) -> Exchanger:
             return Exchanger(
-                exchange,
+                mx,
                 domain,
                 self._identity,
-                self._limits,
+                self._timeouts,
                 transcript.note,
                 one_recipient=bool(known.one_recipient),
-                places=self._places,
-                waiting=waiting,
+                limiter=self._limiter,
+                pause_timeout=pause_timeout,
             )
 
-        async def routed(mail: MailHosts) -> Route:
-            return await route(mail, self._resolver, self._guard, self._port)
+        async def routed(mail: MailHosts) -> MailRoute:
+            return await find_route(mail, self._resolver, self._guard, self._port)
 
-        tools = Tools(
+        dependencies = CheckDependencies(
             name=self.name,
-            address_s=self._limits.address_s,
+            address_s=self._timeouts.address_s,
             now=self._now,
             mail_hosts=self._resolver.mail_hosts,
             route=routed,
@@ -117,7 +117,7 @@ class SmtpVerifier:
             memory=self._memory,
             salt=self._salt,
         )
-        check = SmtpCheck(domain, known, Transcript(self._monotonic), tools)
+        check = SmtpCheck(domain, known, Transcript(self._monotonic), dependencies)
         try:
             yield check
             await check.close()
@@ -138,9 +138,9 @@ class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
     sessions: Annotated[
         int, Meta(ge=1, le=20, description="to one address of an exchanger at once")
     ] = SESSIONS
-    address_s: Wait = Limits.address_s
-    connect_s: Wait = Limits.connect_s
-    reply_s: Wait = Limits.reply_s
+    address_s: Wait = SmtpTimeouts.address_s
+    connect_s: Wait = SmtpTimeouts.connect_s
+    reply_s: Wait = SmtpTimeouts.reply_s
 
 
 @takes(SmtpSettings)
@@ -155,7 +155,7 @@ def from_context(context: VerifierContext) -> SmtpVerifier | None:
         helo=settings.helo,
         mail_from=settings.mail_from,
         port=settings.port,
-        limits=Limits(
+        timeouts=SmtpTimeouts(
             address_s=settings.address_s,
             connect_s=settings.connect_s,
             reply_s=settings.reply_s,

@@ -1,4 +1,4 @@
-"""One TCP connection that says commands and hears replies, and trusts nothing it hears.
+"""One TCP connection that sends commands and reads replies, and trusts nothing it reads.
 
 Lines, replies and unread bytes are bounded, every wait has an end, and a reply that came
 before its command was sent breaks the connection: an answer must never be taken for the
@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import cast
 
 from cs.domain.mail.reply import MalformedReply, Reply, decoded, is_last, parse
+from cs.verifiers.smtp.errors import ConnectionFailed
 
 #: RFC 5321, 4.5.3.1.5: a reply line is at most 512 octets.  Longer ones are heard and
 #: cut, up to a length at which nobody means well.
@@ -24,20 +25,8 @@ _CLOSING_S = 1.0
 Note = Callable[[str, str], None]
 
 
-class Lost(Exception):
-    """The connection is of no more use.
-
-    Attributes:
-        why: "connect", "timeout", "closed", "protocol", "out-of-step" or "tls".
-    """
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-class Wire(asyncio.Protocol):
-    """A connection; made by `dial`.  After `Lost` only `abort` makes sense."""
+class SmtpConnection(asyncio.Protocol):
+    """A connection; made by `connect`.  After `ConnectionFailed` only `abort` makes sense."""
 
     def __init__(self, note: Note, reply_s: float) -> None:
         self._note = note
@@ -68,7 +57,7 @@ class Wire(asyncio.Protocol):
         """Return the next reply.
 
         Raises:
-            Lost: None came in time, whole and well-formed.
+            ConnectionFailed: None came in time, whole and well-formed.
         """
         self._in_step = False
         try:
@@ -76,27 +65,27 @@ class Wire(asyncio.Protocol):
                 lines = [await self._line()]
                 while not is_last(lines[-1]):
                     if len(lines) == _LINES:
-                        raise Lost("protocol")
+                        raise ConnectionFailed("protocol")
                     lines.append(await self._line())
             reply = parse(lines)
         except TimeoutError:
-            raise Lost("timeout") from None
+            raise ConnectionFailed("timeout") from None
         except MalformedReply:
-            raise Lost("protocol") from None
+            raise ConnectionFailed("protocol") from None
         self._in_step = True
         return reply
 
-    async def ask(self, command: str) -> Reply:
-        """Say *command*, which is one ASCII line, and return the reply.
+    async def send(self, command: str) -> Reply:
+        """Send *command*, which is one ASCII line, and return the reply.
 
         Raises:
-            Lost: As `read_reply`; or something was said already that nobody had asked.
+            ConnectionFailed: As `read_reply`; or it had sent something that nobody asked for.
         """
         if self._gone.is_set() or self._transport is None:
-            raise Lost("closed")
+            raise ConnectionFailed("closed")
         if self._unread or not self._in_step:
             self._note_unread()
-            raise Lost("out-of-step")
+            raise ConnectionFailed("out-of-step")
         self._note("C", command)
         self._in_step = False
         self._transport.write(command.encode("ascii") + b"\r\n")
@@ -106,10 +95,12 @@ class Wire(asyncio.Protocol):
         """Go over to TLS, whoever the other side is.
 
         Raises:
-            Lost: The other side cannot, or had already said more in plain.
+            ConnectionFailed: The other side cannot, or had already sent more in plain.
         """
         if self._unread or self._transport is None:
-            raise Lost("out-of-step")  # what is injected before TLS must not count after
+            raise ConnectionFailed(
+                "out-of-step"
+            )  # what is injected before TLS must not count after
         loop = asyncio.get_running_loop()
         self._in_step = False
         try:
@@ -121,9 +112,9 @@ class Wire(asyncio.Protocol):
                 ssl_handshake_timeout=self._reply_s,
             )
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            raise Lost("tls") from error
+            raise ConnectionFailed("tls") from error
         if transport is None:
-            raise Lost("tls")
+            raise ConnectionFailed("tls")
         self._transport = transport
         self._in_step = True
         self.encrypted = True
@@ -140,13 +131,13 @@ class Wire(asyncio.Protocol):
         """Return the next line, at most `_LINE` bytes of it."""
         while (end := self._unread.find(b"\n")) < 0:
             if len(self._unread) > _LONGEST_LINE:
-                raise Lost("protocol")
+                raise ConnectionFailed("protocol")
             if self._gone.is_set():
-                raise Lost("closed")
+                raise ConnectionFailed("closed")
             self._news.clear()
             await self._news.wait()
         if end > _LONGEST_LINE:
-            raise Lost("protocol")
+            raise ConnectionFailed("protocol")
         line = bytes(self._unread[: min(end, _LINE)])
         del self._unread[: end + 1]
         self._note("S", decoded(line))
@@ -157,30 +148,32 @@ class Wire(asyncio.Protocol):
             self._note("S", decoded(line))
 
 
-async def dial(
+async def connect(
     address: str, port: int, *, connect_s: float, reply_s: float, note: Note
-) -> Wire:
+) -> SmtpConnection:
     """Connect to *address*, an IP address that has been judged by the guard.
 
     Raises:
-        Lost: ``connect``, ``timeout``.
+        ConnectionFailed: ``connect``, ``timeout``.
     """
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(connect_s):
-            _, wire = await loop.create_connection(lambda: Wire(note, reply_s), address, port)
+            _, connection = await loop.create_connection(
+                lambda: SmtpConnection(note, reply_s), address, port
+            )
     except TimeoutError:
-        raise Lost("timeout") from None
+        raise ConnectionFailed("timeout") from None
     except OSError as error:
-        raise Lost("connect") from error
-    return wire
+        raise ConnectionFailed("connect") from error
+    return connection
 
 
 def _any_certificate() -> ssl.SSLContext:
     """Return a TLS client that takes any certificate.
 
     Opportunistic TLS between mail servers (RFC 7435): most exchangers' certificates name
-    somebody else, nothing secret is said, and the alternative would be plain text.
+    somebody else, nothing secret is sent, and the alternative would be plain text.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
