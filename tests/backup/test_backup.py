@@ -15,8 +15,9 @@ import pytest
 from backup.embedded_service import SlowStaff, service_on, slow_tools
 from cs.assembly.folder_stores import make_next_master_key, open_folder, open_key_store
 from cs.assembly.master_key import change
+from cs.backup.errors import BackupError
 from cs.backup.making import BackupFolders, backup_folders, make
-from cs.backup.manifest import MANIFEST, BackupError, Manifest
+from cs.backup.manifest import MANIFEST, Manifest
 from cs.backup.restoring import RestoreResult, restore
 from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import DataFolder, DataFolderError

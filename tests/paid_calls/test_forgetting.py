@@ -1,8 +1,9 @@
 import asyncio
 
+from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.memory import MemoryCalls
-from cs.paid_calls.port import PAGE, Call, CallsUnavailable
+from cs.paid_calls.port import PAGE, Call
 
 
 class Counting(MemoryCalls):

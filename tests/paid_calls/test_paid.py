@@ -8,17 +8,10 @@ import pytest
 
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import LOOKUP_IN_HAND, working_for
+from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.memory import MemoryCalls
-from cs.paid_calls.paid import EVERY_TIME, NotCharged, PaidOnce
-from cs.paid_calls.port import (
-    Beginning,
-    Begun,
-    Call,
-    CallsUnavailable,
-    InFlight,
-    NotAsked,
-    Unanswered,
-)
+from cs.paid_calls.paid import EVERY_TIME, PaidOnce
+from cs.paid_calls.port import Beginning, Begun, Call, InFlight
 
 
 @dataclass

@@ -6,7 +6,8 @@ import asyncpg
 import pytest
 
 from contracts.call_register import CALL, CallRegisterContract, answered, begin
-from cs.paid_calls.port import Answered, Begun, CallRegister, CallsUnavailable, WrongCallsKey
+from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
+from cs.paid_calls.port import Answered, Begun, CallRegister
 from cs.paid_calls.postgres import PostgresCalls
 from cs.postgres.lock_retry import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool

@@ -7,15 +7,8 @@ from pathlib import Path
 import pytest
 
 from contracts.call_register import CALL, CallRegisterContract, answered, begin
-from cs.paid_calls.port import (
-    Answered,
-    Begun,
-    CallRegister,
-    CallsUnavailable,
-    InFlight,
-    Lost,
-    WrongCallsKey,
-)
+from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
+from cs.paid_calls.port import Answered, Begun, CallRegister, InFlight, Lost
 from cs.paid_calls.sqlite import SqliteCalls
 
 

@@ -4,7 +4,8 @@ import asyncio
 import sys
 
 from cs.postgres.checkpoints import Checkpoint
-from cs.postgres.lease import Fenced, Leader
+from cs.postgres.errors import Fenced
+from cs.postgres.lease import Leader
 from cs.postgres.pool import open_pool
 from cs.runtime import logs
 

@@ -11,7 +11,8 @@ import pytest
 
 from cs.domain.codec import UnknownEvent
 from cs.postgres.checkpoints import Checkpoint
-from cs.postgres.lease import Fenced, Leader
+from cs.postgres.errors import Fenced
+from cs.postgres.lease import Leader
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 

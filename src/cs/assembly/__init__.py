@@ -1,0 +1,1 @@
+"""Puts the service together from settings: the one package that names adapters."""

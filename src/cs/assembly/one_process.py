@@ -1,4 +1,10 @@
-"""Builds every object from settings: the one module that names concrete classes."""
+"""The whole service in one process: every role, on a data folder and a bus in memory.
+
+`run_service` connects the parts, whatever stores they are given; `run_embedded` opens a data
+folder for it, and `run_sandbox` a made-up world.  The stores themselves are named in
+`cs.assembly.folder_stores`, what asks the outside world in `cs.assembly.plugins`, and the
+roles over several processes in `cs.assembly.roles`.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence

@@ -22,6 +22,7 @@ from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import api_terms, build_api, reached_end
 from cs.assembly.folder_stores import projections
+from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.one_process import build_stage, build_suppression
 from cs.assembly.plugins import (
     check_world,
@@ -40,7 +41,6 @@ from cs.assembly.postgres_stores import (
 )
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.settings import KafkaSettings
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
@@ -70,11 +70,7 @@ from cs.projections.port import generation
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import Clock, SystemClock
-from cs.runtime.private_files import exposed
-from cs.settings import BadSettings, Settings
-
-#: More is no password: another file was named by mistake.
-_PASSWORD_BYTES = 1_024
+from cs.settings import Settings
 
 
 class Role(msgspec.Struct, frozen=True):
@@ -89,61 +85,6 @@ class Role(msgspec.Struct, frozen=True):
 def lease_holder() -> str:
     """Return what tells this process from others, for people who look at leases."""
     return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def kafka_settings(settings: Settings, world: World = "live") -> KafkaSettings:
-    """Return how *settings* say that Kafka is reached in *world*.
-
-    Raises:
-        BadSettings: They do not say, or do not go together.
-    """
-    if not settings.kafka:
-        raise BadSettings("kafka: this role needs it; set CS_KAFKA=host:port of some brokers")
-    try:
-        return KafkaSettings(
-            bootstrap_servers=settings.kafka,
-            prefix=settings.kafka_prefix,
-            tls=settings.kafka_tls,
-            insecure=settings.insecure_kafka or world == "sandbox",
-            ca_file=settings.kafka_ca_file,
-            certificate_file=settings.kafka_certificate_file,
-            key_file=settings.kafka_key_file,
-            sasl_mechanism=settings.kafka_sasl,
-            username=settings.kafka_username,
-            password=_kafka_password(settings),
-            session_timeout_s=settings.kafka_session_timeout_s,
-            rebalance_timeout_s=max(20.0, settings.kafka_session_timeout_s),
-        )
-    except ValueError as error:
-        raise BadSettings(f"kafka: {error}") from error
-
-
-def _kafka_password(settings: Settings) -> str | None:
-    """Return the password of *settings*, itself or what stands in its file.
-
-    Raises:
-        BadSettings: Both are given, or the file holds none, cannot be read, or others may.
-    """
-    file, name = settings.kafka_password_file, "kafka_password_file"
-    if file is None:
-        return settings.kafka_password
-    if settings.kafka_password is not None:
-        raise BadSettings(f"{name}: kafka_password is set too; take one of the two away")
-    try:
-        if exposure := exposed(file):
-            raise BadSettings(f"{name}: {exposure}")
-        with file.open("rb") as opened:
-            written = opened.read(_PASSWORD_BYTES + 1)
-    except OSError as error:
-        raise BadSettings(f"{name}: {file} cannot be read: {error.strerror}") from error
-    try:
-        password = written.decode().rstrip("\r\n")  # which editors and `echo` leave
-    except UnicodeDecodeError:
-        password = ""
-    if not password.isprintable() or not password or len(written) > _PASSWORD_BYTES:
-        told = f"{name}: {file}: one line of UTF-8 text, at most {_PASSWORD_BYTES} bytes"
-        raise BadSettings(told)
-    return password
 
 
 class _Shared(msgspec.Struct, frozen=True):

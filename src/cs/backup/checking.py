@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from cs.assembly.folder_stores import open_folder, open_key_store
-from cs.backup.manifest import BackupError
+from cs.backup.errors import BackupError
 from cs.eventlog.audit import Audit
 from cs.eventlog.streams import Streams
 from cs.runtime.data_folder import DataFolder, DataFolderError

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from cs.backup.manifest import BackupError
+from cs.backup.errors import BackupError
 
 #: How long to wait for somebody who holds the source for himself.
 TIMEOUT_S = 10

@@ -17,7 +17,8 @@ import msgspec
 from cs.assembly.one_process import CLOCK_FILE
 from cs.backup.checking import Copies, LogCheck, check
 from cs.backup.copying import copy_database, copy_file, settle, write_file
-from cs.backup.manifest import BackupError, Manifest, Part, describe_files, sync_folder, write
+from cs.backup.errors import BackupError
+from cs.backup.manifest import Manifest, Part, describe_files, sync_folder, write
 from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
 from cs.runtime.ids import random_id
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from cs.runtime.data_folder import DataFolderError
+from cs.backup.errors import BackupError
 from cs.runtime.private_files import open_private
 
 MANIFEST = "manifest.json"
@@ -22,10 +22,6 @@ MANIFEST = "manifest.json"
 FORMAT = 1
 
 Part = Literal["log", "keys"]
-
-
-class BackupError(DataFolderError):
-    """The backup cannot be made or used; the message says why and what to do."""
 
 
 class File(msgspec.Struct, frozen=True):

@@ -15,8 +15,9 @@ import msgspec
 from cs.assembly.one_process import CLOCK_FILE
 from cs.backup.checking import Copies, check
 from cs.backup.copying import copy_file, settle
+from cs.backup.errors import BackupError
 from cs.backup.making import BackupFolders
-from cs.backup.manifest import BackupError, Manifest, read, sync_folder
+from cs.backup.manifest import Manifest, read, sync_folder
 from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder
 

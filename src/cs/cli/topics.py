@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.roles import kafka_settings
+from cs.assembly.kafka_settings import kafka_settings
 from cs.bus.access import access_of_roles, kafka_acls
 from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
 from cs.bus.kafka.access import grant

@@ -1,0 +1,1 @@
+"""Ports: bound, served within limits, and left without losing a call."""

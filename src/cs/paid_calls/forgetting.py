@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 from structlog import get_logger
 
-from cs.paid_calls.port import PAGE, CallRegister, CallsUnavailable
+from cs.paid_calls.errors import CallsUnavailable
+from cs.paid_calls.port import PAGE, CallRegister
 
 log = get_logger()
 

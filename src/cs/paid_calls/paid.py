@@ -11,16 +11,8 @@ from structlog import get_logger
 
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import LOOKUP_IN_HAND
-from cs.paid_calls.port import (
-    Answered,
-    Begun,
-    Call,
-    CallRegister,
-    CallsUnavailable,
-    InFlight,
-    Lost,
-    Unanswered,
-)
+from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
+from cs.paid_calls.port import Answered, Begun, Call, CallRegister, InFlight, Lost
 
 log = get_logger()
 
@@ -36,10 +28,6 @@ NOT_SENT = frozenset({"dns", "no-host", "connect", "robots", "unavailable"})
 
 #: Makes the call.  It is given the idempotency key, and returns what is to be remembered.
 Make: TypeAlias = Callable[[str], Awaitable[bytes]]
-
-
-class NotCharged(Exception):
-    """Raised by a plug-in's call: the provider does not charge for what it answered."""
 
 
 class Paid(Protocol):

@@ -18,22 +18,6 @@ RETENTION = timedelta(hours=1)
 PAGE = 1_000
 
 
-class NotAsked(Exception):
-    """The provider was not asked now, and there is no answer to be had."""
-
-
-class CallsUnavailable(NotAsked):
-    """The register cannot be used now; without it a call might be made twice.  May pass."""
-
-
-class WrongCallsKey(CallsUnavailable):
-    """What is remembered was sealed with another key: a call might be made by each of them."""
-
-
-class Unanswered(NotAsked):
-    """The call was made, or may have been, and nobody has its answer.  It will not pass."""
-
-
 class Call(msgspec.Struct, frozen=True):
     """One question to one provider for one lookup, whichever attempt asks it."""
 

@@ -9,18 +9,8 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from secrets import token_hex
 
-from cs.paid_calls.port import (
-    PAGE,
-    RETENTION,
-    Answered,
-    Beginning,
-    Begun,
-    Call,
-    CallsUnavailable,
-    InFlight,
-    Lost,
-    WrongCallsKey,
-)
+from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
+from cs.paid_calls.port import PAGE, RETENTION, Answered, Beginning, Begun, Call, InFlight, Lost
 from cs.paid_calls.sealing import CallSeal
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked

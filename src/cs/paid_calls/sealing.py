@@ -6,7 +6,8 @@ import os
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.paid_calls.port import Call, CallsUnavailable
+from cs.paid_calls.errors import CallsUnavailable
+from cs.paid_calls.port import Call
 
 
 class CallSeal:

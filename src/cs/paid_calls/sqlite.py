@@ -7,18 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
-from cs.paid_calls.port import (
-    PAGE,
-    RETENTION,
-    Answered,
-    Beginning,
-    Begun,
-    Call,
-    CallsUnavailable,
-    InFlight,
-    Lost,
-    WrongCallsKey,
-)
+from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
+from cs.paid_calls.port import PAGE, RETENTION, Answered, Beginning, Begun, Call, InFlight, Lost
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
 from cs.runtime.private_files import make_private

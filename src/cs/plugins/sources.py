@@ -15,8 +15,8 @@ import msgspec
 
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
-from cs.paid_calls.paid import EVERY_TIME, NotCharged, Paid
-from cs.paid_calls.port import CallsUnavailable, NotAsked, Unanswered
+from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
+from cs.paid_calls.paid import EVERY_TIME, Paid
 from cs.plugins.declared_settings import SECRET, takes
 
 __all__ = [

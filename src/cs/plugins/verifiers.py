@@ -24,8 +24,8 @@ from cs.outside.port import (
     Response,
     Unreachable,
 )
-from cs.paid_calls.paid import EVERY_TIME, NotCharged, Paid
-from cs.paid_calls.port import CallsUnavailable, NotAsked, Unanswered
+from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
+from cs.paid_calls.paid import EVERY_TIME, Paid
 from cs.plugins.declared_settings import SECRET, takes
 
 __all__ = [

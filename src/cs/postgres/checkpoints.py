@@ -1,6 +1,6 @@
 """How far a leader has come in the log, fenced by its lease's epoch."""
 
-from cs.postgres.lease import Fenced
+from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, translate_errors
 
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from structlog import get_logger
 
 from cs.domain.codec import UnknownEvent
-from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.errors import DatabaseUnavailable, Fenced
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
 
 log = get_logger()
@@ -23,10 +23,6 @@ LASTS_S = 4.0
 EVERY_S = 0.5
 #: How long a process that met an event of a newer version leaves leading to the others.
 RESTS_S = 60.0
-
-
-class Fenced(Exception):
-    """Another process leads by now: nothing was written."""
 
 
 class Leader:

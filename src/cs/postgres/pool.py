@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import asyncpg
 
-from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.server_identity import InsecureAddress, unverified_hosts
+from cs.postgres.errors import DatabaseUnavailable, InsecureAddress
+from cs.postgres.server_identity import unverified_hosts
 
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]

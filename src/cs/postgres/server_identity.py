@@ -7,23 +7,11 @@ section "SSL Support", table "SSL Mode Descriptions").
 """
 
 import inspect
-from collections.abc import Sequence
 
 from asyncpg import connect_utils
 from asyncpg.connect_utils import SSLMode
 
 from cs.runtime.local_hosts import is_local
-
-
-class InsecureAddress(ValueError):
-    """A password and personal data would go to a server that proves nothing."""
-
-    def __init__(self, hosts: Sequence[str]) -> None:
-        super().__init__(
-            f"{', '.join(hosts)} is on another machine and need not prove who it is: add "
-            "sslmode=verify-full and sslrootcert=FILE to the address, or set "
-            "insecure_postgres = true to send password and data to whoever answers there"
-        )
 
 
 def unverified_hosts(dsn: str) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Views(Protocol):
             epoch: Of the caller's lease, if it has one.
 
         Raises:
-            cs.postgres.lease.Fenced: Somebody with a later lease was here.  Only where
+            cs.postgres.errors.Fenced: Somebody with a later lease was here.  Only where
                 several processes may write.
         """
 

@@ -118,7 +118,7 @@ class ViewRunner:
 
         Raises:
             NewerEvent: Such an event is next, and this runs under a lease.
-            cs.postgres.lease.Fenced: Another runner leads by now.
+            cs.postgres.errors.Fenced: Another runner leads by now.
         """
         watching = asyncio.create_task(self._watch(), name="views-watch")
         try:

@@ -2,8 +2,8 @@
 
 ``CS_FAILPOINTS="relay.after-publish=kill@3"`` kills the process with SIGKILL the third
 time it comes to that point, after the line ``failpoint relay.after-publish hit`` on
-standard error.  ``=fail@3`` raises `Failed` there instead, as a bug would.  Several are
-separated by commas; ``@1`` may be left out.
+standard error.  ``=fail@3`` raises `FailPointReached` there instead, as a bug would.  Several
+are separated by commas; ``@1`` may be left out.
 
 Only `cs serve --sandbox` arms them, and a live service refuses to start with the
 variable set.  Everywhere else `reach` is an empty function.
@@ -59,7 +59,7 @@ Reach = Callable[[str], None]
 _FORM = re.compile(r"(?P<point>[a-z.-]+)=(?P<act>kill|fail)(@(?P<time>[1-9][0-9]{0,5}))?")
 
 
-class Failed(Exception):
+class FailPointReached(Exception):
     """What an armed point raises where it is told to fail."""
 
 
@@ -122,7 +122,7 @@ def deadly(visits: dict[str, Visit]) -> Reach:
         if counter is not None and next(counter) == visits[point].number:
             os.write(2, f"failpoint {point} hit\n".encode())
             if visits[point].act == "fail":
-                raise Failed(point)
+                raise FailPointReached(point)
             os.kill(os.getpid(), signal.SIGKILL)
 
     return reached

@@ -13,7 +13,7 @@ from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append
-from cs.postgres.lease import Fenced
+from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.port import TABLES
 from cs.projections.postgres.views import PostgresViews

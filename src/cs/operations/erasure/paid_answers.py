@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 
 from cs.eventlog.errors import LogUnavailable
-from cs.paid_calls.port import CallsUnavailable
+from cs.paid_calls.errors import CallsUnavailable
 
 #: Forgets what was answered for lookups; returns how many answers that was.
 ForgetCalls = Callable[[Iterable[str]], Awaitable[int]]

@@ -15,8 +15,7 @@ from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Recorded
-from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.lease import Fenced
+from cs.postgres.errors import DatabaseUnavailable, Fenced
 from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.pool import (
     CONNECT_TIMEOUT_S,

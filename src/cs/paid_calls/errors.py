@@ -1,0 +1,21 @@
+"""What can go wrong with a call that costs money."""
+
+
+class NotAsked(Exception):
+    """The provider was not asked now, and there is no answer to be had."""
+
+
+class CallsUnavailable(NotAsked):
+    """The register cannot be used now; without it a call might be made twice.  May pass."""
+
+
+class WrongCallsKey(CallsUnavailable):
+    """What is remembered was sealed with another key: a call might be made by each of them."""
+
+
+class Unanswered(NotAsked):
+    """The call was made, or may have been, and nobody has its answer.  It will not pass."""
+
+
+class NotCharged(Exception):
+    """Raised by a plug-in's call: the provider does not charge for what it answered."""
