@@ -78,8 +78,8 @@ conformance: setup ## the contract's rows, seen from outside, and the broken ser
 fresh-machine: ## make demo and make test on a new Debian with only Python and make (wants root, mmdebstrap)
 	@$(PYTHON) dev/fresh_machine.py --user $(AS)
 
-docs: setup ## the API's page as files in build/docs
-	$(BIN)/python -m cs.admin.docs_page build/docs
+docs: setup ## one site of all documents, with search, in build/docs
+	@$(BIN)/python dev/build_docs.py
 
 lock: setup ## pin the dependencies anew, with hashes
 	@$(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv
@@ -87,7 +87,9 @@ lock: setup ## pin the dependencies anew, with hashes
 		--custom-compile-command "make lock" -o requirements/run.txt pyproject.toml
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command "make lock" -o requirements/dev.txt pyproject.toml requirements/dev.in
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" -o requirements/docs.txt requirements/docs.in
 	@rm -rf .venv-lock
 
 clean: ## remove what was made here
-	rm -rf .venv .venv-lock build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-docs .venv-lock build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

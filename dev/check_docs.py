@@ -3,7 +3,7 @@
 Reads files only, in about a second.  Checked are: citations of rows of the contract
 (``contract H6``, ``contract text 8``), mentions of documents (``docs/topics.md``, with or
 without a heading in quotes behind it), links between documents and their anchors, files and
-names of code in the documents, the glossary, the index of decisions.  Exits with 1 and a line
+names of code in the documents, the glossary, the indexes.  Exits with 1 and a line
 for each finding.
 """
 
@@ -104,7 +104,7 @@ class Tree:
 def problems(root: Path) -> list[str]:
     """Return what is wrong, ``file:line: what`` or ``file: what``, in the order of files."""
     tree = Tree(root)
-    found = [*contract_rows(tree), *decisions_index(tree), *glossary(tree)]
+    found = [*contract_rows(tree), *decisions_index(tree), *glossary(tree), *index(tree)]
     cited = rows_of(tree)
     for path, text in tree.texts.items():
         found += [
@@ -272,6 +272,14 @@ def decisions_index(tree: Tree) -> Iterator[str]:
         heading = files[name].read_text("utf-8").partition("\n")[0] if name in files else ""
         if heading and heading != f"# {number}. {title}":
             yield f'docs/decisions/README.md: {name} has the heading "{heading}"'
+
+
+def index(tree: Tree) -> Iterator[str]:
+    """Yield pages that the page by reader does not lead to."""
+    text = (tree.root / "docs/README.md").read_text("utf-8")
+    for page in sorted((tree.root / "docs").glob("*.md")):
+        if page.name != "README.md" and f"({page.name})" not in text:
+            yield f"docs/README.md: no link leads to {page.name}"
 
 
 def glossary(tree: Tree) -> Iterator[str]:

@@ -58,6 +58,7 @@ def root(tmp_path: Path) -> Path:
         "tests/conformance/contract.toml": LISTED,
         "docs/decisions/README.md": INDEX,
         "docs/glossary.md": GLOSSARY,
+        "docs/README.md": "[a](contract.md), [b](glossary.md), [c](topics.md)\n",
         "docs/decisions/0001-one.md": "# 1. One result\n",
         "docs/topics.md": '# Topics\n\n## What is "sent"\n\n### Limits\n\n### Limits\n',
         "src/cs/bus/port.py": "class Bus: ...\nTOPIC_NAMES = ()\ndef topic_of(): ...\n",
@@ -190,3 +191,11 @@ def test_an_entry_of_the_glossary_names_what_is_there(
         "docs/glossary.md:5: nothing in the code is called Lines",
         "docs/glossary.md:6: lines/ is not there",
     ]
+
+
+def test_every_page_is_led_to_from_the_page_by_reader(
+    check_docs: ModuleType, root: Path
+) -> None:
+    put(root, "docs/more.md", "# More\n")
+
+    assert check_docs.problems(root) == ["docs/README.md: no link leads to more.md"]
