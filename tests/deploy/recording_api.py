@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from cs.sandbox.listening import listening
 
 Writer = asyncio.StreamWriter
 #: Writes the answer to one call; when it returns the connection is closed.
 Answer = Callable[[Writer], Awaitable[None]]
+
+#: In which a call gets here through the proxy, also on a machine that is busy.
+ARRIVES_S = 30.0
 
 OK = b"HTTP/1.1 200 OK\r\nX-Request-Id: req_ours\r\nContent-Length: 2\r\n\r\nok"
 
@@ -33,6 +37,21 @@ class RecordingApi:
     async def at(self, host: str, port: int) -> AsyncIterator[None]:
         async with listening(self._serve, [host], port):
             yield
+
+    async def wait_called(self, call: "asyncio.Task[Any]") -> None:
+        """Return when *call*, which is made meanwhile, has got here; once for each server.
+
+        Raises:
+            AssertionError: It ended without, or takes too long: the message has its end.
+        """
+        arrival = asyncio.create_task(self.called.wait())
+        await asyncio.wait(
+            {arrival, call}, timeout=ARRIVES_S, return_when=asyncio.FIRST_COMPLETED
+        )
+        arrival.cancel()
+        if not self.called.is_set():
+            call.cancel()
+            raise AssertionError(f"no call got to the API in {ARRIVES_S:.0f} s: {call}")
 
     async def _serve(self, reader: asyncio.StreamReader, writer: Writer) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")

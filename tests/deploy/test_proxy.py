@@ -12,13 +12,22 @@ import pytest
 from cs.api.api import HOLD
 from cs.api.body import MAX_BYTES
 from cs.sandbox.dns import Zone, name_server
-from deploy.recording_api import OK, RecordingApi, Writer, nothing
+from deploy.recording_api import ARRIVES_S, OK, RecordingApi, Writer, nothing
 from deploy.running_proxy import TEMPLATE, configured, find_nginx, rendered, running_proxy
 from harness.servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
 
 CALL = {"Authorization": "Bearer cs_secret", "X-Request-Id": "of-the-caller"}
+
+
+async def _ended(call: "asyncio.Task[httpx.Response]", what: str) -> httpx.Response:
+    """Return what *call* was answered; *what* says in a failure what was waited for."""
+    try:
+        async with asyncio.timeout(ARRIVES_S):
+            return await call
+    except TimeoutError:
+        raise AssertionError(f"{what} did not come in {ARRIVES_S:.0f} s") from None
 
 
 def _seconds(directive: str) -> int:
@@ -169,10 +178,10 @@ async def test_a_held_call_ends_before_the_proxy_leaves(
     first.answer = held
     async with proxied.client() as client:
         call = asyncio.create_task(client.post("/v1/contacts", json={"brand": "Acme"}))
-        await first.called.wait()
+        await first.wait_called(call)
         proxied.process.send_signal(signal.SIGQUIT)
         leaving.set()
-        answer = await call
+        answer = await _ended(call, "the answer to a call that the proxy held as it left")
 
     assert answer.status_code == 200
     assert await asyncio.to_thread(proxied.process.wait, 20) == 0
@@ -241,10 +250,12 @@ async def test_too_many_calls_at_once_of_an_address_are_refused_in_the_words_of_
         stack.enter_context(running_proxy(nginx, tmp_path, text, listen))
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listen}") as client:
             calling = asyncio.create_task(client.get("/v1/usage"))
-            await first.called.wait()
+            await first.wait_called(calling)
             refused = await client.get("/v1/usage")
             go.set()
-            assert (await calling).status_code == 200
+            answer = await _ended(calling, "the answer to the call that was let in first")
+
+    assert answer.status_code == 200
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "at_capacity")
     assert refused.headers["retry-after"] == "5"
