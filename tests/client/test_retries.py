@@ -4,9 +4,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.client import ApiError, ClientError, NotThisApi, Patience, StillRunning, Unreachable
+from cs.client import (
+    ApiError,
+    AtCapacity,
+    ClientError,
+    Limits,
+    NotThisApi,
+    Patience,
+    Paused,
+    QuotaExceeded,
+    RateLimited,
+    StillRunning,
+    Unreachable,
+    Window,
+)
 from cs.client.errors import api_error_class
-from cs.client.retries import NO_RETRIES, RETRIED, leaves_doubt, pause_before_next
+from cs.client.retries import (
+    NO_RETRIES,
+    RETRIED,
+    leaves_doubt,
+    pause_before_next,
+    shows_unknown_key,
+)
 
 HERE_AND_NOW = Patience()
 statuses = st.integers(100, 599)
@@ -133,3 +152,19 @@ def test_what_no_try_mends_is_not_tried() -> None:
     assert pause(Unreachable("no address", may_pass=False)) is None
     assert pause(StillRunning("late", code="running")) is None
     assert pause(NotThisApi("a page", code="not_this_api", status=200)) is None
+
+
+def test_a_refusal_shows_that_a_key_is_unknown_unless_a_try_before_it_is_in_doubt() -> None:
+    day = Limits(limit=60, windows={"day": Window(limit=60, remaining=0)})
+    errors = [
+        QuotaExceeded("", code="quota_exhausted"),
+        AtCapacity("", code="at_capacity"),
+        Paused("", code="api_disabled"),
+        RateLimited("", code="rate_limited", limits=day),
+    ]
+    before = [shows_unknown_key(error) for error in errors]
+    for error in errors:
+        error.in_doubt = True
+
+    assert before == [True] * 4
+    assert not any(map(shows_unknown_key, errors))

@@ -10,12 +10,16 @@ from cs.client.api import Query, as_query
 from cs.client.errors import (
     ApiError,
     AtCapacity,
+    BadRequest,
     ClientError,
     InFlight,
+    NotFound,
+    NotThisApi,
     Paused,
     QuotaExceeded,
     RateLimited,
     Unauthorized,
+    Unreachable,
 )
 from cs.client.flows import Announce, Flow, Flows, Pause, Send, StepResult
 from cs.client.records import Running, Search
@@ -30,6 +34,8 @@ REFUSES_ALL = (Unauthorized, QuotaExceeded, RateLimited, Paused)
 REFUSES_NEW = (AtCapacity, InFlight)
 #: Of those in a row, after which there is taken to be no room for anything.
 FULL_AFTER = 3
+#: Outcomes in a row that something else than the service answers; so no service is there.
+ABSENT_AFTER = 3
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -44,6 +50,39 @@ class Outcome(msgspec.Struct, frozen=True):
     search: Search | None = None
     error: ClientError | None = None
     closed: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it is finished: asked again, it would end the same."""
+        match self.error:
+            case None:
+                return True
+            case NotFound() as error:  # of no search, it is the address that is wrong
+                return bool(self.query.search) or error.search is not None
+            case error:
+                return isinstance(error, BadRequest)
+
+    @property
+    def closes_others(self) -> bool:
+        """Whether every new search would meet the same error now."""
+        return self.closed or isinstance(self.error, REFUSES_ALL)
+
+
+class AbsenceDetector:
+    """Finds out that no service is at the address, or none for this key.
+
+    Then the other queries would only wait as long in vain.
+    """
+
+    def __init__(self) -> None:
+        self._foreign = 0  # outcomes in a row that something else answered
+
+    def note(self, outcome: Outcome) -> bool:
+        """Take note of the next outcome; return whether nobody is there."""
+        error = outcome.error
+        self._foreign = self._foreign + 1 if isinstance(error, NotThisApi) else 0
+        absent = isinstance(error, Unreachable | NotFound | Unauthorized)
+        return not outcome.is_final and (absent or self._foreign >= ABSENT_AFTER)
 
 
 @dataclass

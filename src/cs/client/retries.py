@@ -5,7 +5,18 @@ from collections.abc import Callable
 import msgspec
 
 from cs.client.api import Call
-from cs.client.errors import ApiError, AtCapacity, ClientError, NotThisApi, Paused, Unreachable
+from cs.client.errors import (
+    ApiError,
+    AtCapacity,
+    ClientError,
+    InFlight,
+    NotThisApi,
+    Paused,
+    QuotaExceeded,
+    RateLimited,
+    Unreachable,
+)
+from cs.client.limits import Window
 
 #: What may pass, whoever says it.  Any other 4xx is a no that will not change.
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
@@ -95,6 +106,25 @@ def leaves_doubt(error: ClientError) -> bool:
             return error.status not in _REFUSED
         case _:
             return True
+
+
+def shows_unknown_key(error: ClientError) -> bool:
+    """Return whether *error* shows that the idempotency key is not known to the service.
+
+    It looks a key up after secret, path and body, and before pause, quota and limits
+    (contract O1 to O11): what is refused by one of those has nothing stored under its key.
+    Of the limits only the daily one shows it: the others also refuse calls that are known
+    (checks) or were not looked at (too many that wait).
+    """
+    match error:
+        case QuotaExceeded() | InFlight() | AtCapacity() | Paused():
+            return not error.in_doubt
+        case RateLimited(limits=limits) if limits is not None:
+            day = limits.windows.get("day", Window())
+            is_hit = day.remaining == 0 and day.limit is not None and day.limit == limits.limit
+            return is_hit and not error.in_doubt
+        case _:
+            return False
 
 
 class CallRetries:

@@ -10,10 +10,9 @@ import pytest
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list.ending import shows_unknown
 from cs.cli.brand_list.journal import Asked
 from cs.cli.brand_list.rows import Row
-from cs.client import AtCapacity, Limits, Patience, Paused, QuotaExceeded, RateLimited, Window
+from cs.client import Patience
 
 pytestmark = pytest.mark.slow
 
@@ -297,22 +296,6 @@ def test_what_others_met_says_nothing_of_a_row_that_was_not_asked(desk: Desk) ->
     refused = {entry["key"] for entry in entries if entry["kind"] == "refused"}
     assert code == 4
     assert {brand for brand, key in asked.items() if key not in refused} == {"C"}
-
-
-def test_a_wait_within_the_same_try_shows_nothing() -> None:
-    day = Limits(limit=60, windows={"day": Window(limit=60, remaining=0)})
-    errors = [
-        QuotaExceeded("", code="quota_exhausted"),
-        AtCapacity("", code="at_capacity"),
-        Paused("", code="api_disabled"),
-        RateLimited("", code="rate_limited", limits=day),
-    ]
-    before = [shows_unknown(error) for error in errors]
-    for error in errors:
-        error.in_doubt = True
-
-    assert before == [True] * 4
-    assert not any(map(shows_unknown, errors))
 
 
 def test_a_journal_without_the_words_of_a_row_asks_in_those_of_the_list(desk: Desk) -> None:

@@ -18,10 +18,11 @@ import msgspec
 
 from cs.cli.brand_list.rows import Row
 from cs.client import Done, Failed, Other
+from cs.client.retries import KEY_KNOWN_S
 from cs.runtime.private_files import open_private
 
-#: A server knows an idempotency key for 24 hours (contract L14); one hour to spare.
-KNOWN_FOR = timedelta(hours=23)
+#: How long a server surely knows an idempotency key.
+KNOWN_FOR = timedelta(seconds=KEY_KNOWN_S)
 #: What was asked for later than now was asked for by another clock, or by this one before it
 #: was set back: who knows when.  Clocks that are kept differ by less.
 _AHEAD = timedelta(minutes=5)

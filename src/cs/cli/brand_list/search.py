@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from cs.cli.brand_list.ending import ended, gravest, is_final, shows_unknown
+from cs.cli.brand_list.ending import ended, gravest
 from cs.cli.brand_list.journal import Asked, Journal, Lost, Refused, Started
 from cs.cli.brand_list.results import Results
 from cs.cli.brand_list.rows import Row
@@ -20,19 +20,16 @@ from cs.client import (
     ClientError,
     Done,
     Limits,
-    NotFound,
     NotThisApi,
     Outcome,
     Query,
     Running,
-    Unauthorized,
     Unreachable,
 )
 from cs.client.api import WAIT_S
-from cs.client.many import REFUSES_ALL
+from cs.client.many import AbsenceDetector
+from cs.client.retries import shows_unknown_key
 
-#: Rows in a row that something else than the service answers for; so no service is there.
-STRANGE = 3
 #: Lost answers after which a row waits for the others: it may be the row that loses them.
 OFTEN = 2
 
@@ -64,7 +61,6 @@ class Searching:
         self._before = dict(journal.asked)  # what other runs asked for
         self._tried: set[str] = set()
         self._closed = False  # what refused one would refuse all that is new
-        self._strange = 0
         keyed = {journal.key_of(row): row for row in rows}
         self._all = len(keyed)
         self._left = {key: row for key, row in keyed.items() if key not in journal.ended}
@@ -76,19 +72,20 @@ class Searching:
         errors: list[ClientError] = []
         self._show(progress)
         days_told = False
+        absence = AbsenceDetector()
         for outcome in self._outcomes(client):
             error = outcome.error
-            self._strange = self._strange + 1 if isinstance(error, NotThisApi) else 0
-            if error is None or is_final(outcome, error):
+            nobody_there = absence.note(outcome)
+            if error is None or outcome.is_final:
                 self._failed += not isinstance(outcome.search, Done)
                 self._end(outcome)
             else:
                 key = _key_of(outcome.query)
                 self._refused(key, error, sent=not outcome.closed)
                 errors.append(error)
-                if self._is_nobody(error):
-                    break  # the others would only wait as long in vain
-                self._closed = self._closed or outcome.closed or isinstance(error, REFUSES_ALL)
+                if nobody_there:
+                    break
+                self._closed = self._closed or outcome.closes_others
                 if isinstance(error, NotThisApi):
                     row = self._left[key]
                     warn(f"line {row.number}, {(row.brand or row.domain)!r}: {told(error)}")
@@ -96,11 +93,6 @@ class Searching:
             self._show(progress)
         self._tell_late()
         return gravest(errors)
-
-    def _is_nobody(self, error: ClientError) -> bool:
-        """Return whether there is no such service at the address, or none for this key."""
-        nobody = isinstance(error, Unreachable | NotFound | Unauthorized)
-        return nobody or self._strange >= STRANGE
 
     def _tell_late(self) -> None:
         at = self._now()
@@ -146,7 +138,7 @@ class Searching:
             for outcome in client.contacts.search_many(
                 [query], timeout_s=WAIT_S, started=self._started
             ):
-                if often or outcome.error is None or not shows_unknown(outcome.error):
+                if often or outcome.error is None or not shows_unknown_key(outcome.error):
                     yield outcome
                 else:  # so it waits for its turn with the others
                     self._refused(key, outcome.error, sent=True)
@@ -202,7 +194,7 @@ class Searching:
             return
         # That this try came to nothing says nothing of those before it.
         before = self._before.get(key)
-        shown = sent and shows_unknown(error)
+        shown = sent and shows_unknown_key(error)
         if before is None or (shown and before.is_known(self._now())):
             self._journal.note(Refused(key))
             self._before.pop(key, None)
