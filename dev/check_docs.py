@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache, cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,6 +106,7 @@ def problems(root: Path) -> list[str]:
     """Return what is wrong, ``file:line: what`` or ``file: what``, in the order of files."""
     tree = Tree(root)
     found = [*contract_rows(tree), *decisions_index(tree), *glossary(tree), *index(tree)]
+    found += layers(tree)
     cited = rows_of(tree)
     for path, text in tree.texts.items():
         found += [
@@ -272,6 +274,19 @@ def decisions_index(tree: Tree) -> Iterator[str]:
         heading = files[name].read_text("utf-8").partition("\n")[0] if name in files else ""
         if heading and heading != f"# {number}. {title}":
             yield f'docs/decisions/README.md: {name} has the heading "{heading}"'
+
+
+def layers(tree: Tree) -> Iterator[str]:
+    """Yield where the table of packages is not the order that `lint-imports` keeps."""
+    read = tomllib.loads((tree.root / "pyproject.toml").read_text("utf-8"))
+    contracts = read["tool"]["importlinter"]["contracts"]
+    kept = next(each["layers"] for each in contracts if each.get("containers") == ["cs"])
+    text = (tree.root / "docs/architecture.md").read_text("utf-8")
+    table = text.partition("| Package | Holds |\n")[2].partition("\n\n")[0]
+    shown = [" | ".join(SPAN.findall(row.split(" | ")[0])) for row in table.splitlines()[1:]]
+    if shown != kept:
+        wrong = next((a or b for a, b in zip_longest(shown, kept) if a != b), "")
+        yield f"docs/architecture.md: not the layers of pyproject.toml, from {wrong}"
 
 
 def index(tree: Tree) -> Iterator[str]:

@@ -35,6 +35,11 @@ GLOSSARY = """| Word | Means here | Where |
 | --- | --- | --- |
 | bus | what carries messages | `bus/port.py`, `Bus` |
 """
+LAYERS = "| Package | Holds |\n| --- | --- |\n| `api` | a |\n| `bus`, `log` | b |\n\nMore.\n"
+PROJECT = """[[tool.importlinter.contracts]]
+containers = ["cs"]
+layers = ["api", "bus | log"]
+"""
 INDEX = "| | |\n| --- | --- |\n| [1](0001-one.md) | One result |\n"
 
 
@@ -58,7 +63,10 @@ def root(tmp_path: Path) -> Path:
         "tests/conformance/contract.toml": LISTED,
         "docs/decisions/README.md": INDEX,
         "docs/glossary.md": GLOSSARY,
-        "docs/README.md": "[a](contract.md), [b](glossary.md), [c](topics.md)\n",
+        "docs/README.md": "[a](contract.md), [b](glossary.md), [c](topics.md), "
+        "[d](architecture.md)\n",
+        "docs/architecture.md": LAYERS,
+        "pyproject.toml": PROJECT,
         "docs/decisions/0001-one.md": "# 1. One result\n",
         "docs/topics.md": '# Topics\n\n## What is "sent"\n\n### Limits\n\n### Limits\n',
         "src/cs/bus/port.py": "class Bus: ...\nTOPIC_NAMES = ()\ndef topic_of(): ...\n",
@@ -199,3 +207,13 @@ def test_every_page_is_led_to_from_the_page_by_reader(
     put(root, "docs/more.md", "# More\n")
 
     assert check_docs.problems(root) == ["docs/README.md: no link leads to more.md"]
+
+
+def test_the_table_of_packages_is_the_order_that_is_kept(
+    check_docs: ModuleType, root: Path
+) -> None:
+    put(root, "pyproject.toml", PROJECT.replace("log", "log | keys"))
+
+    assert check_docs.problems(root) == [
+        "docs/architecture.md: not the layers of pyproject.toml, from bus | log"
+    ]
