@@ -1,4 +1,4 @@
-"""A bus that is told to lose, double and delay records does so, and only then."""
+"""A faulty bus loses, doubles and delays records, and no other bus does."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from contracts.bus import TOPIC, publish, take, values
 from cs.bus import faulty
 from cs.bus.errors import BadBusFaults
-from cs.bus.faulty import Faults, FaultyBus
+from cs.bus.faulty import BusFaults, FaultyBus
 from cs.bus.memory import MemoryBus
 
 
@@ -22,27 +22,27 @@ async def received(bus: MemoryBus, count: int) -> list[bytes]:
 
 
 async def test_a_dropped_record_never_comes(bus: MemoryBus) -> None:
-    await publish(FaultyBus(bus, Faults(drop=1)), b"1")
+    await publish(FaultyBus(bus, BusFaults(drop=1)), b"1")
     await publish(bus, b"2")
 
     assert await received(bus, 1) == [b"2"]
 
 
 async def test_a_doubled_record_comes_twice(bus: MemoryBus) -> None:
-    await publish(FaultyBus(bus, Faults(duplicate=1)), b"1", b"2")
+    await publish(FaultyBus(bus, BusFaults(duplicate=1)), b"1", b"2")
 
     assert await received(bus, 4) == [b"1", b"1", b"2", b"2"]
 
 
 async def test_a_late_record_is_overtaken_by_the_next_of_its_key(bus: MemoryBus) -> None:
-    await publish(FaultyBus(bus, Faults(late=1), late_s=0.01), b"1")
+    await publish(FaultyBus(bus, BusFaults(late=1), late_s=0.01), b"1")
     await publish(bus, b"2")
 
     assert await received(bus, 2) == [b"2", b"1"]
 
 
 async def test_the_share_of_records_that_is_told_is_met(bus: MemoryBus) -> None:
-    unreliable = FaultyBus(bus, Faults(drop=0.1))
+    unreliable = FaultyBus(bus, BusFaults(drop=0.1))
 
     await publish(unreliable, *[b"1"] * 2000)
 

@@ -12,7 +12,7 @@ import pytest
 from aiokafka.partitioner import murmur2  # type: ignore[import-untyped,unused-ignore]
 
 from bus.kafka.kafka_cases import settings_for
-from cs.bus.asyncapi.document import committed
+from cs.bus.asyncapi.document import read_document
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.topics import (
@@ -38,7 +38,7 @@ from domain.golden_files import golden, golden_event
 
 PAGE = (Path(__file__).parents[2] / "docs" / "topics.md").read_text()
 BLOCKS = [block.encode() for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
-DOCUMENT: dict[str, Any] = json.loads(committed())
+DOCUMENT: dict[str, Any] = json.loads(read_document())
 
 
 def shown() -> dict[str, bytes]:
@@ -92,12 +92,12 @@ def test_what_is_shown_fits_the_description(block: str, message: str) -> None:
 
 def test_work_is_shown_with_all_that_the_service_writes() -> None:
     written = DOCUMENT["components"]["messages"]["ranking-work"]["examples"][0]["payload"]
-    told = json.loads(shown()["work"])
+    example = json.loads(shown()["work"])
 
-    assert told.keys() == written.keys()
-    assert told["input"].keys() == written["input"].keys()
-    assert told["input"]["brand"].keys() == written["input"]["brand"].keys()
-    assert told["input"]["people"][0].keys() == written["input"]["people"][0].keys()
+    assert example.keys() == written.keys()
+    assert example["input"].keys() == written["input"].keys()
+    assert example["input"]["brand"].keys() == written["input"]["brand"].keys()
+    assert example["input"]["people"][0].keys() == written["input"]["people"][0].keys()
 
 
 def test_every_topic_has_a_row_with_how_long_it_is_kept() -> None:
@@ -155,7 +155,7 @@ def test_times_and_numbers_are_those_of_the_service() -> None:
 async def test_the_reader_shown_reads_the_feed(kafka: str, topic_prefix: str) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     printed = asyncio.Queue[tuple[Any, ...]]()
-    reader: dict[str, Any] = {"print": lambda *told: printed.put_nowait(told)}
+    reader: dict[str, Any] = {"print": lambda *values: printed.put_nowait(values)}
     exec(compile(code, "settled_searches.py", "exec"), reader)
     settings = settings_for(kafka, topic_prefix)
     await apply(settings, [TopicPlan(EVENTS)], partitions=2, replication=1)
@@ -173,9 +173,9 @@ async def test_the_reader_shown_reads_the_feed(kafka: str, topic_prefix: str) ->
             tasks.create_task(feed(log, bus, after=0, save_position=keep)),
             tasks.create_task(reader["show"](kafka, topic, group)),
         ]
-        told = await asyncio.wait_for(printed.get(), 30)
+        values = await asyncio.wait_for(printed.get(), 30)
         for task in working:
             task.cancel()
 
     settled = golden("key.search-settled.v1").state
-    assert told == ("key-a", 2, settled["charged"])
+    assert values == ("key-a", 2, settled["charged"])

@@ -7,7 +7,7 @@ import pytest
 
 from cli.command import Here
 from cs.bus import access
-from cs.bus.asyncapi.document import committed
+from cs.bus.asyncapi.document import read_document
 from cs.bus.topics import TOPICS
 from cs.pipeline.outcomes import GROUP
 from harness.servers.ports import free_ports
@@ -94,13 +94,13 @@ def test_every_topic_is_described_in_a_line(here: Here) -> None:
 def test_the_description_for_programs_is_the_committed_document(here: Here) -> None:
     ran = here("topics", "describe", "--json")
 
-    assert ran.rows == [json.loads(committed())]
+    assert ran.rows == [json.loads(read_document())]
 
 
 def test_what_breaks_who_holds_an_older_description_is_named(
     here: Here, tmp_path: Path
 ) -> None:
-    old = json.loads(committed())
+    old = json.loads(read_document())
     same, other, junk = tmp_path / "same", tmp_path / "other", tmp_path / "junk"
     same.write_text(json.dumps(old))
     old["components"]["schemas"]["Failed"]["properties"]["code"] = {"type": "string"}

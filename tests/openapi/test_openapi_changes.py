@@ -18,8 +18,8 @@ Document = dict[str, Any]
 Change = Callable[[Document], object]
 
 
-def told(change: Change) -> list[str]:
-    """Return what *change* to the document of this version is told to break."""
+def breakages(change: Change) -> list[str]:
+    """Return what the differ finds *change* to break in the document of this version."""
     new = copy.deepcopy(DOCUMENT)
     change(new)
     return [str(each) for each in broken(DOCUMENT, new)]
@@ -169,7 +169,7 @@ BREAKING: dict[str, Change] = {
 
 @pytest.mark.parametrize("named", BREAKING)
 def test_what_breaks_is_found_by_its_name(named: str) -> None:
-    assert named in told(BREAKING[named])
+    assert named in breakages(BREAKING[named])
 
 
 GROWING: dict[str, Change] = {
@@ -209,4 +209,4 @@ GROWING: dict[str, Change] = {
 
 @pytest.mark.parametrize("growing", GROWING)
 def test_what_is_added_breaks_nothing(growing: str) -> None:
-    assert told(GROWING[growing]) == []
+    assert breakages(GROWING[growing]) == []

@@ -68,11 +68,11 @@ def _schemathesis(document: Json, folder: Path) -> Iterator[tuple[int, str]]:
 
 
 def test_the_running_service_answers_as_described(tmp_path: Path) -> None:
-    with _schemathesis(_closed_document(), tmp_path) as (code, told):
-        assert code == 0, told
-        assert "4 selected / 4 total" in told
+    with _schemathesis(_closed_document(), tmp_path) as (code, output):
+        assert code == 0, output
+        assert "4 selected / 4 total" in output
         for phase in ("Examples", "Coverage", "Fuzzing", "Stateful"):
-            assert f"{phase} (in" in told, told
+            assert f"{phase} (in" in output, output
 
 
 def test_a_field_that_is_not_described_is_found(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_field_that_is_not_described_is_found(tmp_path: Path) -> None:
     del planted["components"]["schemas"]["Usage"]["properties"]["remaining"]
     planted["components"]["schemas"]["Usage"]["required"].remove("remaining")
 
-    with _schemathesis(planted, tmp_path) as (code, told):
-        assert code == 1, told
-        assert "Response violates schema" in told
-        assert "remaining" in told
+    with _schemathesis(planted, tmp_path) as (code, output):
+        assert code == 1, output
+        assert "Response violates schema" in output
+        assert "remaining" in output

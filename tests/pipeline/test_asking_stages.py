@@ -143,10 +143,10 @@ async def test_whoever_is_found_first_is_reported_first() -> None:
 
     async def report(finding: AnyFinding) -> None:
         assert isinstance(finding, PeopleSeen)
-        told.extend(person.full_name for person in finding.people)
+        reported.extend(person.full_name for person in finding.people)
         slow.set()
 
-    told: list[str] = []
+    reported: list[str] = []
     sources = (
         People("a", SourceStatus.USED, (ADA,), after=slow),
         People("b", SourceStatus.USED, (BEN,)),
@@ -158,7 +158,7 @@ async def test_whoever_is_found_first_is_reported_first() -> None:
     async with asyncio.timeout(5):
         found = await ContactDiscovery(sources).handle(work, report)
 
-    assert told == ["Ben Ode", "Ada Kern"]
+    assert reported == ["Ben Ode", "Ada Kern"]
     assert isinstance(found, Discovered)
     assert found.people == (ADA, BEN)
 

@@ -43,8 +43,8 @@ def match(
     score: float, name: str, domain: str | None, key: str = "", **facts: str
 ) -> BrandMatch:
     mail = () if domain is None else (domain,)
-    told = BrandFacts(name=name, domain=domain, mail_domains=mail)
-    return BrandMatch(facts=msgspec.structs.replace(told, **facts), score=score, key=key)
+    known = BrandFacts(name=name, domain=domain, mail_domains=mail)
+    return BrandMatch(facts=msgspec.structs.replace(known, **facts), score=score, key=key)
 
 
 def with_mail(one: BrandMatch, *mail: str) -> BrandMatch:

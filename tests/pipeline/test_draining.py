@@ -1,4 +1,4 @@
-"""Who is told to stop takes nothing new and finishes what it has in hand, for a while."""
+"""Who is stopped takes nothing new and finishes what is in flight, for a while."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -54,7 +54,7 @@ TOPIC = STAGE_TOPICS[STAGE]
 LONG_S = 100.0
 
 
-class Running(Protocol):
+class RunsForEver(Protocol):
     async def run(self) -> None: ...
 
 
@@ -113,7 +113,7 @@ async def answer(bus: Bus, lookup: str) -> None:
 
 
 @asynccontextmanager
-async def started(what: Running) -> AsyncIterator[asyncio.Task[None]]:
+async def started(what: RunsForEver) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(what.run())
     try:
         yield task
@@ -142,7 +142,7 @@ async def ended(task: asyncio.Task[None]) -> None:
     assert task.cancelled()
 
 
-async def test_a_cancelled_runner_finishes_what_it_has_in_hand_and_takes_nothing_new() -> None:
+async def test_a_cancelled_runner_finishes_what_is_in_flight_and_takes_no_more() -> None:
     bus, gate = bus_with_groups(), Gate()
     async with started(Runner(gate, bus, HandClock(AT), drain_s=LONG_S)) as running:
         await give(bus, "brand-a.1")
@@ -188,7 +188,7 @@ async def test_who_is_told_twice_to_stop_stops_at_once() -> None:
     assert await left(bus, TOPIC, STAGE) == ["brand-a.1"]
 
 
-async def test_nothing_waits_in_hand_for_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_in_flight_waits_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be waited for, although nobody works on it."""
     monkeypatch.setattr(runner, "MAX_IN_FLIGHT", 2)
     bus, gate = bus_with_groups(), Gate()
@@ -205,7 +205,7 @@ async def test_nothing_waits_in_hand_for_a_place(monkeypatch: pytest.MonkeyPatch
     assert await left(bus, TOPIC, STAGE) == ["brand-c.1"]
 
 
-class Noting(MemoryBus):
+class RecordingBus(MemoryBus):
     """Notes how long its subscribers want to be waited for."""
 
     def __init__(self) -> None:
@@ -222,7 +222,7 @@ class Noting(MemoryBus):
 
 
 async def test_stages_and_recorders_are_given_five_seconds() -> None:
-    bus, log = Noting(), MemoryEventLog(MemoryKeyStore())
+    bus, log = RecordingBus(), MemoryEventLog(MemoryKeyStore())
     clock = HandClock(AT)
     recorder = OutcomeRecorder(
         Streams(log),
@@ -263,7 +263,7 @@ async def lookup_on(log: MemoryEventLog) -> str:
 
 
 @pytest.mark.parametrize(("drain_s", "done"), [(LONG_S, True), (0.01, False)])
-async def test_a_cancelled_recorder_finishes_what_it_has_in_hand_in_time(
+async def test_a_cancelled_recorder_finishes_what_it_has_in_flight_in_time(
     *, drain_s: float, done: bool
 ) -> None:
     bus, log, clock = bus_with_groups(), SlowLog(), HandClock(AT)
@@ -292,7 +292,7 @@ async def test_a_cancelled_recorder_finishes_what_it_has_in_hand_in_time(
 
 
 @pytest.mark.slow
-async def test_on_kafka_too_a_cancelled_runner_finishes_what_it_has_in_hand(
+async def test_on_kafka_too_a_cancelled_runner_finishes_what_it_has_in_flight(
     kafka: str, topic_prefix: str
 ) -> None:
     settings, gate = settings_for(kafka, topic_prefix), Gate()

@@ -25,8 +25,8 @@ from domain.golden_files import NAMES, golden, golden_event
 from operations.erasure.traces import written
 
 
-class Refusing(MemoryBus):
-    """Keeps what came; refuses the first record of each key as often as it is told."""
+class RefusingBus(MemoryBus):
+    """Keeps what came; refuses the first record of each key a given number of times."""
 
     def __init__(self, refusals: int = 0) -> None:
         super().__init__([(EVENTS, "others")])
@@ -48,7 +48,7 @@ class Refusing(MemoryBus):
         await super().publish(topic, key=key, value=value, headers=headers)
 
 
-class Feeding:
+class RunningFeed:
     def __init__(self, bus: MemoryBus | None = None) -> None:
         self.keys = MemoryKeyStore()
         self.log = MemoryEventLog(self.keys)
@@ -93,7 +93,7 @@ def places(records: list[Record]) -> list[tuple[str, int]]:
 
 
 async def test_every_event_goes_out_as_it_is_stored_under_its_stream() -> None:
-    others = Feeding()
+    others = RunningFeed()
     async with others.running():
         for name in NAMES:
             await others.append(f"{name.partition('.')[0]}-x", golden_event(name))
@@ -113,7 +113,7 @@ async def test_every_event_goes_out_as_it_is_stored_under_its_stream() -> None:
 
 async def test_nobody_is_in_what_goes_out() -> None:
     people = dict(_people())
-    others = Feeding()
+    others = RunningFeed()
     async with others.running():
         for name in NAMES:
             await others.append(f"{name.partition('.')[0]}-x", golden_event(name))
@@ -175,8 +175,8 @@ async def test_events_of_one_stream_come_in_their_order_whatever_the_bus_refuses
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(feeding, "RETRY_S", 0)
-    bus = Refusing(refusals=3)
-    others = Feeding(bus)
+    bus = RefusingBus(refusals=3)
+    others = RunningFeed(bus)
     for number in range(20):
         await others.append(f"key-{number % 4}", units(number))
     async with others.running():
@@ -189,7 +189,7 @@ async def test_events_of_one_stream_come_in_their_order_whatever_the_bus_refuses
 
 
 async def test_what_is_kept_is_out() -> None:
-    others = Feeding()
+    others = RunningFeed()
     await others.append("key-a", units(1), units(2))
     async with others.running():
         assert places(await others.records(2)) == [("key-a", 0), ("key-a", 1)]
@@ -200,14 +200,14 @@ async def test_what_is_kept_is_out() -> None:
 
 
 async def test_the_next_feed_goes_on_where_the_last_one_kept() -> None:
-    others = Feeding()
+    others = RunningFeed()
     await others.append("key-a", units(1), units(2), units(3))
     async with others.running(after=2):
         assert places(await others.records(1)) == [("key-a", 2)]
 
 
 async def test_a_page_that_was_not_kept_goes_out_again() -> None:
-    others = Feeding()
+    others = RunningFeed()
     await others.append("key-a", units(1), units(2))
 
     async def dies(_: int) -> None:
@@ -223,7 +223,7 @@ async def test_a_page_that_was_not_kept_goes_out_again() -> None:
 
 async def test_a_long_log_goes_out_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeding, "PAGE", 3)
-    others = Feeding()
+    others = RunningFeed()
     await others.append("key-a", *(units(number) for number in range(8)))
     async with others.running():
         records = await others.records(8)
@@ -242,7 +242,7 @@ async def test_a_damaged_event_holds_up_its_own_stream_and_goes_out_when_it_is_m
     monkeypatch: pytest.MonkeyPatch, damaged: bytes
 ) -> None:
     monkeypatch.setattr(feeding, "MENDED_S", 0.001)
-    others = Feeding()
+    others = RunningFeed()
     await others.append("key-a", units(1), units(2))
     await others.append("key-b", units(3))
     whole = others.log.spoil(1, damaged)
@@ -263,9 +263,9 @@ async def test_a_stream_that_the_bus_does_not_take_holds_up_no_other(
 ) -> None:
     monkeypatch.setattr(feeding, "RETRY_S", 0.001)
     monkeypatch.setattr(feeding, "PAGE", 1)
-    bus = Refusing()
+    bus = RefusingBus()
     bus.never = b"key-a"
-    others = Feeding(bus)
+    others = RunningFeed(bus)
     await others.append("key-a", units(1))
     await others.append("key-b", units(2))
     await others.append("key-c", units(3))
@@ -278,7 +278,7 @@ async def test_a_stream_that_the_bus_does_not_take_holds_up_no_other(
 
 
 async def test_the_service_itself_could_still_open_what_went_out() -> None:
-    others = Feeding()
+    others = RunningFeed()
     found = golden_event("brand.people-found.v1")
     await others.append("brand-x", found)
     async with others.running():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cs.pipeline.lanes import Lanes, save_position_while
 
 
-class Held:
+class BlockedWork:
     """Work that stands still for some keys until they are let go."""
 
     def __init__(self, *stuck: str) -> None:
@@ -29,7 +29,7 @@ async def turns(count: int = 20) -> None:
 
 
 async def test_a_key_that_hangs_holds_up_no_other_and_the_position_stays_before_it() -> None:
-    work = Held("b")
+    work = BlockedWork("b")
     async with Lanes(work.do, after=0, capacity=10) as lanes:
         for position, key in enumerate("abcbc", 1):
             await lanes.put(key, position, (key, position))
@@ -45,7 +45,7 @@ async def test_a_key_that_hangs_holds_up_no_other_and_the_position_stays_before_
 
 
 async def test_with_no_room_left_nothing_more_is_taken() -> None:
-    work = Held("a")
+    work = BlockedWork("a")
     async with Lanes(work.do, after=0, capacity=2) as lanes:
         await lanes.put("a", 1, ("a", 1))
         await lanes.put("a", 2, ("a", 2))
@@ -84,7 +84,7 @@ async def test_what_keeping_raises_ends_all_and_positions_only_grow() -> None:
             await turns()
         await asyncio.Event().wait()
 
-    async with Lanes(Held().do, after=0, capacity=2) as lanes:
+    async with Lanes(BlockedWork().do, after=0, capacity=2) as lanes:
         with pytest.raises(ZeroDivisionError):
             await save_position_while(read(), lanes, 0, keep)
     assert kept == [1, 2, 3]
@@ -95,7 +95,7 @@ def test_the_position_never_passes_what_is_not_done(
     keys: Sequence[str], stuck: set[str]
 ) -> None:
     async def run() -> None:
-        work = Held(*stuck)
+        work = BlockedWork(*stuck)
         async with Lanes(work.do, after=0, capacity=100) as lanes:
             for position, key in enumerate(keys, 1):
                 await lanes.put(key, position, (key, position))

@@ -1,4 +1,4 @@
-"""What only the operator can mend is told by name, and is no passing trouble."""
+"""What only the operator can mend is named, and is no passing trouble."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def issued(input_: StageInput) -> Work:
     return Work(lookup="brand-a.1", stage=stage, attempt=1, deadline_at=AT, input=input_)
 
 
-async def nobody_hears(_: object) -> None:
+async def discard(_: object) -> None:
     pass
 
 
@@ -86,8 +86,8 @@ async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -
         async with open_plugins(settings) as tools:
             stage = stage_named("contact-discovery", tools)
             with capture_logs() as logs:
-                first = await stage.handle(work, nobody_hears)
-                again = await stage.handle(work, nobody_hears)
+                first = await stage.handle(work, discard)
+                again = await stage.handle(work, discard)
             reasons = dict(tools.misconfiguration.reasons)
 
     refused = Failed(why="sources-refuse", retryable=False, causes={"searxng": NO_JSON})
@@ -117,7 +117,7 @@ async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_n
     tools = StagePlugins([], [People("shop", SourceStatus.NOT_CONFIGURED)], [])
 
     found = await stage_named("contact-discovery", tools).handle(
-        issued(DiscoveryInput(ACME)), nobody_hears
+        issued(DiscoveryInput(ACME)), discard
     )
 
     assert found == Failed(why="no-people-source-configured", retryable=False)
@@ -134,7 +134,7 @@ async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
     )
 
     found = await stage_named("contact-discovery", tools).handle(
-        issued(DiscoveryInput(ACME)), nobody_hears
+        issued(DiscoveryInput(ACME)), discard
     )
 
     assert isinstance(found, Discovered)
@@ -148,7 +148,7 @@ async def test_without_any_brand_source_no_brand_is_said_to_be_unknown(
     tools = StagePlugins(sources, [], [])
 
     found = await stage_named("brand-resolution", tools).handle(
-        issued(ResolutionInput(Query(brand="Acme"))), nobody_hears
+        issued(ResolutionInput(Query(brand="Acme"))), discard
     )
 
     assert found == Failed(why="no-brand-source-configured", retryable=False)

@@ -370,7 +370,7 @@ async def test_two_process_managers_settle_and_issue_once(managed: Managed) -> N
 # A log that is away.
 
 
-class Away(MemoryEventLog):
+class UnavailableLog(MemoryEventLog):
     """A log that now and then cannot say whether it stored an append."""
 
     def __init__(self) -> None:
@@ -392,7 +392,7 @@ class Away(MemoryEventLog):
 async def test_progress_and_settlement_wait_for_the_log_and_are_stored_once(
     failure: str,
 ) -> None:
-    log = Away()
+    log = UnavailableLog()
     managed = Managed(log)
     await managed.key("a")
     async with managed.running():

@@ -59,8 +59,8 @@ TOPIC = STAGE_TOPICS[STAGE]
 Opened = Callable[[], AbstractAsyncContextManager[Bus]]
 
 
-class Finds:
-    """A stage that finds what it is told to, once it may."""
+class FindingStage:
+    """A stage that finds what the test wants, once it may."""
 
     name: StageName = STAGE
 
@@ -96,7 +96,7 @@ def on_kafka(kafka: str, topic_prefix: str) -> Opened:
     return opened
 
 
-class Recording:
+class RunningRecorder:
     """A recorder of outcomes with what it works on."""
 
     def __init__(self, bus: Bus, events: Sequence[BrandEvent]) -> None:
@@ -170,7 +170,7 @@ OF_ANOTHER = RECEIPTS.of("brand-0a1b.2", STAGE, "")
 async def forged_is_refused_and_a_good_one_goes_on(bus: Bus) -> None:
     """Send forged outcomes, then let the relay and a stage do what they do."""
     forged = [answer(Resolved(status="ambiguous")), replace(answer(), receipt=WRONG)]
-    stage, recording = Finds(), Recording(bus, AcmeRun().events)
+    stage, recording = FindingStage(), RunningRecorder(bus, AcmeRun().events)
     stage.may.clear()
     relaying = relay(recording.log, bus, after=0, receipts=RECEIPTS)
     with capture_logs() as lines:
@@ -206,7 +206,7 @@ async def test_on_kafka_a_forged_outcome_is_refused_and_a_good_one_goes_on(
 async def test_no_e_mail_is_made_by_a_write_to_the_topic() -> None:
     said = answer(VERIFIED, "verification", HOME)
     async with in_memory() as bus:
-        recording = Recording(bus, AcmeRun().verifying().events)
+        recording = RunningRecorder(bus, AcmeRun().verifying().events)
         async with recording.running():
             await recording.say(said)
             await recording.letters(1)
@@ -219,7 +219,7 @@ async def test_no_e_mail_is_made_by_a_write_to_the_topic() -> None:
 @pytest.mark.parametrize("receipt", [WRONG, OF_ANOTHER, "", "x"])
 async def test_a_receipt_is_of_one_piece_of_work(receipt: str) -> None:
     async with in_memory() as bus:
-        recording = Recording(bus, AcmeRun().events)
+        recording = RunningRecorder(bus, AcmeRun().events)
         async with recording.running():
             await recording.say(replace(answer(), receipt=receipt))
             (letter,) = await recording.letters(1)
@@ -229,7 +229,7 @@ async def test_a_receipt_is_of_one_piece_of_work(receipt: str) -> None:
 
 async def test_a_sign_of_life_needs_a_receipt_too() -> None:
     async with in_memory() as bus:
-        recording = Recording(bus, AcmeRun().events)
+        recording = RunningRecorder(bus, AcmeRun().events)
         async with recording.running():
             await recording.say(answer(Alive()))
             await recording.letters(1)
@@ -239,7 +239,7 @@ async def test_a_sign_of_life_needs_a_receipt_too() -> None:
 
 async def test_the_alarm_counts_and_is_not_raised_for_each() -> None:
     async with in_memory() as bus:
-        recording = Recording(bus, AcmeRun().events)
+        recording = RunningRecorder(bus, AcmeRun().events)
         with capture_logs() as lines:
             async with recording.running():
                 await recording.say(*[answer()] * 20)
@@ -256,7 +256,7 @@ async def test_the_alarm_counts_and_is_not_raised_for_each() -> None:
 
 async def test_work_of_an_older_version_is_answered_without_a_receipt() -> None:
     async with in_memory() as bus:
-        recording = Recording(bus, unmarked(AcmeRun().events))
+        recording = RunningRecorder(bus, unmarked(AcmeRun().events))
         with capture_logs() as lines:
             async with recording.running():
                 await recording.say(answer(Alive()), answer())
@@ -268,7 +268,7 @@ async def test_work_of_an_older_version_is_answered_without_a_receipt() -> None:
 
 async def test_with_a_wrong_receipt_it_is_refused_all_the_same() -> None:
     async with in_memory() as bus:
-        recording = Recording(bus, unmarked(AcmeRun().events))
+        recording = RunningRecorder(bus, unmarked(AcmeRun().events))
         async with recording.running():
             await recording.say(replace(answer(), receipt=WRONG))
             await recording.letters(1)
@@ -276,7 +276,7 @@ async def test_with_a_wrong_receipt_it_is_refused_all_the_same() -> None:
 
 async def test_an_answer_to_work_that_is_done_is_quiet() -> None:
     async with in_memory() as bus:
-        recording = Recording(bus, AcmeRun().events)
+        recording = RunningRecorder(bus, AcmeRun().events)
         with capture_logs() as lines:
             async with recording.running():
                 await recording.say(receipted(answer()))
@@ -290,7 +290,7 @@ async def test_an_answer_to_work_that_is_done_is_quiet() -> None:
 
 async def test_a_stage_repeats_the_receipt_also_of_a_duplicate_that_has_one() -> None:
     """The first came from a relay of an older version."""
-    stage = Finds()
+    stage = FindingStage()
     stage.may.clear()
     (issued,) = [each for each in AcmeRun().events if isinstance(each, StageIssued)]
     new = RECEIPTS.work(replace(issued, attempt=2))
@@ -340,7 +340,7 @@ async def test_a_stranger_s_word_is_told_and_proves_nothing() -> None:
         evidence=(replace(evidence, verifier="nobody"),),
     )
     async with in_memory() as bus:
-        recording = Recording(bus, AcmeRun().verifying().events)
+        recording = RunningRecorder(bus, AcmeRun().verifying().events)
         with capture_logs() as lines:
             async with recording.running():
                 said = answer(DomainVerified((stranger,)), "verification", HOME)

@@ -79,7 +79,7 @@ async def _no_match(_: Work, __: Report) -> AnyFinding:
 
 
 @dataclass
-class Scripted:
+class ScriptedStage:
     """A stage that does as the test says, and notes what it was given."""
 
     do: Callable[[Work, Report], Awaitable[AnyFinding]] = _no_match
@@ -100,7 +100,7 @@ class Side:
         self.clock = HandClock(AT)
 
     @asynccontextmanager
-    async def running(self, stage: Scripted, *, drain_s: float = 0) -> AsyncIterator[None]:
+    async def running(self, stage: ScriptedStage, *, drain_s: float = 0) -> AsyncIterator[None]:
         runner = Runner(stage, self.bus, self.clock, drain_s=drain_s)
         task = asyncio.create_task(runner.run())
         try:
@@ -130,7 +130,7 @@ class Side:
 
 async def test_an_outcome_names_the_work_it_answers() -> None:
     side = Side()
-    async with side.running(Scripted()):
+    async with side.running(ScriptedStage()):
         await side.give(work(attempt=3))
         (record,) = await side.records(1)
 
@@ -147,7 +147,7 @@ async def test_an_outcome_goes_on_in_the_trace_of_its_work() -> None:
 
     parent = f"00-{'4b' * 16}-{'0f' * 8}-01"
     side = Side()
-    async with side.running(Scripted(in_steps)):
+    async with side.running(ScriptedStage(in_steps)):
         each = work()
         headers = {"traceparent": parent}
         await side.bus.publish(TOPIC, key=b"", value=encode(each), headers=headers)
@@ -169,7 +169,7 @@ async def test_what_a_stage_logs_carries_the_trace_of_its_work() -> None:
 
     side = Side()
     with capture_logs([merge_contextvars]) as lines:
-        async with side.running(Scripted(logs)):
+        async with side.running(ScriptedStage(logs)):
             await side.give(work("brand-a.1"), work("brand-b.1"))
             await side.outcomes(2)
 
@@ -186,7 +186,7 @@ async def test_progress_comes_before_the_result() -> None:
         return NO_MATCH
 
     side = Side()
-    async with side.running(Scripted(in_steps)):
+    async with side.running(ScriptedStage(in_steps)):
         await side.give(work())
         found = await side.outcomes(3)
 
@@ -199,7 +199,7 @@ async def test_a_bug_is_answered_and_tried_once_more(attempt: int, again: bool) 
         raise ZeroDivisionError
 
     side = Side()
-    async with side.running(Scripted(broken)):
+    async with side.running(ScriptedStage(broken)):
         await side.give(work(attempt=attempt), work("brand-b.1", attempt=attempt))
         found = await side.outcomes(2)
 
@@ -212,7 +212,7 @@ async def test_the_log_line_of_a_bug_says_where_it_is_and_nobody_s_name() -> Non
 
     side = Side()
     with capture_logs([format_exc_info]) as logs:
-        async with side.running(Scripted(broken)):
+        async with side.running(ScriptedStage(broken)):
             await side.give(work())
             await side.outcomes(1)
 
@@ -229,7 +229,7 @@ async def test_work_is_ended_at_its_deadline() -> None:
         raise AssertionError
 
     side = Side()
-    async with side.running(Scripted(hangs)):
+    async with side.running(ScriptedStage(hangs)):
         await side.give(work(left_s=30), work("brand-late.1", left_s=-5))
         (late,) = await side.outcomes(1)
         side.clock.set(AT + timedelta(seconds=30))
@@ -240,7 +240,7 @@ async def test_work_is_ended_at_its_deadline() -> None:
     assert (ended.lookup, ended.finding) == ("brand-a.1", timed_out)
 
 
-async def test_signs_of_life_come_while_work_is_in_hand_and_stop_with_it(
+async def test_heartbeats_come_while_work_is_in_flight_and_stop_with_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runner, "HEARTBEAT_EVERY_S", 0.001)
@@ -251,7 +251,7 @@ async def test_signs_of_life_come_while_work_is_in_hand_and_stop_with_it(
         return NO_MATCH
 
     side = Side()
-    async with side.running(Scripted(waits)):
+    async with side.running(ScriptedStage(waits)):
         await side.give(work())
         alive = await side.outcomes(3)
         done.set()
@@ -264,23 +264,23 @@ async def test_signs_of_life_come_while_work_is_in_hand_and_stop_with_it(
     assert last.lookup == "brand-b.1"
 
 
-async def test_a_duplicate_of_what_is_in_hand_is_dropped_and_answered_with_it() -> None:
+async def test_a_duplicate_of_what_is_in_flight_is_dropped_and_answered_with_it() -> None:
     go = asyncio.Event()
 
     async def waits(_: Work, __: Report) -> AnyFinding:
         await go.wait()
         return NO_MATCH
 
-    side, stage = Side(), Scripted(waits)
+    side, stage = Side(), ScriptedStage(waits)
     async with side.running(stage):
         await side.give(work(), work(), work(attempt=2), work("brand-b.1"))
         await _until(lambda: len(stage.given) == 2)
         go.set()
-        told = await side.outcomes(2)
+        outcomes = await side.outcomes(2)
         await side.give(work())  # not in hand any more
         await side.outcomes(1)
 
-    assert {(o.lookup, o.attempt) for o in told} == {("brand-a.1", 2), ("brand-b.1", 1)}
+    assert {(o.lookup, o.attempt) for o in outcomes} == {("brand-a.1", 2), ("brand-b.1", 1)}
     assert [(w.lookup, w.attempt) for w in stage.given] == [
         ("brand-a.1", 1),
         ("brand-b.1", 1),
@@ -301,7 +301,7 @@ async def test_one_mail_domain_is_asked_for_one_lookup_at_a_time() -> None:
 
     topic, domain = STAGE_TOPICS["verification"], "acme.example"
     side = Side(MemoryBus([(topic, "verification"), (OUTCOMES, "test")]))
-    async with side.running(Scripted(counts, name="verification")):
+    async with side.running(ScriptedStage(counts, name="verification")):
         asked = VerificationInput(domain, ())
         for n in range(4):
             one = replace(work(f"brand-{n}.1"), stage="verification", item=domain, input=asked)
@@ -311,7 +311,7 @@ async def test_one_mail_domain_is_asked_for_one_lookup_at_a_time() -> None:
     assert most == [1, 1, 1, 1]
 
 
-async def test_only_so_much_is_in_hand_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_so_much_is_in_flight_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "MAX_IN_FLIGHT", 2)
     go = asyncio.Event()
 
@@ -319,7 +319,7 @@ async def test_only_so_much_is_in_hand_at_once(monkeypatch: pytest.MonkeyPatch) 
         await go.wait()
         return NO_MATCH
 
-    side, stage = Side(), Scripted(waits)
+    side, stage = Side(), ScriptedStage(waits)
     async with side.running(stage):
         await side.give(*(work(f"brand-{n}.1") for n in range(5)))
         await _until(lambda: len(stage.given) == 2)
@@ -336,7 +336,7 @@ async def test_work_that_is_not_finished_comes_again() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    side, first, second = Side(), Scripted(hangs), Scripted()
+    side, first, second = Side(), ScriptedStage(hangs), ScriptedStage()
     async with side.running(first):
         await side.give(work())
         await _until(lambda: bool(first.given))
@@ -351,7 +351,7 @@ async def test_work_that_is_not_finished_comes_again() -> None:
 )
 async def test_what_cannot_be_read_is_kept_and_the_rest_goes_on(value: bytes) -> None:
     side = Side()
-    async with side.running(Scripted()):
+    async with side.running(ScriptedStage()):
         await side.bus.publish(TOPIC, key=b"k", value=value)
         await side.give(work())
         (letter,) = await side.records(1, DEAD_LETTERS)
@@ -362,7 +362,7 @@ async def test_what_cannot_be_read_is_kept_and_the_rest_goes_on(value: bytes) ->
     assert answer.finding == NO_MATCH
 
 
-class Full(MemoryBus):
+class FullBus(MemoryBus):
     """A bus that takes no outcomes for a while."""
 
     def __init__(self) -> None:
@@ -383,14 +383,14 @@ async def test_a_result_that_the_bus_does_not_take_is_offered_until_it_does(
 ) -> None:
     """And harms no other work meanwhile."""
     monkeypatch.setattr(runner, "RETRY_S", 0.001)
-    bus = Full()
+    bus = FullBus()
     side = Side(bus)
-    async with side.running(Scripted()):
+    async with side.running(ScriptedStage()):
         bus.refusals = 5
         await side.give(work("brand-late.1"), work("brand-soon.1"))
-        told = await side.outcomes(2)
+        outcomes = await side.outcomes(2)
 
-    assert {outcome.lookup for outcome in told} == {"brand-late.1", "brand-soon.1"}
+    assert {outcome.lookup for outcome in outcomes} == {"brand-late.1", "brand-soon.1"}
     assert bus.refusals == 0
 
 
@@ -398,9 +398,9 @@ async def test_a_result_is_given_up_when_nobody_waits_for_it_any_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runner, "RETRY_S", 0.001)
-    bus = Full()
+    bus = FullBus()
     side = Side(bus)
-    async with side.running(Scripted()):
+    async with side.running(ScriptedStage()):
         bus.refusals = 1_000_000
         await side.give(work("brand-lost.1", left_s=60))
         await _until(lambda: bus.refusals < 999_990)
@@ -410,9 +410,9 @@ async def test_a_result_is_given_up_when_nobody_waits_for_it_any_more(
             await _until(lambda: any(each["event"] == "result_given_up" for each in logs))
         bus.refusals = 0
         await side.give(work("brand-next.1", left_s=120))
-        (told,) = await side.outcomes(1)
+        (outcome,) = await side.outcomes(1)
 
-    assert told.lookup == "brand-next.1"
+    assert outcome.lookup == "brand-next.1"
 
 
 # The relay.
@@ -574,7 +574,7 @@ async def test_what_a_plug_in_found_is_sent_within_the_limits() -> None:
         return NO_MATCH
 
     side = Side()
-    async with side.running(Scripted(finds)):
+    async with side.running(ScriptedStage(finds)):
         await side.give(work())
         progress, _ = await side.outcomes(2)
 
@@ -627,7 +627,7 @@ async def test_a_result_with_more_evidence_than_the_bus_takes_is_sent_with_less(
 
     topic, domain = STAGE_TOPICS["verification"], "acme.example"
     side = Side(OneMebibyte([(topic, "verification"), (OUTCOMES, "test")]))
-    async with side.running(Scripted(finds, name="verification")):
+    async with side.running(ScriptedStage(finds, name="verification")):
         asked = VerificationInput(domain, ())
         given = replace(work(), stage="verification", item=domain, input=asked)
         await side.bus.publish(topic, key=work_key(given), value=encode(given))
@@ -649,7 +649,7 @@ async def test_of_more_people_than_the_bus_takes_the_first_are_sent() -> None:
 
     topic = STAGE_TOPICS["contact-discovery"]
     side = Side(OneMebibyte([(topic, "contact-discovery"), (OUTCOMES, "test")]))
-    async with side.running(Scripted(finds, name="contact-discovery")):
+    async with side.running(ScriptedStage(finds, name="contact-discovery")):
         asked = DiscoveryInput(BrandFacts(name="Acme"))
         given = replace(work(), stage="contact-discovery", input=asked)
         await side.bus.publish(topic, key=work_key(given), value=encode(given))
@@ -666,7 +666,7 @@ async def test_a_result_that_nobody_could_read_is_a_bug_of_its_stage() -> None:
 
     side = Side()
     with capture_logs() as lines:
-        async with side.running(Scripted(finds)):
+        async with side.running(ScriptedStage(finds)):
             await side.give(work())
             (outcome,) = await side.outcomes(1)
 
@@ -676,7 +676,7 @@ async def test_a_result_that_nobody_could_read_is_a_bug_of_its_stage() -> None:
 
 
 async def test_work_of_another_stage_is_a_dead_letter() -> None:
-    side, stage = Side(), Scripted()
+    side, stage = Side(), ScriptedStage()
     other = replace(work(), stage="ranking", input=RankingInput(BrandFacts(name="Acme"), ()))
     async with side.running(stage):
         await side.give(other, work())

@@ -34,12 +34,12 @@ Answer = tuple[Verdict, float | None]
 
 
 @dataclass
-class Told:
-    """A verifier that says of each address what it was told, else *otherwise*."""
+class ScriptedVerifier:
+    """A verifier that says of each address what the script has, else *otherwise*."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
     otherwise: Answer = (NO, None)
-    name: str = "told"
+    name: str = "scripted"
     cost: int = 0
     learned: DomainFacts = DomainFacts()
     asked: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Told:
         return Evidence(
             address=address,
             verdict=verdict,
-            reason="told",
+            reason="scripted",
             verifier=self.name,
             at=AT,
             retry_in_s=retry_in_s,
@@ -82,7 +82,7 @@ ADA, BEN = candidate("p1", "Ada Kern"), candidate("p2", "Ben Ode")
 
 
 async def verify(
-    *verifiers: Told,
+    *verifiers: ScriptedVerifier,
     people: tuple[Candidate, ...] = (ADA,),
     known: DomainFacts = DomainFacts(),
     progress: Callable[[AnyFinding], None] = lambda _: None,
@@ -101,24 +101,26 @@ async def verify(
     return await Verification(verifiers).handle(work, report)
 
 
-async def checked(*verifiers: Told, people: tuple[Candidate, ...] = (ADA,)) -> list[Checked]:
+async def checked(
+    *verifiers: ScriptedVerifier, people: tuple[Candidate, ...] = (ADA,)
+) -> list[Checked]:
     finding = await verify(*verifiers, people=people)
     assert isinstance(finding, DomainVerified), finding
     return list(finding.checked)
 
 
 async def test_addresses_are_tried_until_one_is_deliverable() -> None:
-    server = Told({"akern": (YES, None)})
+    server = ScriptedVerifier({"akern": (YES, None)})
 
     (ada,) = await checked(server)
 
-    assert (ada.verdict, ada.address, ada.verifier) == (YES, "akern@acme.example", "told")
+    assert (ada.verdict, ada.address, ada.verifier) == (YES, "akern@acme.example", "scripted")
     assert server.asked == ["ada.kern@acme.example", "akern@acme.example"]
     assert [e.address for e in ada.evidence] == server.asked
 
 
 async def test_with_no_address_deliverable_there_is_none() -> None:
-    (ada,) = await checked(Told())
+    (ada,) = await checked(ScriptedVerifier())
 
     assert (ada.verdict, ada.address, ada.verifier) == (NO, None, None)
     assert len(ada.evidence) == 6
@@ -126,7 +128,7 @@ async def test_with_no_address_deliverable_there_is_none() -> None:
 
 @pytest.mark.parametrize("verdict", [CATCH_ALL, FULL, UNKNOWN])
 async def test_an_answer_about_the_domain_ends_the_guessing(verdict: Verdict) -> None:
-    server = Told(otherwise=(verdict, None))
+    server = ScriptedVerifier(otherwise=(verdict, None))
 
     (ada,) = await checked(server)
 
@@ -135,14 +137,14 @@ async def test_an_answer_about_the_domain_ends_the_guessing(verdict: Verdict) ->
 
 
 async def test_what_is_least_certain_about_any_address_is_what_is_known() -> None:
-    (ada,) = await checked(Told({"akern": (CATCH_ALL, None)}))
+    (ada,) = await checked(ScriptedVerifier({"akern": (CATCH_ALL, None)}))
 
     assert [e.verdict for e in ada.evidence] == [NO, CATCH_ALL]
     assert ada.verdict is CATCH_ALL
 
 
 async def test_somebody_without_a_name_to_guess_from_is_unknown() -> None:
-    server = Told()
+    server = ScriptedVerifier()
 
     (nameless,) = await checked(server, people=(candidate("p1", ""),))
 
@@ -150,7 +152,7 @@ async def test_somebody_without_a_name_to_guess_from_is_unknown() -> None:
 
 
 async def test_an_address_a_source_named_is_asked_first_but_never_believed() -> None:
-    server = Told()
+    server = ScriptedVerifier()
     person = candidate("p1", "Ada Kern", "ada.b.kern@acme.example", "ada@elsewhere.example")
 
     (ada,) = await checked(server, people=(person,))
@@ -161,7 +163,7 @@ async def test_an_address_a_source_named_is_asked_first_but_never_believed() -> 
 
 
 async def test_the_pattern_of_one_verified_person_comes_first_for_the_next() -> None:
-    server = Told({"kern.ada": (YES, None), "ode.ben": (YES, None)}, name="s")
+    server = ScriptedVerifier({"kern.ada": (YES, None), "ode.ben": (YES, None)}, name="s")
     asked_for_ada = server.asked
 
     finding = await verify(
@@ -174,7 +176,7 @@ async def test_the_pattern_of_one_verified_person_comes_first_for_the_next() -> 
 
 
 async def test_a_known_pattern_comes_first() -> None:
-    server = Told()
+    server = ScriptedVerifier()
 
     await verify(server, known=DomainFacts(pattern="f.last"))
 
@@ -183,8 +185,10 @@ async def test_a_known_pattern_comes_first() -> None:
 
 
 async def test_what_verifiers_learned_goes_with_the_result_the_cheapest_first() -> None:
-    cheap = Told(learned=DomainFacts(catch_all=False), otherwise=(UNKNOWN, None))
-    dear = Told(learned=DomainFacts(catch_all=True, greylists=True), otherwise=(NO, None))
+    cheap = ScriptedVerifier(learned=DomainFacts(catch_all=False), otherwise=(UNKNOWN, None))
+    dear = ScriptedVerifier(
+        learned=DomainFacts(catch_all=True, greylists=True), otherwise=(NO, None)
+    )
 
     finding = await verify(cheap, dear)
 
@@ -196,8 +200,8 @@ async def test_what_verifiers_learned_goes_with_the_result_the_cheapest_first() 
 
 
 async def test_the_next_verifier_is_asked_what_the_first_could_not_settle() -> None:
-    cheap = Told({"ada.kern": (UNKNOWN, None)}, name="cheap")
-    dear = Told({"ada.kern": (YES, None)}, name="dear")
+    cheap = ScriptedVerifier({"ada.kern": (UNKNOWN, None)}, name="cheap")
+    dear = ScriptedVerifier({"ada.kern": (YES, None)}, name="dear")
 
     (ada,) = await checked(cheap, dear)
 
@@ -207,7 +211,10 @@ async def test_the_next_verifier_is_asked_what_the_first_could_not_settle() -> N
 
 @pytest.mark.parametrize("verdict", [YES, NO, FULL])
 async def test_what_the_first_settled_costs_no_second_question(verdict: Verdict) -> None:
-    cheap, dear = Told(otherwise=(verdict, None)), Told(otherwise=(YES, None))
+    cheap, dear = (
+        ScriptedVerifier(otherwise=(verdict, None)),
+        ScriptedVerifier(otherwise=(YES, None)),
+    )
 
     await checked(cheap, dear)
 
@@ -215,8 +222,8 @@ async def test_what_the_first_settled_costs_no_second_question(verdict: Verdict)
 
 
 async def test_who_settles_an_address_outweighs_who_did_not_know() -> None:
-    cheap = Told(otherwise=(UNKNOWN, None))
-    dear = Told(otherwise=(NO, None))
+    cheap = ScriptedVerifier(otherwise=(UNKNOWN, None))
+    dear = ScriptedVerifier(otherwise=(NO, None))
 
     (ada,) = await checked(cheap, dear)
 
@@ -225,13 +232,18 @@ async def test_who_settles_an_address_outweighs_who_did_not_know() -> None:
 
 
 async def test_a_retry_is_not_worth_it_for_what_another_settled() -> None:
-    (ada,) = await checked(Told(otherwise=(UNKNOWN, 60.0)), Told(otherwise=(NO, None)))
+    (ada,) = await checked(
+        ScriptedVerifier(otherwise=(UNKNOWN, 60.0)), ScriptedVerifier(otherwise=(NO, None))
+    )
 
     assert ada.verdict is NO
 
 
 async def test_a_catch_all_is_known_although_another_does_not_know() -> None:
-    (ada,) = await checked(Told(otherwise=(CATCH_ALL, None)), Told(otherwise=(UNKNOWN, 60.0)))
+    (ada,) = await checked(
+        ScriptedVerifier(otherwise=(CATCH_ALL, None)),
+        ScriptedVerifier(otherwise=(UNKNOWN, 60.0)),
+    )
 
     assert ada.verdict is CATCH_ALL
 
@@ -240,23 +252,23 @@ async def test_a_catch_all_is_known_although_another_does_not_know() -> None:
 
 
 async def test_who_is_greylisted_is_asked_again_and_the_others_are_settled() -> None:
-    told: list[AnyFinding] = []
-    server = Told(
+    reported: list[AnyFinding] = []
+    server = ScriptedVerifier(
         {"ada.kern": (UNKNOWN, 60.0), "akern": (UNKNOWN, 300.0), "ben.ode": (YES, None)}
     )
 
-    finding = await verify(server, people=(ADA, BEN), progress=told.append)
+    finding = await verify(server, people=(ADA, BEN), progress=reported.append)
 
     assert isinstance(finding, Failed)
     assert (finding.why, finding.retryable, finding.retry_in_s) == ("try-later", True, 300.0)
     assert [c.person for c in finding.checked] == ["p1"]
     assert finding.checked[0].verdict is UNKNOWN
-    assert [f.checked.person for f in told if isinstance(f, MailboxChecked)] == ["p2"]
+    assert [f.checked.person for f in reported if isinstance(f, MailboxChecked)] == ["p2"]
     assert finding.learned.pattern == "first.last"
 
 
 async def test_the_soonest_person_is_worth_asking_again_for() -> None:
-    server = Told({"ada.kern": (UNKNOWN, 60.0), "ben.ode": (UNKNOWN, 20.0)})
+    server = ScriptedVerifier({"ada.kern": (UNKNOWN, 60.0), "ben.ode": (UNKNOWN, 20.0)})
 
     finding = await verify(server, people=(ADA, BEN))
 
@@ -272,13 +284,15 @@ async def test_without_a_verifier_nothing_can_be_said() -> None:
 
 
 async def test_a_deliverable_address_makes_up_for_a_greylisted_one() -> None:
-    (ada,) = await checked(Told({"ada.kern": (UNKNOWN, 60.0), "akern": (YES, None)}))
+    (ada,) = await checked(
+        ScriptedVerifier({"ada.kern": (UNKNOWN, 60.0), "akern": (YES, None)})
+    )
 
     assert ada.address == "akern@acme.example"
 
 
 async def test_a_full_mailbox_is_not_waited_for() -> None:
-    (ada,) = await checked(Told({"ada.kern": (FULL, 60.0)}))
+    (ada,) = await checked(ScriptedVerifier({"ada.kern": (FULL, 60.0)}))
 
     assert ada.verdict is FULL
 
@@ -287,21 +301,23 @@ async def test_a_full_mailbox_is_not_waited_for() -> None:
 
 
 async def test_everybody_settled_is_told_as_it_comes_in_order_of_rank() -> None:
-    told: list[AnyFinding] = []
+    reported: list[AnyFinding] = []
 
-    finding = await verify(Told(), people=(BEN, ADA), progress=told.append)
+    finding = await verify(ScriptedVerifier(), people=(BEN, ADA), progress=reported.append)
 
     assert isinstance(finding, DomainVerified)
-    assert [f.checked for f in told if isinstance(f, MailboxChecked)] == list(finding.checked)
+    assert [f.checked for f in reported if isinstance(f, MailboxChecked)] == list(
+        finding.checked
+    )
     assert [c.person for c in finding.checked] == ["p2", "p1"]
 
 
 async def test_verifiers_are_closed_whatever_happens() -> None:
-    class Broken(Told):
+    class Broken(ScriptedVerifier):
         async def check(self, address: str) -> Evidence:
             raise RuntimeError(address)
 
-    first, broken = Told(otherwise=(UNKNOWN, None)), Broken()
+    first, broken = ScriptedVerifier(otherwise=(UNKNOWN, None)), Broken()
     with pytest.raises(RuntimeError):
         await verify(first, broken)
 
@@ -309,7 +325,7 @@ async def test_verifiers_are_closed_whatever_happens() -> None:
 
 
 async def test_verifiers_are_closed_when_time_is_up() -> None:
-    class Silent(Told):
+    class Silent(ScriptedVerifier):
         async def check(self, address: str) -> Evidence:
             await asyncio.Event().wait()
             raise AssertionError(address)

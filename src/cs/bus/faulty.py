@@ -1,4 +1,4 @@
-"""A bus that loses, doubles and delays some of what it is given, on purpose.
+"""A bus that loses, doubles and delays some records, on purpose.
 
 ``CS_BUS_FAULTS="drop=0.01,duplicate=0.01,late=0.01"`` has a role of a sandbox publish
 through such a bus; each number is the share of records it happens to.  A record that is
@@ -25,7 +25,7 @@ LATE_S = 2.0
 _FORM = re.compile(r"(?P<fault>drop|duplicate|late)=(?P<share>0?\.[0-9]+|[01])")
 
 
-class Faults(msgspec.Struct, frozen=True):
+class BusFaults(msgspec.Struct, frozen=True):
     """Shares of records, 0 to 1."""
 
     drop: float = 0.0
@@ -33,7 +33,7 @@ class Faults(msgspec.Struct, frozen=True):
     late: float = 0.0
 
 
-_armed: Faults | None = None
+_armed: BusFaults | None = None
 
 
 def arm(text: str) -> None:
@@ -46,11 +46,11 @@ def arm(text: str) -> None:
     _armed = parse(text)
 
 
-def parse(text: str) -> Faults:
+def parse(text: str) -> BusFaults:
     """Return the faults that *text* names.
 
     >>> parse("drop=0.01,late=0.5")
-    Faults(drop=0.01, duplicate=0.0, late=0.5)
+    BusFaults(drop=0.01, duplicate=0.0, late=0.5)
 
     Raises:
         BadBusFaults: Naming what is wrong and what is allowed.
@@ -61,7 +61,7 @@ def parse(text: str) -> Faults:
         if found is None:
             raise BadBusFaults(f"{part.strip()!r} is not like drop=0.01, duplicate=1 or late=0")
         shares[found["fault"]] = float(found["share"])
-    return Faults(**shares)
+    return BusFaults(**shares)
 
 
 def with_faults(bus: Bus) -> Bus:
@@ -75,7 +75,7 @@ class FaultyBus:
     def __init__(
         self,
         bus: Bus,
-        faults: Faults,
+        faults: BusFaults,
         *,
         chance: random.Random | None = None,
         late_s: float = LATE_S,

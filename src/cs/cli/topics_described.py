@@ -8,7 +8,7 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.bus.asyncapi.changes import broken
-from cs.bus.asyncapi.document import committed, summary
+from cs.bus.asyncapi.document import read_document, summary
 from cs.cli.options import Json
 from cs.cli.output import console, print_json, print_table, stop
 
@@ -31,7 +31,7 @@ def describe_topics(
     if since is not None:
         _compare(since, json=json)
     elif json:
-        print_json(msgspec.json.decode(committed()))
+        print_json(msgspec.json.decode(read_document()))
     else:
         columns = ("Topic", "Direction", "Retention", "What, and by which key")
         rows = [
@@ -47,7 +47,7 @@ def describe_topics(
 
 
 def _compare(since: Path, *, json: bool) -> None:
-    new = msgspec.json.decode(committed())
+    new = msgspec.json.decode(read_document())
     try:
         found = broken(msgspec.json.decode(since.read_bytes()), new)
     except OSError as error:

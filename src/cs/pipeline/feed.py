@@ -23,7 +23,7 @@ from cs.pipeline.lanes import Lanes, save_position_while
 
 log = get_logger()
 
-#: Wait before a bus that did not take a record is given it again.
+#: Wait before a record that the bus did not take is published again.
 RETRY_S = 0.5
 #: Events read at once; their streams are published side by side.
 PAGE = 500

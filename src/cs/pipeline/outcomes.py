@@ -43,7 +43,7 @@ T = TypeVar("T")
 GROUP = "process-manager"
 #: Outcomes being recorded at once; those of one lookup queue behind each other.
 AT_ONCE = 64
-#: How long outcomes in flight may take to be recorded once the recorder is told to stop.
+#: How long outcomes in flight may take to be recorded once the recorder is stopped.
 DRAIN_S = 5.0
 #: Somebody who forges outcomes may send many: the alarm counts them.
 LOG_FORGED_EVERY_S = 10.0

@@ -25,7 +25,7 @@ from cs.runtime.clock import Clock
 
 log = get_logger()
 
-#: Wait before a bus that did not take a record is given it again.
+#: Wait before a record that the bus did not take is published again.
 RETRY_S = 0.5
 #: Records read and not published yet; with more of them the log is read no further.  What
 #: one dead partition of twelve gathers until the deadlines of some 40 lookups a second.

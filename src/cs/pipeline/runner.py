@@ -42,12 +42,12 @@ log = get_logger()
 MAX_IN_FLIGHT = 64
 #: How often the process manager gets a heartbeat of work in flight.
 HEARTBEAT_EVERY_S = 5.0
-#: Wait before a bus that did not take a result is given it again.
+#: Wait before a result that the bus did not take is published again.
 RETRY_S = 0.5
 #: A result is offered until its work's deadline, but at least this long: work that is
 #: silent for so long is issued again.
 RESULT_S = 20.0
-#: How long work in flight may take to be finished once the runner is told to stop.
+#: How long work in flight may take to be finished once the runner is stopped.
 DRAIN_S = 5.0
 
 #: Said on the way: without it the result is the same.

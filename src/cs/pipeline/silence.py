@@ -21,7 +21,7 @@ class Silence:
     """Watches *in_flight* for ever; cancel `watch` to stop.
 
     Args:
-        set_aside: Is told of lookups that cannot be read.
+        set_aside: Takes note of lookups that cannot be read.
         real: Measures silence: real time, also where the service's clock may be moved,
             since no work gets done by that.
         after_s: Issue work again that had no heartbeat for so long.

@@ -10,7 +10,7 @@ import pytest
 
 from bus.asyncapi.asyncapi_document import described
 from cs.bus.asyncapi.changes import broken
-from cs.bus.asyncapi.document import committed
+from cs.bus.asyncapi.document import read_document
 
 #: The document as it was released; a new release adds its own, `-v1.1`, and keeps this one.
 RELEASED = sorted((Path(__file__).parent / "golden").glob("asyncapi-v1*.json"))
@@ -19,9 +19,9 @@ Document = dict[str, Any]
 Change = Callable[[Document], object]
 
 
-def told(change: Change) -> list[str]:
-    """Return what *change* to the document of this version is told to break."""
-    old: Document = json.loads(committed())
+def breakages(change: Change) -> list[str]:
+    """Return what the differ finds *change* to break in the document of this version."""
+    old: Document = json.loads(read_document())
     new = copy.deepcopy(old)
     change(new)
     return [str(each) for each in broken(old, new)]
@@ -134,7 +134,7 @@ BREAKING: dict[str, Change] = {
 
 @pytest.mark.parametrize("named", BREAKING)
 def test_what_breaks_is_found_by_its_name(named: str) -> None:
-    assert named in told(BREAKING[named])
+    assert named in breakages(BREAKING[named])
 
 
 GROWING: dict[str, Change] = {
@@ -162,4 +162,4 @@ GROWING: dict[str, Change] = {
 
 @pytest.mark.parametrize("growing", GROWING)
 def test_what_is_added_breaks_nothing(growing: str) -> None:
-    assert told(GROWING[growing]) == []
+    assert breakages(GROWING[growing]) == []

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from bus.asyncapi.asyncapi_document import BOX, answers, described, works
-from cs.bus.asyncapi.document import committed
+from cs.bus.asyncapi.document import read_document
 from cs.bus.headers import work_headers
 from cs.bus.topics import (
     PARTITIONS,
@@ -26,7 +26,7 @@ from cs.domain.stages.work import AnyFinding
 from cs.eventlog.sealing import unseal
 from cs.pipeline.outcomes import GROUP
 
-DOCUMENT: dict[str, Any] = json.loads(committed())
+DOCUMENT: dict[str, Any] = json.loads(read_document())
 MESSAGES = DOCUMENT["components"]["messages"]
 WRONG = jsonschema.ValidationError
 
@@ -38,7 +38,7 @@ def check(message: str, payload: Any) -> None:
 
 
 def test_what_is_committed_is_what_the_types_say_now() -> None:
-    assert committed() == described()
+    assert read_document() == described()
 
 
 def test_the_document_is_one_of_asyncapi_3() -> None:

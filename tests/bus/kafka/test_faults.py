@@ -189,10 +189,10 @@ async def test_a_consumer_that_hangs_again_at_once_ends_the_process(
             finally:
                 hanging.cancel()
 
-    with pytest.raises(ExceptionGroup) as told:
+    with pytest.raises(ExceptionGroup) as raised:
         await read()
 
-    assert told.group_contains(BusStuck, match=f"records of {TOPIC} wait")
+    assert raised.group_contains(BusStuck, match=f"records of {TOPIC} wait")
 
 
 async def test_a_quiet_topic_is_no_hang(watched: KafkaSettings) -> None:

@@ -98,7 +98,7 @@ async def test_measures_tell_what_is_behind(bus: KafkaBus) -> None:
     assert (left.reachable, left.subscriptions) == (True, ())
 
 
-async def test_what_a_killed_process_had_in_hand_comes_to_another_member(
+async def test_what_a_killed_process_had_in_flight_comes_to_another_member(
     bus: KafkaBus, settings: KafkaSettings
 ) -> None:
     sent = [b"%d" % n for n in range(20)]
@@ -132,7 +132,7 @@ async def test_work_of_a_partition_taken_away_may_end_late(
     assert [values(each.result()) for each in done] == [[b"1"]]
 
 
-async def test_records_in_hand_are_waited_for_when_a_member_joins(bus: KafkaBus) -> None:
+async def test_records_in_flight_are_waited_for_when_a_member_joins(bus: KafkaBus) -> None:
     await publish(bus, b"1", b"2")
     async with bus.subscribe(TOPIC, group="a") as one:
         first, second = await take(one, 2)

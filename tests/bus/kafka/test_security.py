@@ -38,7 +38,7 @@ EXAMPLES = re.findall(
     re.MULTILINE,
 )
 #: The listener that each example is for.
-WAYS = {told.partition(":")[0]: lines for told, lines in EXAMPLES}
+WAYS = {title.partition(":")[0]: lines for title, lines in EXAMPLES}
 LISTENERS = {
     "SSL": "TLS",
     "SSL, and clients have to show a certificate too": "MUTUAL",
@@ -52,7 +52,7 @@ WRONG = "pass-that-nobody-has"
 
 
 @dataclass(frozen=True)
-class Secured:
+class SecuredKafka:
     """A broker with a port of every kind, and the files of a client of its."""
 
     kafka: Kafka
@@ -70,7 +70,7 @@ class Secured:
 
 
 @pytest.fixture(scope="module")
-def secured() -> Iterator[Secured]:
+def secured() -> Iterator[SecuredKafka]:
     with own_folder() as folder:
         authority = CertificateAuthority(folder)
         broker, client = authority.certify("broker"), authority.certify("client")
@@ -90,7 +90,7 @@ def secured() -> Iterator[Secured]:
         stranger = CertificateAuthority(folder, "stranger").file
         running = running_kafka(folder / "kafka", listeners=listeners, users=USERS)
         with running as kafka:
-            yield Secured(kafka, files, stranger)
+            yield SecuredKafka(kafka, files, stranger)
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def test_the_page_has_an_example_for_every_kind_of_listener() -> None:
 
 @pytest.mark.parametrize("way", LISTENERS)
 async def test_records_go_through_and_are_committed(
-    secured: Secured, topic_prefix: str, way: str
+    secured: SecuredKafka, topic_prefix: str, way: str
 ) -> None:
     await make_topics(settings_for(secured.kafka.bootstrap, topic_prefix), partitions=1)
     settings = secured.settings(way, topic_prefix)
@@ -145,7 +145,7 @@ async def test_records_go_through_and_are_committed(
 
 @pytest.mark.parametrize("way", [way for way in LISTENERS if way.startswith("SASL")])
 async def test_a_wrong_password_is_told_with_the_setting_and_without_the_password(
-    secured: Secured, way: str
+    secured: SecuredKafka, way: str
 ) -> None:
     settings = secured.settings(way, password=WRONG)
 
@@ -161,13 +161,13 @@ async def test_a_wrong_password_is_told_with_the_setting_and_without_the_passwor
 
     assert "refuses the user 'cs'" in str(refused.value)
     assert measured.why == str(refused.value)
-    told = [*said, str(refused.value), repr(refused.value.__cause__), repr(settings)]
-    assert [line for line in told if WRONG in line] == []
+    printed = [*said, str(refused.value), repr(refused.value.__cause__), repr(settings)]
+    assert [line for line in printed if WRONG in line] == []
 
 
 @pytest.mark.parametrize("way", [way for way in LISTENERS if "SSL" in way])
 async def test_a_certificate_that_is_not_trusted_is_told_with_the_setting(
-    secured: Secured, way: str
+    secured: SecuredKafka, way: str
 ) -> None:
     settings = secured.settings(way, ca_file=secured.stranger)
 
@@ -175,7 +175,7 @@ async def test_a_certificate_that_is_not_trusted_is_told_with_the_setting(
         await subscribe(settings)
 
 
-async def test_a_host_that_is_not_on_the_certificate_is_told(secured: Secured) -> None:
+async def test_a_host_that_is_not_on_the_certificate_is_told(secured: SecuredKafka) -> None:
     port = secured.kafka.bootstrap_of("TLS").rpartition(":")[2]
     settings = secured.settings("SSL", bootstrap_servers=(f"localhost:{port}",))
 
@@ -184,7 +184,7 @@ async def test_a_host_that_is_not_on_the_certificate_is_told(secured: Secured) -
 
 
 async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
-    secured: Secured,
+    secured: SecuredKafka,
 ) -> None:
     settings = secured.settings(
         "SSL, and clients have to show a certificate too", certificate_file=None, key_file=None
@@ -195,7 +195,7 @@ async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
 
 
 @pytest.mark.parametrize(
-    ("way", "port", "told"),
+    ("way", "port", "reason"),
     [
         (
             "SASL_SSL with SCRAM",
@@ -208,15 +208,15 @@ async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
     ],
 )
 async def test_a_port_of_another_kind_is_told(
-    secured: Secured, way: str, port: str, told: str
+    secured: SecuredKafka, way: str, port: str, reason: str
 ) -> None:
     servers = (secured.kafka.bootstrap_of(port),)
 
-    with pytest.raises(BusUnavailable, match=told):
+    with pytest.raises(BusUnavailable, match=reason):
         await check_available(secured.settings(way, bootstrap_servers=servers))
 
 
-async def test_a_mechanism_that_is_not_offered_is_told(secured: Secured) -> None:
+async def test_a_mechanism_that_is_not_offered_is_told(secured: SecuredKafka) -> None:
     settings = secured.settings("SASL_PLAINTEXT with SCRAM", sasl_mechanism="SCRAM-SHA-256")
 
     with pytest.raises(BusRefused, match="takes no SCRAM-SHA-256 on this port"):

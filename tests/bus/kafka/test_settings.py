@@ -26,7 +26,7 @@ def test_a_password_is_never_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"bootstrap_servers": ()}, "host:port of one broker"),
         ({"bootstrap_servers": ("kafka",)}, "host:port of one broker"),
@@ -47,9 +47,9 @@ def test_a_password_is_never_shown() -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused_with_advice(
-    given: dict[str, Any], told: str
+    given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(BadKafkaSettings, match=told) as refused:
+    with pytest.raises(BadKafkaSettings, match=message) as refused:
         settings(**given)
 
     assert "pass-1" not in str(refused.value)
@@ -84,7 +84,7 @@ def test_the_protocol_follows_from_tls_and_sasl(given: dict[str, Any], protocol:
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         (["ca_file"], "ca_file: cannot be used"),
         (["certificate_file", "key_file"], "certificate_file and key_file: cannot be used"),
@@ -92,11 +92,11 @@ def test_the_protocol_follows_from_tls_and_sasl(given: dict[str, Any], protocol:
 )
 @pytest.mark.parametrize("there", [True, False])
 def test_a_file_that_is_no_certificate_is_named(
-    names: list[str], told: str, tmp_path: Path, there: bool
+    names: list[str], message: str, tmp_path: Path, there: bool
 ) -> None:
     file = tmp_path / "file.pem"
     if there:
         file.write_text("no certificate")
 
-    with pytest.raises(BadKafkaSettings, match=told):
+    with pytest.raises(BadKafkaSettings, match=message):
         client_options(settings(tls=True, **dict.fromkeys(names, file)))

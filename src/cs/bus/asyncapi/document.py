@@ -80,7 +80,7 @@ def summary() -> list[TopicSummary]:
     ]
 
 
-def committed() -> bytes:
+def read_document() -> bytes:
     """Return the document of this version, as it is committed."""
     return files("cs.bus").joinpath("asyncapi.json").read_bytes()
 

@@ -29,7 +29,7 @@ class SubscriptionMeasures(msgspec.Struct, frozen=True, kw_only=True):
     partitions: int  # this member's
     paused: int  # of these, with as many records in flight as are allowed
     in_flight: int  # records received and not done
-    in_hand: int  # of these, given to a stage
+    in_hand: int  # of these, delivered to a stage
     idle_s: float  # since anything moved
     rebuilt: int  # consumers that were replaced
     lag: int | None  # records of this member's partitions not done; None: Kafka is away
@@ -75,7 +75,7 @@ class KafkaSubscription:
                     await self._consumer.drain(drain_s)
                     consuming.cancel()
         except BaseExceptionGroup as group:
-            # One thing went wrong, ours or the caller's: it is told as itself.
+            # One thing went wrong, ours or the caller's: it is raised as itself.
             only = _only(group)
             raise only from only.__cause__
 
