@@ -22,7 +22,6 @@ from statistics import median
 from cs.api.body import ContactsRequest
 from cs.api.credentials import Caller
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.api_key import hash_key
 from cs.domain.brand.brand import brand_stream
@@ -35,6 +34,7 @@ from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
+from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import HandClock
 

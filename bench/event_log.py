@@ -26,7 +26,6 @@ from eventsourcing.sqlite import (
     SQLiteProcessRecorder,
 )
 
-from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
@@ -35,6 +34,7 @@ from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
+from cs.projections.catalogue import projections
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.store import ViewStore
 

@@ -27,7 +27,7 @@ import msgspec
 
 from cs.assembly import roles
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import open_folder, projections
+from cs.assembly.folder_stores import open_folder
 from cs.assembly.one_process import memory_bus, run_service
 from cs.domain.codec import topic_of
 from cs.domain.key import KeyIssued
@@ -38,6 +38,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import STORES, migrate
+from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.usage import USAGE

@@ -14,12 +14,12 @@ import sys
 import time
 from pathlib import Path
 
-from cs.assembly.folder_stores import projections
 from cs.domain.key import SearchSettled
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Recorded
 from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool, open_pool
+from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.views import SqliteViews

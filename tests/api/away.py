@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from cs.api.time_limits import TimeLimits
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import build_stages, memory_bus, run_service
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
@@ -17,6 +16,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
+from cs.projections.catalogue import projections
 from cs.projections.port import Changed
 from cs.projections.projection import SealBody
 from cs.projections.rows import Table

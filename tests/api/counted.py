@@ -18,7 +18,6 @@ from cs.api.app import build
 from cs.api.limits import Checks, MemoryChecks
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import ApiTerms, build_api
-from cs.assembly.folder_stores import projections
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append, EventLog
@@ -29,6 +28,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import open_pool
+from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading

@@ -14,6 +14,7 @@ from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from projections.stored import table_of
 
 
 async def labels(folder: Path) -> list[str]:
@@ -65,10 +66,10 @@ async def test_views_of_this_log_are_kept(tmp_path: Path) -> None:
     assert await noticed(folder) == set()
 
 
-async def test_views_of_an_older_version_are_made_anew(tmp_path: Path) -> None:
+async def test_views_without_a_checkpoint_are_made_anew(tmp_path: Path) -> None:
     folder = await with_keys(tmp_path / "one", "mine")
     with closing(sqlite3.connect(folder / "views.db")) as db, db:
-        db.execute("ALTER TABLE checkpoint DROP COLUMN last_event")
-        db.execute("DELETE FROM usage")
+        db.execute("DELETE FROM view_sets")
+        db.execute(f"DELETE FROM {table_of('usage')}")
 
     assert await labels(folder) == ["mine"]

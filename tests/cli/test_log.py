@@ -112,7 +112,7 @@ def test_only_a_log_at_rest_must_have_settled_everything(folder: Path, here: Her
 
 def test_views_ahead_of_the_log_are_a_violation(folder: Path, here: Here) -> None:
     with sqlite3.connect(folder / "views.db") as views:
-        views.execute("UPDATE checkpoint SET position = 9")
+        views.execute("UPDATE view_sets SET position = 9")
     views.close()
 
     ran = verify(here, folder)

@@ -187,7 +187,7 @@ def test_views_that_are_lost_while_it_runs_are_made_anew(tmp_path: Path) -> None
     with served(tmp_path / "data", CS_LOG_LEVEL="error") as service:
         key = service.keys("create")
         assert within_a_second(lambda: usage_status(service, key) == 200)
-        without("checkpoint", service.folder / "views.db")
+        without("view_sets", service.folder / "views.db")
 
         assert status_of(service, key) == 202
 

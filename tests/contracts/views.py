@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from cs.assembly.folder_stores import projections
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
+from cs.projections.catalogue import projections
 from cs.projections.port import Views, named
 from cs.projections.returned import RETURNED
 from cs.projections.rows import Rows, Table

@@ -25,7 +25,6 @@ from pathlib import Path
 import pytest
 from eventsourcing.sqlite import SQLiteCursor
 
-from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
 from cs.eventlog.damage import SetAside, Unreadable, read_past
@@ -36,11 +35,13 @@ from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import Prepared
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
+from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from domain.golden_files import golden_event
+from projections.stored import table_of
 
 pytestmark = pytest.mark.slow
 
@@ -576,7 +577,7 @@ async def test_a_row_that_is_damaged_ends_no_role_and_sets_no_stream_aside(
     async with followed(tmp_path) as here:
         quotas = await here.quotas()
         with closing(sqlite3.connect(tmp_path / "views.db")) as database, database:
-            database.execute("UPDATE usage SET row = ? WHERE id = '7'", (row,))
+            database.execute(f"UPDATE {table_of('usage')} SET row = ? WHERE id = '7'", (row,))
 
         following = asyncio.create_task(here.runner.run())
         await here.log.append([Append("key-7", 0, units(3))])

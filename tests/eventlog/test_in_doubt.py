@@ -12,7 +12,6 @@ from typing import Any, Literal
 import pytest
 from eventsourcing.sqlite import SQLiteCursor
 
-from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
@@ -20,6 +19,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.keystore.memory import MemoryKeyStore
+from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from system.loop.outside import tools
 from system.loop.service import Service, one_process

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TypeVar
 
-from cs.assembly.folder_stores import projections
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, encode
 from cs.domain.brand.brand import decide
@@ -22,6 +21,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder
 from cs.pipeline.process_manager import ProcessManager
+from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews

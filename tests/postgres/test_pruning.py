@@ -12,7 +12,6 @@ from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly import roles
-from cs.assembly.folder_stores import projections
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres import log as postgres_log
@@ -24,6 +23,7 @@ from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.pruning import prune_forever
 from cs.postgres.schema import migrate
+from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock

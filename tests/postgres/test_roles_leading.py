@@ -10,7 +10,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from cs.assembly import roles
-from cs.assembly.folder_stores import projections
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.open_work import Unfinished
@@ -20,6 +19,7 @@ from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
+from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
 from cs.runtime.clock import HandClock
 from cs.settings import Settings

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from contracts.views import History
-from cs.assembly.folder_stores import projections
 from cs.domain.key import settled
 from cs.eventlog.port import Append, Recorded
 from cs.postgres.pool import open_pool
+from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 import pytest
 from msgspec.structs import replace
 
-from cs.assembly.folder_stores import projections
 from cs.domain.contact import Query
 from cs.domain.key import Running, SearchSettled, settled
 from cs.eventlog.errors import LogUnavailable
@@ -18,6 +17,7 @@ from cs.keystore.errors import KeysUnavailable
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections import reading
 from cs.projections.brands import BRANDS
+from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from cs.assembly.folder_stores import projections
 from cs.domain.brand.brand import REUSED_FOR
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
-from cs.projections.port import TABLES
+from cs.projections.catalogue import projections
+from cs.projections.generation import table_names
 from cs.projections.reading import Reading
 from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner, sealer
@@ -24,6 +24,7 @@ from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_ke
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, issued, write
+from projections.stored import table_of
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
 
@@ -270,7 +271,7 @@ async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
     views: Views,
 ) -> None:
     class Stops:
-        name, version = "stops", 1
+        name, version, tables = "stops", 1, ()
 
         def apply(self, rows: object, recorded: Any, seal: object) -> None:
             del rows, seal
@@ -307,4 +308,5 @@ async def test_tables_are_those_of_the_projections(tmp_path: Path) -> None:
 
     with closing(sqlite3.connect(tmp_path / "views.db")) as database:
         names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        assert {name for (name,) in names} == {*TABLES, "checkpoint"}
+        tables = {table_of(name) for name in table_names(projections())}
+        assert {name for (name,) in names} == {*tables, "view_sets", "view_copies"}

@@ -28,12 +28,8 @@ from cs.keystore.wrapping import PAID_CALLS, MasterKeys, Wrapping
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import Paid, PaidOnce
 from cs.paid_calls.sqlite import SqliteCalls
-from cs.projections.brands import Brands
-from cs.projections.projection import Projection
-from cs.projections.returned import Returned
-from cs.projections.searches import Searches
+from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
-from cs.projections.usage import Usage
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import BadSettings, Settings
 from cs.sqlite.database import LOCK_TIMEOUT_S
@@ -96,10 +92,6 @@ def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
     if following is not None and key is None:
         raise BadSettings("next_master_key_file: name the one in use, too: master_key_file")
     return DataFolder(settings.data_dir, make=make, master_key=key, next_master_key=following)
-
-
-def projections() -> Sequence[Projection]:
-    return (Searches(), Usage(), Brands(), Returned())
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.folder_stores import projections
 from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.domain.service import World
 from cs.eventlog.postgres.log import PostgresEventLog
@@ -19,6 +18,7 @@ from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.pool import Pool, check_address, connected, open_pool
 from cs.postgres.schema import Store, check
+from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.private_files import exposed

@@ -21,7 +21,6 @@ from cs.admin.shared_clock_advance import SharedClockAdvancer
 from cs.api.app import build
 from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import api_terms, build_api, reached_end
-from cs.assembly.folder_stores import projections
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.one_process import build_stage, build_suppression
 from cs.assembly.plugins import (
@@ -65,8 +64,9 @@ from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Leader
 from cs.postgres.pool import Pool
 from cs.postgres.pruning import prune_forever
+from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.port import generation
+from cs.projections.generation import generation
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import Clock, SystemClock

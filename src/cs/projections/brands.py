@@ -29,6 +29,7 @@ BRANDS = Table("brands", BrandRow, lambda row: "live" if row.live else None)
 class Brands:
     name = "brands"
     version = 2
+    tables = (BRANDS,)
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         del seal

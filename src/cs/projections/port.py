@@ -12,14 +12,12 @@ from cs.domain.codec import topic_of
 from cs.eventlog.damage import Unreadable
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Recorded
-from cs.projections.projection import Projection, SealBody
+from cs.projections.generation import Copies, Generation
+from cs.projections.projection import SealBody
 from cs.projections.rows import Table
-from cs.projections.set_aside import ASIDE, TakeUp
+from cs.projections.set_aside import TakeUp
 
 R = TypeVar("R", bound=msgspec.Struct)
-
-#: The tables of all projections; names are ours, never a caller's.
-TABLES = ("searches", "results", "usage", "brands", "returned", ASIDE.name)
 
 #: Rows as they will be, encoded, by (table, id).
 Changed = Mapping[tuple[str, str], bytes]
@@ -108,15 +106,27 @@ class Views(Protocol):
     async def reset(self) -> None:
         """Forget everything; the next page to apply is the log's first."""
 
+    async def others(self) -> Sequence[Generation]:
+        """Return the generations whose rows may be copied, the best one first."""
+
+    async def copy_from(self, other: Generation, epoch: int | None = None) -> Copies:
+        """Begin with the rows of the projections that *other* has at the same version.
+
+        Nothing is copied into views that are not empty, and nothing from views that pass
+        over a stream or are not complete themselves.  *other* may have moved on meanwhile.
+
+        Returns:
+            What was copied, `NO_COPIES` if nothing was.  If it is all there is, the
+            checkpoint is where *other* has its own.
+        """
+
+    async def copies(self) -> Copies:
+        """Return what these views began with, until they are emptied."""
+
     async def retire(self) -> None:
         """Remove what other versions left behind; called now and then by who has caught up."""
 
     async def close(self) -> None: ...
-
-
-def generation(projections: Sequence[Projection]) -> str:
-    """Return what names a set of versions; another one is another set of tables."""
-    return "_".join([*(f"{p.name}{p.version}" for p in projections), "aside1"])
 
 
 #: What stands for a damaged event, which nothing tells from another.

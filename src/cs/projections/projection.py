@@ -1,10 +1,10 @@
 """What a projection is: a pure function from events to rows."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from cs.eventlog.port import Recorded
-from cs.projections.rows import Rows
+from cs.projections.rows import Rows, Table
 
 #: Seals a ready-made body under the data key of that name; prepared before the event
 #: that needs it is applied.
@@ -12,13 +12,24 @@ SealBody = Callable[[str, bytes], bytes]
 
 
 class Projection(Protocol):
-    """Turns events into rows.  Change `apply`, and raise ``version``: views are rebuilt."""
+    """Turns events into rows.
+
+    Change `apply`, and raise ``version``: its rows, and no others, are made anew from the log.
+
+    Attributes:
+        name: Small letters only.
+        version: Raised whenever its rows come to mean something else.
+        tables: Of its rows; no other projection puts any there.
+    """
 
     @property
     def name(self) -> str: ...
 
     @property
     def version(self) -> int: ...
+
+    @property
+    def tables(self) -> Sequence[Table[Any]]: ...
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         """Change *rows* by one event.  Never refuses."""

@@ -28,6 +28,7 @@ def day_of(at: datetime) -> str:
 class Returned:
     name = "returned"
     version = 2
+    tables = (RETURNED,)
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         del seal

@@ -18,6 +18,7 @@ from cs.eventlog.sealing import seal_bytes
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
 from cs.projections.follower import Listener
+from cs.projections.generation import Copies, Generation
 from cs.projections.port import UNREADABLE, Views, named
 from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
@@ -83,14 +84,19 @@ class ViewRunner:
         Raises:
             NewerEvent: The views hold all up to that event, and nothing of it.
         """
-        # The views first: others move them on, and a log that was read before is shorter.
         self.position = await self._views.position()
+        if not self.position:
+            await self._begin_with_copies()
+            self.position = await self._views.position()
+        copies = await self._views.copies()
+        reached = max(self.position, copies.position)
+        # After the views: others move them on, and a log that was read before is shorter.
         head = await self._events.head()
-        if self.position > head:
-            log.warning("views_ahead_of_log", views=self.position, log=head)
+        if reached > head:
+            log.warning("views_ahead_of_log", views=reached, log=head)
             await self._views.reset()
             self.position = 0
-        elif not await self._same_history():
+        elif not (await self._same_history() and await self._is_of_log(copies)):
             log.warning("views_of_another_log", views=self.position, log=head)
             await self._views.reset()
             self.position = 0
@@ -99,16 +105,35 @@ class ViewRunner:
         await self._note_set_aside()
         self._early_position = max(self._early_position, self.position)
 
+    async def _begin_with_copies(self) -> None:
+        """Begin empty views with what another generation has of this log, if one has any."""
+        try:
+            others = await self._views.others()
+            head = await self._events.head() if others else 0
+            for other in others:
+                if other.position <= head and await self._is_of_log(other):
+                    copies = await self._views.copy_from(other, self._epoch)
+                    if copies.projections:
+                        names = " ".join(copies.projections)
+                        log.info("views_copied", projections=names, upto=copies.position)
+                        return
+        except LogUnavailable as error:
+            log.warning("views_not_copied", why=str(error))
+
     async def _same_history(self) -> bool:
         """Return whether the event at the checkpoint is the one that was applied."""
-        if not self.position:
-            return True
-        found = await read_past(self._events, self.position - 1, 1)
         applied = await self._views.last_event()
         if await self._views.position() != self.position:
             return True  # a running service moves them on; it looked when it started
+        return await self._is_of_log(Copies(position=self.position, last_event=applied))
+
+    async def _is_of_log(self, rows: Generation | Copies) -> bool:
+        """Return whether the last event that *rows* reflect is the one at that position."""
+        if not rows.position:
+            return True
+        found = await read_past(self._events, rows.position - 1, 1)
         names = [named(recorded) for recorded in found]
-        return names == [applied] or UNREADABLE in [*names, applied]
+        return names == [rows.last_event] or UNREADABLE in [*names, rows.last_event]
 
     async def _page(self) -> Sequence[Recorded]:
         return await read_past(self._events, self.position, set_aside=self.set_aside)

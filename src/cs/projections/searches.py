@@ -65,6 +65,7 @@ def key_of(recorded: Recorded) -> str | None:
 class Searches:
     name = "searches"
     version = 3
+    tables = (SEARCHES, RESULTS)
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         match recorded.event:

@@ -46,6 +46,7 @@ USAGE = Table("usage", UsageRow, _secret)
 class Usage:
     name = "usage"
     version = 3  # 2: tagged by the hash of the secret; 3: what operators did
+    tables = (USAGE,)
 
     def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
         del seal

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from cs.assembly.folder_stores import projections
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mail.mailbox import DomainFacts
@@ -21,6 +20,7 @@ from cs.operations.erasure.reapplying import reapply
 from cs.operations.erasure.suppressions import Suppressions
 from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
+from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import structlog.testing
 
-from cs.assembly.folder_stores import projections
 from cs.assembly.monitored_keys import KeyStoreUnavailable
 from cs.domain.brand import brand
 from cs.domain.brand.events import DEADLINE, LookupFinished, PassDeadline, StartLookup
@@ -21,6 +20,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.retention import EVERY, MONTH, PAGE, Retention
+from cs.projections.catalogue import projections
 from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.views import EVERY
-from cs.assembly.folder_stores import projections
 from cs.domain.brand.events import BrandForgotten, ContactsErased, LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
@@ -23,6 +22,7 @@ from cs.domain.key import (
     SearchSettled,
 )
 from cs.eventlog.port import Recorded
+from cs.projections.catalogue import projections
 from cs.projections.postgres.folding import folded
 from cs.projections.rows import Rows, Table
 from cs.projections.sqlite.views import SqliteViews
@@ -164,7 +164,7 @@ HOPS = Table("usage", Hop)
 class Chain:
     """Each row names the next to read: the worst there is for asking ahead."""
 
-    name, version = "chain", 1
+    name, version, tables = "chain", 1, (HOPS,)
 
     def apply(self, rows: Rows, recorded: Recorded, seal: object) -> None:
         del seal

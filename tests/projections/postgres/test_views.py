@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
+from contracts.view_generations import Opened, ViewGenerationsContract
 from contracts.views import EVERY, History, ViewsContract
-from cs.assembly.folder_stores import projections
 from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append
 from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
-from cs.projections.port import TABLES
+from cs.projections.catalogue import projections
+from cs.projections.generation import table_names
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.projection import Projection
 from cs.projections.searches import SEARCHES
@@ -32,6 +33,12 @@ class TestPostgresViews(ViewsContract):
     async def views(self, every_database: str) -> AsyncIterator[PostgresViews]:
         async with node(every_database) as views:
             yield views
+
+
+class TestGenerationsInPostgres(ViewGenerationsContract):
+    @pytest.fixture
+    def opened(self, database: str) -> Opened:
+        return lambda versions: node(database, list(versions))
 
 
 @asynccontextmanager
@@ -69,13 +76,16 @@ class NewerSearches(type(projections()[0])):  # type: ignore[misc]
     version = 99
 
 
+TABLES = table_names(projections())
+
+
 def newer() -> list[Projection]:
     return [NewerSearches(), *projections()[1:]]
 
 
 async def tables(pool: Pool) -> set[str]:
     found = await pool.fetch("SELECT tablename FROM pg_tables WHERE tablename LIKE 'view\\_%'")
-    return {row["tablename"] for row in found} - {"view_sets"}
+    return {row["tablename"] for row in found} - {"view_sets", "view_copies"}
 
 
 # Several processes.

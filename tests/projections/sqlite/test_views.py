@@ -1,12 +1,16 @@
 """Views in a SQLite file keep the contract."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from contracts.view_generations import Opened, ViewGenerationsContract
 from contracts.views import ViewsContract
-from cs.assembly.folder_stores import projections
+from cs.projections.catalogue import projections
+from cs.projections.port import Views
+from cs.projections.projection import Projection
 from cs.projections.sqlite.views import SqliteViews
 
 
@@ -19,3 +23,15 @@ class TestSqliteViews(ViewsContract):
         views = SqliteViews(path, projections())
         yield views
         await views.close()
+
+
+class TestGenerationsInAFile(ViewGenerationsContract):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Opened:
+        @asynccontextmanager
+        async def opened(versions: Sequence[Projection]) -> AsyncIterator[Views]:
+            views = SqliteViews(tmp_path / "views.db", versions)
+            yield views
+            await views.close()
+
+        return opened

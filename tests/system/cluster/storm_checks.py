@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from cs.assembly.folder_stores import projections
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.brand.events import StageIssued
 from cs.domain.key import SearchAdmitted
@@ -18,6 +17,7 @@ from cs.eventlog.port import EventLog, Recorded
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.port import KeyStore
 from cs.projections.brands import BRANDS
+from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.returned import RETURNED
 from cs.projections.rows import Table

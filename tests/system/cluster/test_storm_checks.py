@@ -9,11 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from contracts.views import History
-from cs.assembly.folder_stores import projections
+from cs.projections.catalogue import projections
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.views import SqliteViews
 from outside.loopback_web import Asked
 from projections.history import write
+from projections.stored import table_of
 from system.cluster.storm_checks import Stored, compared
 from system.cluster.storm_paid import Provider
 from system.cluster.storm_report import Deeds, Heard, Report
@@ -72,7 +73,7 @@ async def test_a_row_that_is_not_as_replayed_is_found(tmp_path: Path) -> None:
     made, views = await history(tmp_path / "views.db")
     (name, _), *_ = await views.all(SEARCHES)
     with closing(sqlite3.connect(tmp_path / "views.db")) as file, file:
-        file.execute("DELETE FROM searches WHERE id = ?", [name])
+        file.execute(f"DELETE FROM {table_of('searches')} WHERE id = ?", [name])
 
     _, wrong = await compared(made.log, views, made.keys)
 

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 import asyncpg
 
-from cs.assembly.folder_stores import projections
 from cs.domain.codec import AnyEvent
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
+from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.sqlite.views import SqliteViews

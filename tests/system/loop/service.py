@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import RunningService, build_stages, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins
 from cs.bus.port import Bus
@@ -19,6 +18,7 @@ from cs.eventlog.port import EventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from cs.operations.operator import NewSecret, Operator
+from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock

@@ -17,7 +17,6 @@ import httpx
 import pytest
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.brand.events import LookupStarted
 from cs.domain.key import IN_FLIGHT, PER_MINUTE, SearchAdmitted, SearchRepeated
@@ -26,6 +25,7 @@ from cs.eventlog.port import Recorded
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
+from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import SystemClock
 

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import RunningService, build_stages, run_service
 from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.events import LookupStarted
@@ -29,6 +28,7 @@ from cs.eventlog.audit import Audit
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
+from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import HandClock
 from system.loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff

@@ -12,7 +12,6 @@ import httpx
 from msgspec.structs import replace
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import projections
 from cs.assembly.one_process import RunningService, build_stages, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts
@@ -22,6 +21,7 @@ from cs.http_server.serving import address, listen, serving
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.plugins.sources import PeopleAnswer
+from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
 from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff

@@ -15,7 +15,6 @@ from typing import Any
 import structlog
 
 import cs
-from cs.assembly.folder_stores import projections
 from cs.domain import key
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted
 from cs.eventlog.errors import LogUnavailable
@@ -28,8 +27,9 @@ from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.lease import Leader
 from cs.postgres.pool import open_pool
+from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.port import generation
+from cs.projections.generation import generation
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner

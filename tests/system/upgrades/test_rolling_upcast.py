@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_stores import projections
 from cs.postgres.pool import Pool
-from cs.projections.port import generation
+from cs.projections.catalogue import projections
 from cs.projections.postgres.table_sets import TableSet
 from postgres.migrated import migrated
 from system.upgrades.next_version import this_version
@@ -56,7 +55,7 @@ async def test_views_go_over_from_one_release_to_the_next_as_they_are(
             head = await old("grant", "a", 3)
             await old("lead", "views")
             await old("reflect", head)
-        usage = TableSet(generation(projections())).table("usage")
+        usage = TableSet(projections()).table("usage")
         await pool.execute(_MARK.format(table=usage))
 
         async with running(writes, database) as new:

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from cs.assembly.folder_stores import projections
 from cs.domain.codec import decode, event_of, every_version, from_plain, shapes, topic_of
 from cs.domain.key import QuotaGranted
 from cs.domain.person import PersonErased
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.keystore.memory import MemoryKeyStore
+from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE

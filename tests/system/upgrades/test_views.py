@@ -8,8 +8,8 @@ import pytest
 
 from contracts.views import History
 from cs.admin.app import Health
-from cs.assembly.folder_stores import projections
 from cs.eventlog.errors import NewerEvent
+from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.reading import Reading

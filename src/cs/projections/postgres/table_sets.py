@@ -1,6 +1,6 @@
 """The tables of views in PostgreSQL: a set for each generation, side by side.
 
-A changed set of versions is another generation.  Its tables are built beside those of the
+The tables of a new generation (`cs.projections.generation`) are built beside those of the
 one before, which nodes of the version before go on reading (and their projection role
 keeps up to date) while an upgrade is under way.  Whoever uses a set notes so; a set that
 nobody used for `GRACE_S` is dropped by a runner of another generation that has caught up.
@@ -12,51 +12,64 @@ together, and the runner applies them again.
 """
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 from cs.postgres.pool import PooledConnection
-from cs.projections.port import TABLES
-
-#: How long a set stays that nobody uses: longer than an upgrade, or its way back, takes.
-GRACE_S = 24 * 3600.0
+from cs.projections.generation import (
+    NO_COPIES,
+    Copies,
+    Generation,
+    generation,
+    table_names,
+    table_prefix,
+    to_copy_from,
+    unchanged,
+)
+from cs.projections.projection import Projection
+from cs.projections.set_aside import ASIDE, SET_ASIDE
 
 #: Of ``pg_advisory_xact_lock``: one at a time makes or drops tables.
 _LOCK = 0x63735F76
+#: Copying the rows of another set takes no longer, else everything is replayed.
+COPY_S = 900.0
 
 
 class TableSet:
-    """The tables of *generation*."""
+    """The tables of the generation of *projections*."""
 
-    def __init__(self, generation: str) -> None:
-        self.generation = generation
-        self._prefix = _prefix(generation)
+    def __init__(self, projections: Sequence[Projection]) -> None:
+        self.generation = generation(projections)
+        self._projections = projections
+        self._names = table_names(projections)
+        self._prefix = table_prefix(self.generation)
 
     def table(self, name: str) -> str:
         return f"{self._prefix}_{name}"
 
     @property
     def tables(self) -> str:
-        return ", ".join(map(self.table, TABLES))
+        return ", ".join(map(self.table, self._names))
 
     async def make(self, connection: PooledConnection) -> None:
         """Make what is missing; a set that is not whole begins again, empty."""
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         await connection.execute(_SETS)
+        await connection.execute(_COPIES)
         made = await connection.fetchval(_ENTER, self.generation)
-        tables = [self.table(name) for name in TABLES]
-        there = await connection.fetchval(_THERE, tables, _COLUMNS)
-        if not made and there == len(TABLES) * len(_COLUMNS):
+        tables = [self.table(name) for name in self._names]
+        if not made and await _are_there(connection, tables):
             return
         await connection.fetchval(_HOLD, self.generation)
         await _drop(connection, self._prefix)
-        for name in TABLES:
-            await connection.execute(_MAKE.format(table=self.table(name)))
+        for table in tables:
+            await connection.execute(_MAKE.format(table=table))
+        await connection.execute(_NO_COPIES, self.generation)
         await connection.execute(_EMPTY, self.generation)
 
     async def empty(self, connection: PooledConnection) -> None:
         """Forget every row and the checkpoint."""
         await connection.fetchval(_HOLD, self.generation)
         await connection.execute(f"TRUNCATE {self.tables}")
+        await connection.execute(_NO_COPIES, self.generation)
         await connection.execute(_EMPTY, self.generation)
 
     async def used(self, connection: PooledConnection) -> None:
@@ -70,17 +83,72 @@ class TableSet:
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         retired = await connection.fetch(_RETIRE, self.generation, grace_s)
         for row in retired:
-            await _drop(connection, _prefix(row["generation"]))
+            await connection.execute(_NO_COPIES, row["generation"])
+            await _drop(connection, table_prefix(row["generation"]))
         return [row["generation"] for row in retired]
+
+    async def others(self, connection: PooledConnection) -> Sequence[Generation]:
+        """Return the generations whose rows may be copied, the best one first."""
+        found = await connection.fetch(_OTHERS, self.generation)
+        return to_copy_from(self._projections, [Generation(*row) for row in found])
+
+    async def copies(self, connection: PooledConnection) -> Copies:
+        """Return what these tables began with."""
+        found = await connection.fetchrow(_COPIED, self.generation)
+        return NO_COPIES if found is None else Copies(*found)
+
+    async def copy_from(
+        self, connection: PooledConnection, name: str, epoch: int | None
+    ) -> Copies:
+        """Copy what the generation *name* has of unchanged projections into empty tables.
+
+        To be called first in a transaction.  Whoever uses the other tables is not held up:
+        they are read as they are at one moment.
+        """
+        await connection.execute(_ONE_SNAPSHOT)
+        await connection.execute(f"SET LOCAL statement_timeout = {COPY_S * 1000:.0f}")
+        copied = unchanged(self._projections, name)
+        tables = [table.name for projection in copied for table in projection.tables]
+        source = table_prefix(name)
+        # Before the snapshot is taken: in it, tables emptied later would look empty.
+        theirs = [f"{source}_{table}" for table in (*tables, ASIDE.name)]
+        await connection.execute(f"LOCK TABLE {', '.join(theirs)} IN ACCESS SHARE MODE")
+        found = await connection.fetchrow(_SOURCE, name)
+        own = await connection.fetchrow(_OWN, self.generation)
+        set_aside = await connection.fetchval(
+            f"SELECT true FROM {source}_{ASIDE.name} WHERE tag = $1 LIMIT 1",  # noqa: S608
+            SET_ASIDE,
+        )
+        if own is None or own["position"] or (epoch is not None and epoch < own["epoch"]):
+            return NO_COPIES  # somebody else began
+        if found is None or set_aside:
+            return NO_COPIES
+        position, last_event, copied_to = found
+        if position < max(copied_to, 1) or not await _are_there(connection, theirs):
+            return NO_COPIES
+        for table in tables:
+            await connection.execute(
+                f"INSERT INTO {self.table(table)} SELECT id, tag, row FROM {source}_{table}",  # noqa: S608
+                timeout=COPY_S,
+            )
+        copies = Copies([each.name for each in copied], position, last_event)
+        if len(copied) == len(self._projections):
+            await connection.execute(_BEGIN_AT, self.generation, position, last_event)
+        else:
+            await connection.execute(
+                _KEEP_COPIES, self.generation, copies.projections, position, last_event
+            )
+        return copies
+
+
+async def _are_there(connection: PooledConnection, tables: Sequence[str]) -> bool:
+    there = await connection.fetchval(_THERE, tables, _COLUMNS)
+    return bool(there == len(tables) * len(_COLUMNS))
 
 
 async def _drop(connection: PooledConnection, prefix: str) -> None:
-    for name in TABLES:
-        await connection.execute(f"DROP TABLE IF EXISTS {prefix}_{name}")
-
-
-def _prefix(generation: str) -> str:
-    return f"view_{sha256(generation.encode()).hexdigest()[:12]}"
+    for row in await connection.fetch(_TABLES_OF, f"{prefix}_"):
+        await connection.execute(f"DROP TABLE {row['relname']}")
 
 
 _COLUMNS = ("id", "tag", "row")
@@ -91,6 +159,14 @@ CREATE TABLE IF NOT EXISTS view_sets (
     last_event TEXT NOT NULL,
     epoch BIGINT NOT NULL,
     used_at TIMESTAMPTZ NOT NULL
+)
+"""
+_COPIES = """
+CREATE TABLE IF NOT EXISTS view_copies (
+    generation TEXT PRIMARY KEY,
+    projections TEXT[] NOT NULL,
+    position BIGINT NOT NULL,
+    last_event TEXT NOT NULL
 )
 """
 _ENTER = """
@@ -112,4 +188,21 @@ _RETIRE = """
 DELETE FROM view_sets
 WHERE generation <> $1 AND used_at < now() - $2 * interval '1 second'
 RETURNING generation
+"""
+_ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+_NO_COPIES = "DELETE FROM view_copies WHERE generation = $1"
+_COPIED = "SELECT projections, position, last_event FROM view_copies WHERE generation = $1"
+_KEEP_COPIES = "INSERT INTO view_copies VALUES ($1, $2, $3, $4)"
+_OTHERS = "SELECT generation, position, last_event FROM view_sets WHERE generation <> $1"
+_OWN = "SELECT position, epoch FROM view_sets WHERE generation = $1 FOR UPDATE"
+_SOURCE = """
+SELECT s.position, s.last_event, COALESCE(c.position, 0)
+FROM view_sets AS s LEFT JOIN view_copies AS c USING (generation) WHERE s.generation = $1
+"""
+_BEGIN_AT = """
+UPDATE view_sets SET position = $2, last_event = $3, used_at = now() WHERE generation = $1
+"""
+_TABLES_OF = """
+SELECT relname FROM pg_class
+WHERE relkind = 'r' AND starts_with(relname, $1) AND pg_table_is_visible(oid)
 """

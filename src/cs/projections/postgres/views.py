@@ -24,9 +24,10 @@ from cs.postgres.pool import (
     transaction,
     translate_errors,
 )
-from cs.projections.port import Changed, check_since, following_on, generation, named
+from cs.projections.generation import GRACE_S, Copies, Generation, after_copies
+from cs.projections.port import Changed, check_since, following_on, named
 from cs.projections.postgres.folding import folded, folded_late
-from cs.projections.postgres.table_sets import GRACE_S, TableSet
+from cs.projections.postgres.table_sets import TableSet
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp
@@ -63,7 +64,7 @@ class PostgresViews:
         self._projections = projections
         self._grace_s = grace_s
         self._monotonic = monotonic
-        self._set = TableSet(generation(projections))
+        self._set = TableSet(projections)
         self._made = False
         self._noted_at: float | None = None
         self._retired_at: float | None = None
@@ -137,7 +138,11 @@ class PostgresViews:
         tagged = _SET_ASIDE.format(table=self._set.table(ASIDE.name))
         set_aside = [row["id"] for row in await connection.fetch(tagged, SET_ASIDE)]
         fetch = self._fetch(connection)
-        return await folded(self._projections, new, seal, fetch, set_aside)
+        return await folded(await self._after_copies(connection), new, seal, fetch, set_aside)
+
+    async def _after_copies(self, connection: PooledConnection) -> Sequence[Projection]:
+        # A statement of its own: one that waited for the checkpoint's row saw what was before.
+        return after_copies(self._projections, await self._set.copies(connection))
 
     async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
         try:
@@ -154,7 +159,8 @@ class PostgresViews:
             return False
         if epoch is not None and epoch < held["epoch"]:
             return False
-        rows = await folded_late(self._projections, late, seal, self._fetch(connection))
+        projections = await self._after_copies(connection)
+        rows = await folded_late(projections, late, seal, self._fetch(connection))
         if rows is None:
             return False
         await self._write(connection, rows)
@@ -208,6 +214,18 @@ class PostgresViews:
     async def reset(self) -> None:
         async with self._changing() as connection:
             await self._set.empty(connection)
+
+    async def others(self) -> Sequence[Generation]:
+        async with self._reading() as connection:
+            return await self._set.others(connection)
+
+    async def copy_from(self, other: Generation, epoch: int | None = None) -> Copies:
+        async with self._changing() as connection:
+            return await self._set.copy_from(connection, other.name, epoch)
+
+    async def copies(self) -> Copies:
+        async with self._reading() as connection:
+            return await self._set.copies(connection)
 
     async def retire(self) -> None:
         now = self._monotonic()

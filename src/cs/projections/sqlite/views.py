@@ -1,13 +1,16 @@
 """Views in a SQLite file, for one process; every call hops to a thread."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from structlog import get_logger
 
 from cs.eventlog.port import Recorded
+from cs.projections.generation import GRACE_S, Copies, Generation
 from cs.projections.port import Changed
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Table
@@ -15,21 +18,38 @@ from cs.projections.set_aside import TakeUp
 from cs.projections.sqlite.store import ViewStore
 from cs.runtime.broadcast import Broadcast
 
+log = get_logger()
+
 R = TypeVar("R", bound=msgspec.Struct)
 
 #: How long a move is waited for that another process may make.
 _LOOK_S = 1.0
+#: How often tables are looked for that nobody uses.
+RETIRE_EVERY_S = 600.0
 
 
 class SqliteViews:
     """`cs.projections.port.Views` on the file *path*, in memory without one.
 
+    Args:
+        grace_s: How long tables of another generation stay that nobody uses.
+
     Raises:
         sqlite3.Error: The file cannot be opened, or is damaged from the start.
     """
 
-    def __init__(self, path: Path | None, projections: Sequence[Projection]) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        projections: Sequence[Projection],
+        *,
+        grace_s: float = GRACE_S,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.store = ViewStore(path, projections)
+        self._grace_s = grace_s
+        self._monotonic = monotonic
+        self._retired_at: float | None = None
         self._moved = Broadcast()
 
     async def position(self) -> int:
@@ -92,8 +112,23 @@ class SqliteViews:
     async def reset(self) -> None:
         await asyncio.to_thread(self.store.reset)
 
+    async def others(self) -> Sequence[Generation]:
+        return await asyncio.to_thread(self.store.others)
+
+    async def copy_from(self, other: Generation, epoch: int | None = None) -> Copies:
+        del epoch
+        return await asyncio.to_thread(self.store.copy_from, other)
+
+    async def copies(self) -> Copies:
+        return await asyncio.to_thread(self.store.copies)
+
     async def retire(self) -> None:
-        pass  # tables of other versions went when the file was opened
+        now = self._monotonic()
+        if self._retired_at is not None and now - self._retired_at < RETIRE_EVERY_S:
+            return
+        self._retired_at = now
+        for retired in await asyncio.to_thread(self.store.retire, self._grace_s):
+            log.info("views_retired", generation=retired)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.store.close)

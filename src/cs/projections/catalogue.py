@@ -1,0 +1,19 @@
+"""Every projection there is.  A new one is a module and its line here."""
+
+from collections.abc import Sequence
+
+from cs.projections.brands import Brands
+from cs.projections.projection import Projection
+from cs.projections.returned import Returned
+from cs.projections.searches import Searches
+from cs.projections.usage import Usage
+
+
+def projections() -> Sequence[Projection]:
+    """Return them in the order in which they see an event."""
+    return (
+        Searches(),
+        Usage(),
+        Brands(),
+        Returned(),
+    )

@@ -1,0 +1,115 @@
+"""A generation of views: the versions of all projections, with tables and a checkpoint.
+
+Another version of one projection is another generation, built beside those that are there.
+It begins with copies of the rows of all projections that did not change, as another
+generation has them at some position, and replays the changed ones only up to there.  From
+there on all are at one position.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from hashlib import sha256
+
+import msgspec
+
+from cs.eventlog.port import Recorded
+from cs.projections.projection import Projection, SealBody
+from cs.projections.rows import Rows
+from cs.projections.set_aside import ASIDE
+
+#: How long the tables of a generation stay that nobody uses: longer than an upgrade, or its
+#: way back, takes.
+GRACE_S = 24 * 3600.0
+
+#: The rows of streams that are set aside are of no projection, and have their own version.
+_ASIDE = "aside1"
+
+
+class Generation(msgspec.Struct, frozen=True):
+    """One that is kept in the same place.
+
+    Attributes:
+        name: As `generation` names it.
+        position: Of its checkpoint.
+        last_event: Which event that is, as `cs.projections.port.named` names it.
+    """
+
+    name: str
+    position: int
+    last_event: str
+
+
+class Copies(msgspec.Struct, frozen=True):
+    """What a generation began with.
+
+    Attributes:
+        projections: Names of those whose rows were copied.
+        position: Which they reflected.
+        last_event: Which event that was.
+    """
+
+    projections: Sequence[str] = ()
+    position: int = 0
+    last_event: str = ""
+
+
+NO_COPIES = Copies()
+
+
+def generation(projections: Sequence[Projection]) -> str:
+    """Return what names a set of versions; another one is another set of tables."""
+    return "_".join([*(f"{p.name}{p.version}" for p in projections), _ASIDE])
+
+
+def table_names(projections: Iterable[Projection]) -> list[str]:
+    """Return the names of all tables of *projections* and of what they share."""
+    return [*(table.name for p in projections for table in p.tables), ASIDE.name]
+
+
+def table_prefix(name: str) -> str:
+    """Return what the names of the tables of the generation *name* begin with."""
+    return f"view_{sha256(name.encode()).hexdigest()[:12]}"
+
+
+def unchanged(projections: Sequence[Projection], name: str) -> list[Projection]:
+    """Return those of *projections* that the generation *name* has at the same version."""
+    versions = name.split("_")
+    if _ASIDE not in versions:
+        return []
+    return [each for each in projections if f"{each.name}{each.version}" in versions]
+
+
+def to_copy_from(
+    projections: Sequence[Projection], others: Iterable[Generation]
+) -> list[Generation]:
+    """Return those of *others* that have rows to copy, the one that saves most first."""
+
+    def saved(other: Generation) -> tuple[int, int]:
+        return (len(unchanged(projections, other.name)), other.position)
+
+    usable = [each for each in others if all(saved(each))]
+    return sorted(usable, key=saved, reverse=True)
+
+
+class _After:
+    """A projection for events after those that its copied rows reflect."""
+
+    def __init__(self, projection: Projection, position: int) -> None:
+        self.name = projection.name
+        self.version = projection.version
+        self.tables = projection.tables
+        self._projection = projection
+        self._position = position
+
+    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+        if recorded.position > self._position:
+            self._projection.apply(rows, recorded, seal)
+
+
+def after_copies(projections: Sequence[Projection], copies: Copies) -> Sequence[Projection]:
+    """Return *projections* for rows that began with *copies*: no event is applied twice."""
+    if not copies.projections:
+        return projections
+    copied: Collection[str] = frozenset(copies.projections)
+    return [
+        _After(each, copies.position) if each.name in copied else each for each in projections
+    ]
