@@ -450,7 +450,7 @@ async def test_the_relay_publishes_issued_work_in_order_and_nothing_else() -> No
 
 
 async def test_the_relay_outlives_a_bus_that_is_away() -> None:
-    class Away(MemoryBus):
+    class UnavailableBus(MemoryBus):
         away = True
 
         async def publish(self, topic: str, **record: Any) -> None:
@@ -459,7 +459,7 @@ async def test_the_relay_outlives_a_bus_that_is_away() -> None:
                 raise BusUnavailable("away")
             await super().publish(topic, **record)
 
-    bus = Away([(TOPIC, "test")])
+    bus = UnavailableBus([(TOPIC, "test")])
     log = MemoryEventLog(MemoryKeyStore())
     issued = golden_event("brand.stage-issued.v1")
     relaying = asyncio.create_task(relay(log, bus, after=0, receipts=RECEIPTS))

@@ -46,7 +46,7 @@ async def flooding(said: bytes, times: int, notes: list[str]) -> AsyncIterator[S
             await connection.abort()
 
 
-async def heard(said: bytes, times: int = 1) -> tuple[Reply | str, list[str]]:
+async def exchange_replies(said: bytes, times: int = 1) -> tuple[Reply | str, list[str]]:
     notes: list[str] = []
     async with flooding(said, times, notes) as connection:
         try:
@@ -75,7 +75,7 @@ async def test_a_server_that_floods_is_lost_soon(name: str) -> None:
     said, times, whys = FLOODS[name]
     began, started = time.thread_time(), asyncio.get_running_loop().time()
 
-    why, notes = await heard(said, times)
+    why, notes = await exchange_replies(said, times)
 
     assert why in whys.split()
     assert time.thread_time() - began < 3
@@ -85,8 +85,8 @@ async def test_a_server_that_floods_is_lost_soon(name: str) -> None:
 
 
 async def test_a_reply_of_a_hundred_lines_is_heard_and_one_more_is_not() -> None:
-    whole, _ = await heard(b"250-x\r\n" * (LINES - 1) + b"250 x\r\n")
-    longer, _ = await heard(b"250-x\r\n" * LINES + b"250 x\r\n")
+    whole, _ = await exchange_replies(b"250-x\r\n" * (LINES - 1) + b"250 x\r\n")
+    longer, _ = await exchange_replies(b"250-x\r\n" * LINES + b"250 x\r\n")
 
     assert isinstance(whole, Reply)
     assert longer == "protocol"
@@ -95,7 +95,7 @@ async def test_a_reply_of_a_hundred_lines_is_heard_and_one_more_is_not() -> None
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([b"250", b"-", b" ", b"\r\n", b"\n", b"5.1.1", b"\xff", b"#"])))
 async def test_any_bytes_are_a_reply_or_lost(pieces: list[bytes]) -> None:
-    came, _ = await heard(b"".join(pieces) + b"\r\n250 end\r\n")
+    came, _ = await exchange_replies(b"".join(pieces) + b"\r\n250 end\r\n")
 
     assert isinstance(came, Reply) or came in {"protocol", "timeout"}
 
