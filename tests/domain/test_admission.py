@@ -15,11 +15,11 @@ from cs.domain.brand.events import LookupStarted, StageIssued, StartLookup
 from cs.domain.contact import Query
 from cs.domain.key import (
     Idempotency,
+    IdempotentSearch,
     Key,
-    Outcome,
-    Remembered,
-    Running,
+    RunningSearch,
     SearchAdmitted,
+    SearchOutcome,
     SearchRepeated,
     SearchSettled,
     evolve,
@@ -36,13 +36,13 @@ LAST_UNIT = "the last unit of quota"
 
 
 def finish(
-    outcome: Outcome = "done", at: datetime = AT, domain: str = "acme.example"
+    outcome: SearchOutcome = "done", at: datetime = AT, domain: str = "acme.example"
 ) -> Finish:
     return Finish(f"{STREAM}.1", outcome, at, int(outcome == "done"), domain)
 
 
-def running(search: str, query: Query = QUERY) -> Running:
-    return Running(search, f"{STREAM}.1", query.brand or "", query)
+def running(search: str, query: Query = QUERY) -> RunningSearch:
+    return RunningSearch(search, f"{STREAM}.1", query.brand or "", query)
 
 
 def live_brand() -> Brand:
@@ -57,8 +57,8 @@ class Scene:
     quota: int = 3
     used: int = 0
     admitted_at: list[datetime] = field(default_factory=list)
-    running: list[Running] = field(default_factory=list)
-    remembered: list[Remembered] = field(default_factory=list)
+    running: list[RunningSearch] = field(default_factory=list)
+    remembered: list[IdempotentSearch] = field(default_factory=list)
     brand: Brand = brands.INITIAL
     by_name: Brand | None = None
     paused: bool = False
@@ -113,11 +113,11 @@ class Scene:
 
 
 def _same_idempotency_key(scene: Scene) -> None:
-    scene.remembered.append(Remembered(IDEMPOTENCY, "s-old", AT - SECOND))
+    scene.remembered.append(IdempotentSearch(IDEMPOTENCY, "s-old", AT - SECOND))
 
 
 def _idempotency_key_of_another_body(scene: Scene) -> None:
-    scene.remembered.append(Remembered(Idempotency("k", "other"), "s-old", AT - SECOND))
+    scene.remembered.append(IdempotentSearch(Idempotency("k", "other"), "s-old", AT - SECOND))
 
 
 def _paused(scene: Scene) -> None:
@@ -221,7 +221,7 @@ def test_with_nothing_armed_the_search_starts() -> None:
     ],
 )
 def test_an_idempotency_key_is_remembered_for_a_day(age: timedelta, answer: str) -> None:
-    scene = Scene(remembered=[Remembered(IDEMPOTENCY, "s-old", AT - age)])
+    scene = Scene(remembered=[IdempotentSearch(IDEMPOTENCY, "s-old", AT - age)])
 
     assert answer_of(scene) == answer
 
@@ -236,14 +236,14 @@ def test_a_replayed_search_stores_nothing() -> None:
 
 
 def test_an_idempotency_key_used_again_after_a_day_means_its_newest_search() -> None:
-    old = Remembered(Idempotency("k", "other"), "s-old", AT - timedelta(hours=30))
-    scene = Scene(remembered=[old, Remembered(IDEMPOTENCY, "s-newer", AT - SECOND)])
+    old = IdempotentSearch(Idempotency("k", "other"), "s-old", AT - timedelta(hours=30))
+    scene = Scene(remembered=[old, IdempotentSearch(IDEMPOTENCY, "s-newer", AT - SECOND)])
 
     assert answer_of(scene) == "replayed s-newer"
 
 
 def test_another_idempotency_key_is_another_search() -> None:
-    scene = Scene(remembered=[Remembered(Idempotency("other", "body"), "s-old", AT)])
+    scene = Scene(remembered=[IdempotentSearch(Idempotency("other", "body"), "s-old", AT)])
 
     assert answer_of(scene) == "started s-new"
 

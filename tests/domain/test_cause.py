@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cs.domain.cause import CAUSE, CAUSES, one_line, stored
+from cs.domain.cause import CAUSE, CAUSES, one_line, storable_causes
 from cs.domain.stages.limits import check
 from cs.domain.stages.work import Failed
 from harness.budget import within
@@ -34,7 +34,7 @@ from harness.budget import within
     ],
 )
 def test_a_stored_cause_says_what_failed_and_nothing_that_was_read(why: str, kept: str) -> None:
-    assert stored({"web": why}) == {"web": kept}
+    assert storable_causes({"web": why}) == {"web": kept}
 
 
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=700), max_size=2 * CAUSES))
@@ -44,12 +44,12 @@ def test_a_stored_cause_says_what_failed_and_nothing_that_was_read(why: str, kep
 def test_stored_causes_are_bounded_fit_a_message_and_stay_as_they_are(
     causes: dict[str, str],
 ) -> None:
-    kept = stored(causes)
+    kept = storable_causes(causes)
 
     assert list(kept) == list(causes)[:CAUSES]
     named = {f"s{number}": why for number, why in enumerate(kept.values())}
     check(Failed(why="x", retryable=True, causes=named))
-    assert stored(kept) == kept
+    assert storable_causes(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_a_long_cause_is_read_once(part: str) -> None:
     text = part * (20_000 // len(part))
 
     within(lambda: one_line(text), seconds=0.5, mib=2)
-    within(lambda: stored({"a": text}), seconds=0.5, mib=2)
+    within(lambda: storable_causes({"a": text}), seconds=0.5, mib=2)

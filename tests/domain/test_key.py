@@ -19,15 +19,15 @@ from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
     KeyRotated,
-    Outcome,
     QuotaGranted,
+    RateWindow,
     RevokeKey,
     RotateKey,
     SearchAdmitted,
+    SearchOutcome,
     SearchRepeated,
     SearchSettled,
     SettleSearch,
-    Window,
     day_window,
     decide,
     evolve,
@@ -57,7 +57,7 @@ def admitted(
     )
 
 
-def settle(search: str, outcome: Outcome = "done", verified: int = 1) -> SettleSearch:
+def settle(search: str, outcome: SearchOutcome = "done", verified: int = 1) -> SettleSearch:
     return SettleSearch(
         search=search, lookup="brand-a.1", outcome=outcome, verified=verified, at=AT
     )
@@ -184,7 +184,7 @@ def test_a_search_is_settled_once() -> None:
     ],
 )
 def test_done_is_charged_and_nothing_else_is(
-    outcome: Outcome, verified: int, charged: bool
+    outcome: SearchOutcome, verified: int, charged: bool
 ) -> None:
     event = settled("s1", "brand-a.1", outcome, verified, cached=True, at=AT)
 
@@ -197,7 +197,7 @@ def test_done_is_charged_and_nothing_else_is(
     ("outcome", "verified"), [("done", 0), ("no_emails", 1), ("timeout", 2)]
 )
 def test_an_outcome_that_contradicts_its_charge_is_a_bug(
-    outcome: Outcome, verified: int
+    outcome: SearchOutcome, verified: int
 ) -> None:
     with pytest.raises(ValueError, match=outcome):
         settled("s1", "brand-a.1", outcome, verified, cached=False, at=AT)
@@ -207,7 +207,7 @@ def test_an_outcome_that_contradicts_its_charge_is_a_bug(
 
 
 def test_an_empty_window_is_whole() -> None:
-    assert window([], AT, limit=6, span=DAY) == Window(6, 6, DAY)
+    assert window([], AT, limit=6, span=DAY) == RateWindow(6, 6, DAY)
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,9 @@ def test_a_window_opens_when_its_oldest_search_leaves() -> None:
     state = fold([ISSUED, *(admitted(f"s{n}", AT + n * SECOND) for n in range(PER_MINUTE))])
     at = AT + 10 * SECOND
 
-    assert minute_window(state, at) == Window(PER_MINUTE, 0, 50 * SECOND)
+    assert minute_window(state, at) == RateWindow(PER_MINUTE, 0, 50 * SECOND)
     assert minute_window(state, at + 50 * SECOND).remaining == 1
-    assert day_window(state, at) == Window(PER_DAY, PER_DAY - 6, DAY - 10 * SECOND)
+    assert day_window(state, at) == RateWindow(PER_DAY, PER_DAY - 6, DAY - 10 * SECOND)
 
 
 def test_a_repeated_search_counts_in_the_windows_and_reserves_nothing() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from cs.domain.contact import Query
-from cs.domain.key import Running, SearchSettled, settled
+from cs.domain.key import RunningSearch, SearchSettled, settled
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
@@ -82,7 +82,7 @@ async def test_a_key_read_before_a_search_ended_does_not_tell_its_usage(
 ) -> None:
     """Or one answer would say charged, and lack the charge (contract L12)."""
     now = (await Streams(reader.log).key("one")).state
-    runs = Running(search="s-done", lookup=f"{DONE}.1", brand="Acme", query=Query("acme"))
+    runs = RunningSearch(search="s-done", lookup=f"{DONE}.1", brand="Acme", query=Query("acme"))
     before = replace(now, used=0, running=(*now.running, runs))
     await reader.reading.search("s-done", "one", now)  # known to have ended from now on
 

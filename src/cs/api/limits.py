@@ -15,7 +15,7 @@ from cs.domain.key import (
     Key,
     KeyRevoked,
     KeyRotated,
-    Window,
+    RateWindow,
     day_window,
     evolve,
     minute_window,
@@ -39,7 +39,7 @@ class Check(msgspec.Struct, frozen=True):
 
     at: datetime
     taken: bool
-    window: Window  # after it
+    window: RateWindow  # after it
 
 
 class Checks(Protocol):
@@ -85,7 +85,7 @@ class MemoryChecks:
         if taken:
             times.append(at)
             self._times[key_id] = times
-        left = Window(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - len(times), times[0] - since)
+        left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - len(times), times[0] - since)
         return Check(at, taken, left)
 
     async def take_back(self, key_id: str, at: datetime) -> None:
@@ -141,17 +141,19 @@ def _age(key: Key) -> tuple[datetime, int, bool]:
     return key.last_at, key.used, key.revoked
 
 
-def daily_headers(key: Key, at: datetime, checks: Window | None = None) -> Mapping[str, str]:
+def daily_headers(
+    key: Key, at: datetime, checks: RateWindow | None = None
+) -> Mapping[str, str]:
     """Return the headers of a response that describes the daily limit (contract L4)."""
     day = day_window(key, at)
     return _headers(day, minute_window(key, at), day, checks)
 
 
 def hit_headers(
-    limit: int, reset: timedelta, key: Key, at: datetime, checks: Window | None = None
+    limit: int, reset: timedelta, key: Key, at: datetime, checks: RateWindow | None = None
 ) -> Mapping[str, str]:
     """Return the headers of a 429: they describe the limit that was hit."""
-    hit = Window(limit, 0, reset)
+    hit = RateWindow(limit, 0, reset)
     headers = _headers(hit, minute_window(key, at), day_window(key, at), checks)
     return {**headers, "Retry-After": str(whole_seconds(reset))}
 
@@ -183,7 +185,7 @@ def too_many_waiting(key: Key, at: datetime) -> ApiError:
 
 
 def _headers(
-    described: Window, minute: Window, day: Window, checks: Window | None
+    described: RateWindow, minute: RateWindow, day: RateWindow, checks: RateWindow | None
 ) -> Mapping[str, str]:
     windows = {"minute": minute, "day": day}
     if checks is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from cs.api.limits import CHECKS_PER_MINUTE, KEYS, Check
-from cs.domain.key import MINUTE, Window
+from cs.domain.key import MINUTE, RateWindow
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
@@ -84,7 +84,7 @@ class PostgresChecks:
         if reset <= timedelta(0):
             del self._shut[key_id]
             return None
-        return Check(check.at, False, Window(CHECKS_PER_MINUTE, 0, reset))
+        return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
 
     async def _ask(self, key_id: str) -> Check:
         try:
@@ -97,7 +97,7 @@ class PostgresChecks:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
         assert row is not None, "the statement always writes its row"
         reset = row["oldest"] + MINUTE - row["at"]
-        left = Window(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
+        left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
         return Check(row["at"], row["taken"], left)
 
 

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 from cs.assembly.operator_command import open_command_context
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json, print_table, stop, styled
-from cs.domain.operator_actions import Act
+from cs.domain.operator_actions import OperatorAct
 from cs.operations.operator import DEFAULT_QUOTA, NewSecret, Operator
 from cs.projections.reading import Reading
 from cs.projections.searches import instant
@@ -197,7 +197,7 @@ def grant(
         console.print(f"{key_id} may now make {quota} searches, {used} are used")
 
 
-def said(act: Act) -> str:
+def said(act: OperatorAct) -> str:
     """Return what was done, in words: ``quota granted: 50``."""
     words = act.what.replace("_", " ")
     return words if act.units is None else f"{words}: {act.units}"

@@ -13,7 +13,7 @@ from cs.assembly.operator_command import open_command_context
 from cs.cli.keys import said
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, errors, print_json, print_table, stop, styled
-from cs.domain.operator_actions import Act, act_of
+from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import NewerEvent
@@ -69,9 +69,9 @@ def trail(
     print_table(("At", "By", "What", "Of"), rows, folds=["Of"])
 
 
-async def _acts(chosen: Settings, last: int) -> Sequence[Act]:
+async def _acts(chosen: Settings, last: int) -> Sequence[OperatorAct]:
     """Return the newest *last* acts of operators, oldest first."""
-    acts: deque[Act] = deque(maxlen=last)
+    acts: deque[OperatorAct] = deque(maxlen=last)
     async with open_command_context(chosen) as data:
         head = await data.log.head()
         async for recorded in _told(_events(data.log, head), head):

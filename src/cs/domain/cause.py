@@ -82,10 +82,10 @@ def without_mailbox(text: str, address: str) -> str:
     )
 
 
-def stored(causes: Mapping[str, str]) -> dict[str, str]:
+def storable_causes(causes: Mapping[str, str]) -> dict[str, str]:
     """Return *causes*, by source, as events hold them: at most `CAUSES`, `without_people`.
 
-    >>> stored({"staff": "KeyError: 'Jane Doe'", "web": "https://x.test/in/jane answers 404"})
+    >>> storable_causes({"staff": "KeyError: 'Jane'", "web": "https://x.test/jane answers 404"})
     {'staff': 'KeyError: […]', 'web': 'https://x.test/… answers 404'}
     """
     return {name: without_people(why) for name, why in list(causes.items())[:CAUSES]}

@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 REMEMBERED = 60
 REMEMBERED_FOR = timedelta(days=1)
 
-Outcome = Literal[
+SearchOutcome = Literal[
     "done", "no_linkedin", "no_contacts", "no_emails", "scrape_error", "timeout", "error"
 ]
 
@@ -92,7 +92,7 @@ class SearchSettled(Event, frozen=True, kw_only=True):
 
     search: str
     lookup: str
-    outcome: Outcome
+    outcome: SearchOutcome
     charged: bool
     cached: bool
 
@@ -152,21 +152,21 @@ class SettleSearch(Command, frozen=True, kw_only=True):
 
     search: str
     lookup: str
-    outcome: Outcome
+    outcome: SearchOutcome
     verified: int
 
 
 KeyCommand = IssueKey | RotateKey | RevokeKey | GrantQuota | SettleSearch
 
 
-class Running(msgspec.Struct, frozen=True):
+class RunningSearch(msgspec.Struct, frozen=True):
     search: str
     lookup: str
     brand: str
     query: Query
 
 
-class Remembered(msgspec.Struct, frozen=True):
+class IdempotentSearch(msgspec.Struct, frozen=True):
     idempotency: Idempotency
     search: str
     at: datetime
@@ -182,8 +182,8 @@ class Key(msgspec.Struct, frozen=True):
     used: int = 0
     revoked: bool = False
     admitted_at: tuple[datetime, ...] = ()  # the newest PER_DAY, oldest first
-    running: tuple[Running, ...] = ()  # each reserves one unit
-    remembered: tuple[Remembered, ...] = ()  # the newest REMEMBERED, oldest first
+    running: tuple[RunningSearch, ...] = ()  # each reserves one unit
+    remembered: tuple[IdempotentSearch, ...] = ()  # the newest REMEMBERED, oldest first
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
     @property
@@ -198,7 +198,7 @@ class Key(msgspec.Struct, frozen=True):
 INITIAL = Key()
 
 
-class Window(msgspec.Struct, frozen=True):
+class RateWindow(msgspec.Struct, frozen=True):
     """What is left of one limit, as the rate-limit headers tell it."""
 
     limit: int
@@ -206,7 +206,9 @@ class Window(msgspec.Struct, frozen=True):
     reset: timedelta  # until the oldest counted one leaves; the whole span if there is none
 
 
-def window(times: Iterable[datetime], at: datetime, *, limit: int, span: timedelta) -> Window:
+def window(
+    times: Iterable[datetime], at: datetime, *, limit: int, span: timedelta
+) -> RateWindow:
     """Return what is left at *at* of *limit* per rolling *span*.
 
     A time exactly *span* old has left the window (contract L2: refused after
@@ -214,14 +216,14 @@ def window(times: Iterable[datetime], at: datetime, *, limit: int, span: timedel
     """
     inside = [time for time in times if time > at - span]
     reset = inside[0] + span - at if inside else span
-    return Window(limit, max(0, limit - len(inside)), reset)
+    return RateWindow(limit, max(0, limit - len(inside)), reset)
 
 
-def minute_window(state: Key, at: datetime) -> Window:
+def minute_window(state: Key, at: datetime) -> RateWindow:
     return window(state.admitted_at, at, limit=PER_MINUTE, span=MINUTE)
 
 
-def day_window(state: Key, at: datetime) -> Window:
+def day_window(state: Key, at: datetime) -> RateWindow:
     return window(state.admitted_at, at, limit=PER_DAY, span=DAY)
 
 
@@ -280,7 +282,13 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
 
 
 def settled(
-    search: str, lookup: str, outcome: Outcome, verified: int, *, cached: bool, at: datetime
+    search: str,
+    lookup: str,
+    outcome: SearchOutcome,
+    verified: int,
+    *,
+    cached: bool,
+    at: datetime,
 ) -> SearchSettled:
     """Return the settlement: charged exactly when the outcome is ``done`` (contract L12)."""
     if (outcome == "done") != (verified > 0):
@@ -312,7 +320,7 @@ def evolve(state: Key, event: KeyEvent) -> Key:
         case SearchAdmitted(search=search, lookup=lookup, brand=brand, query=query):
             state = _counted(state, event)
             return replace(
-                state, running=(*state.running, Running(search, lookup, brand, query))
+                state, running=(*state.running, RunningSearch(search, lookup, brand, query))
             )
         case SearchRepeated():
             return _counted(state, event)
@@ -329,7 +337,7 @@ def evolve(state: Key, event: KeyEvent) -> Key:
 def _counted(state: Key, event: SearchAdmitted | SearchRepeated) -> Key:
     remembered = state.remembered
     if event.idempotency is not None:
-        newest = Remembered(event.idempotency, event.search, event.at)
+        newest = IdempotentSearch(event.idempotency, event.search, event.at)
         remembered = (*remembered, newest)[-REMEMBERED:]
     return replace(
         state, admitted_at=(*state.admitted_at, event.at)[-PER_DAY:], remembered=remembered

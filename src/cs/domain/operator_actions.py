@@ -44,7 +44,7 @@ _WHAT: dict[type[AnyEvent], What] = {
 }
 
 
-class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that an operator did.
 
     Attributes:
@@ -60,14 +60,14 @@ class Act(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units: int | None = None
 
 
-def act_of(stream: str, event: AnyEvent) -> Act | None:
+def act_of(stream: str, event: AnyEvent) -> OperatorAct | None:
     """Return what an operator did in *event* of *stream*; None if it is the service's own."""
     what = _WHAT.get(type(event))
     if what is None:
         return None
     units = event.units if isinstance(event, QuotaGranted) else None
     by: str | None = getattr(event, "by", None)
-    return Act(at=event.at, what=what, of=stream, by=by, units=units)
+    return OperatorAct(at=event.at, what=what, of=stream, by=by, units=units)
 
 
 def account(name: str) -> str | None:

@@ -75,17 +75,17 @@ class LiftSuppression(Command, frozen=True, kw_only=True):
 PersonCommand = SuppressPerson | ErasePerson | LiftSuppression
 
 
-class Person(msgspec.Struct, frozen=True):
+class PersonState(msgspec.Struct, frozen=True):
     suppressed: bool = False
     prints: frozenset[str] = frozenset()
     erased_from: frozenset[str] = frozenset()
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
 
 
-INITIAL = Person()
+INITIAL = PersonState()
 
 
-def decide(command: PersonCommand, state: Person) -> tuple[PersonEvent, ...]:
+def decide(command: PersonCommand, state: PersonState) -> tuple[PersonEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say."""
     at = max(command.at, state.last_at)
     match command:
@@ -105,7 +105,7 @@ def decide(command: PersonCommand, state: Person) -> tuple[PersonEvent, ...]:
             assert_never(command)
 
 
-def evolve(state: Person, event: PersonEvent) -> Person:
+def evolve(state: PersonState, event: PersonEvent) -> PersonState:
     """Return *state* after *event*.  Never raises: what happened, happened."""
     state = replace(state, last_at=event.at)
     match event:
@@ -120,6 +120,6 @@ def evolve(state: Person, event: PersonEvent) -> Person:
             assert_never(event)
 
 
-def fold(events: Iterable[PersonEvent], state: Person = INITIAL) -> Person:
+def fold(events: Iterable[PersonEvent], state: PersonState = INITIAL) -> PersonState:
     """Rebuild what is remembered of a person's wish from its stream."""
     return reduce(evolve, events, state)

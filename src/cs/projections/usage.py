@@ -13,7 +13,7 @@ from cs.domain.key import (
     SearchAdmitted,
     SearchSettled,
 )
-from cs.domain.operator_actions import Act, act_of
+from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.port import Recorded
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
@@ -32,7 +32,7 @@ class UsageRow(msgspec.Struct, frozen=True, kw_only=True):
     reserved: int = 0
     searches: int = 0
     revoked: bool = False
-    acts: tuple[Act, ...] = ()  # of operators, the newest ACTS, oldest first
+    acts: tuple[OperatorAct, ...] = ()  # of operators, the newest ACTS, oldest first
 
 
 def _secret(row: UsageRow) -> str | None:

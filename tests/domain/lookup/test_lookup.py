@@ -17,7 +17,7 @@ from cs.domain.brand.events import (
     StageIssued,
 )
 from cs.domain.contact import BrandFacts
-from cs.domain.key import Outcome
+from cs.domain.key import SearchOutcome
 from cs.domain.lookup.contacts import PEOPLE
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.stages.table import STAGES
@@ -125,7 +125,7 @@ def test_a_brand_that_is_not_pinned_down_ends_it_for_good() -> None:
     [(True, "no_contacts", True), (False, "scrape_error", False)],
 )
 def test_nobody_found_is_an_answer_only_if_every_source_answered(
-    conclusive: bool, outcome: Outcome, reused: bool
+    conclusive: bool, outcome: SearchOutcome, reused: bool
 ) -> None:
     run = AcmeRun().resolved()
     run.record("contact-discovery", Discovered(people=(), conclusive=conclusive))
@@ -139,7 +139,7 @@ def test_nobody_found_is_an_answer_only_if_every_source_answered(
     [(True, "no_contacts", True), (False, "scrape_error", False)],
 )
 def test_nobody_in_a_role_is_an_answer_only_if_every_source_answered(
-    conclusive: bool, outcome: Outcome, reused: bool
+    conclusive: bool, outcome: SearchOutcome, reused: bool
 ) -> None:
     run = AcmeRun().resolved().discovered(ADA, conclusive=conclusive)
     run.record("ranking", RankingDone(()))
@@ -161,7 +161,7 @@ def test_nobody_in_a_role_is_an_answer_only_if_every_source_answered(
     ],
 )
 def test_what_verification_comes_to(
-    verdicts: tuple[Verdict, Verdict], outcome: Outcome, reused: bool
+    verdicts: tuple[Verdict, Verdict], outcome: SearchOutcome, reused: bool
 ) -> None:
     run = AcmeRun().verifying()
     run.verified(*(checked(f"p{n}", verdict) for n, verdict in enumerate(verdicts, 1)))
@@ -318,7 +318,7 @@ def test_a_retry_in_a_million_years_is_only_too_late(asked: float) -> None:
         ("something-outside", "scrape_error"),
     ],
 )
-def test_what_cannot_be_tried_again_ends_the_run(why: str, outcome: Outcome) -> None:
+def test_what_cannot_be_tried_again_ends_the_run(why: str, outcome: SearchOutcome) -> None:
     run = AcmeRun().resolved()
     run.failed("contact-discovery", Failed(why=why, retryable=False))
 

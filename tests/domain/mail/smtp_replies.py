@@ -3,11 +3,11 @@
 ``R`` stands for the recipient's address, ``D`` for its domain, ``S`` for our MAIL FROM.
 """
 
-from cs.domain.mail.reply_meaning import Kind
+from cs.domain.mail.reply_meaning import ReplyKind
 
-K = Kind
+K = ReplyKind
 #: software or provider, reply, kind
-REPLIES: tuple[tuple[str, str, Kind], ...] = (
+REPLIES: tuple[tuple[str, str, ReplyKind], ...] = (
     # Accepted.
     ("postfix", "250 2.1.5 Ok", K.ACCEPTED),
     ("exchange online", "250 2.1.5 Recipient OK", K.ACCEPTED),

@@ -5,7 +5,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cs.domain.mail.reply import MalformedReply, Reply, decoded, is_last, parse
-from cs.domain.mail.reply_meaning import REFUSED, Kind, Meaning, Stage, meaning, same_words
+from cs.domain.mail.reply_meaning import (
+    REFUSED,
+    ReplyKind,
+    ReplyMeaning,
+    Stage,
+    meaning,
+    same_words,
+)
 from cs.domain.mail.retry_hint import retry_hint
 from domain.mail.smtp_replies import REPLIES
 
@@ -21,38 +28,42 @@ def reply_of(text: str) -> Reply:
     return parse([line.encode() for line in text.split("\n")])
 
 
-def kind_of(text: str, stage: Stage = "rcpt") -> Kind:
+def kind_of(text: str, stage: Stage = "rcpt") -> ReplyKind:
     return meaning(reply_of(text), stage=stage, echoed=ECHOED, sender=SENDER).kind
 
 
 @pytest.mark.parametrize(("who", "text", "kind"), REPLIES)
-def test_a_reply_to_rcpt_is_about(who: str, text: str, kind: Kind) -> None:
+def test_a_reply_to_rcpt_is_about(who: str, text: str, kind: ReplyKind) -> None:
     assert kind_of(text) is kind, who
 
 
 @pytest.mark.parametrize(
     ("text", "stage", "kind"),
     [
-        ("220 mx.acme.example ESMTP", "banner", Kind.ACCEPTED),
-        ("554 5.7.1 Service unavailable; Client host blocked", "banner", Kind.ABOUT_US),
-        ("421 Too many connections", "banner", Kind.CLOSING),
-        ("450 4.7.1 Greylisted, try again in 5 minutes", "banner", Kind.GREYLISTED),
-        ("550 5.1.1 User unknown", "helo", Kind.ABOUT_US),
-        ("502 Command not implemented", "helo", Kind.ABOUT_US),
-        ("454 4.7.0 TLS not available due to temporary reason", "starttls", Kind.TRANSIENT),
-        ("550 5.1.1 User unknown", "mail", Kind.ABOUT_US),
-        ("550 No such user here", "mail", Kind.ABOUT_US),
-        ("552 5.2.2 Mailbox full", "mail", Kind.ABOUT_US),
-        ("553 5.1.8 Domain of sender does not exist", "mail", Kind.SENDER),
-        ("550 5.1.7 invalid", "mail", Kind.SENDER),
-        ("530 5.7.0 Must issue a STARTTLS command first", "mail", Kind.STARTTLS),
-        ("451 5.7.3 STARTTLS is required to send mail", "mail", Kind.STARTTLS),
-        ("452 4.3.1 Insufficient system storage", "mail", Kind.TRANSIENT),
-        ("354 go ahead", "mail", Kind.UNKNOWN),
+        ("220 mx.acme.example ESMTP", "banner", ReplyKind.ACCEPTED),
+        ("554 5.7.1 Service unavailable; Client host blocked", "banner", ReplyKind.ABOUT_US),
+        ("421 Too many connections", "banner", ReplyKind.CLOSING),
+        ("450 4.7.1 Greylisted, try again in 5 minutes", "banner", ReplyKind.GREYLISTED),
+        ("550 5.1.1 User unknown", "helo", ReplyKind.ABOUT_US),
+        ("502 Command not implemented", "helo", ReplyKind.ABOUT_US),
+        (
+            "454 4.7.0 TLS not available due to temporary reason",
+            "starttls",
+            ReplyKind.TRANSIENT,
+        ),
+        ("550 5.1.1 User unknown", "mail", ReplyKind.ABOUT_US),
+        ("550 No such user here", "mail", ReplyKind.ABOUT_US),
+        ("552 5.2.2 Mailbox full", "mail", ReplyKind.ABOUT_US),
+        ("553 5.1.8 Domain of sender does not exist", "mail", ReplyKind.SENDER),
+        ("550 5.1.7 invalid", "mail", ReplyKind.SENDER),
+        ("530 5.7.0 Must issue a STARTTLS command first", "mail", ReplyKind.STARTTLS),
+        ("451 5.7.3 STARTTLS is required to send mail", "mail", ReplyKind.STARTTLS),
+        ("452 4.3.1 Insufficient system storage", "mail", ReplyKind.TRANSIENT),
+        ("354 go ahead", "mail", ReplyKind.UNKNOWN),
     ],
 )
 def test_before_rcpt_nothing_is_about_the_recipient(
-    text: str, stage: Stage, kind: Kind
+    text: str, stage: Stage, kind: ReplyKind
 ) -> None:
     assert kind_of(text, stage) is kind
 
@@ -74,7 +85,7 @@ def test_a_domain_is_never_read_as_words(word: str, shape: str) -> None:
 
     said = meaning(reply, stage="rcpt", echoed=(f"jo@{word}.example", f"mx1.{word}.example"))
 
-    assert said.kind is Kind.UNKNOWN
+    assert said.kind is ReplyKind.UNKNOWN
 
 
 @pytest.mark.parametrize("local", ["full", "disabled", "no.such.user", "quota"])
@@ -83,7 +94,7 @@ def test_a_local_part_is_never_read_as_words(local: str) -> None:
 
     for text in (f"550 <{local}>: refused", f"550 {address} refused"):
         said = meaning(parse([text.encode()]), stage="rcpt", echoed=(address,))
-        assert said.kind is Kind.UNKNOWN
+        assert said.kind is ReplyKind.UNKNOWN
 
 
 def test_a_mailbox_called_user_does_not_hide_what_is_said_of_it() -> None:
@@ -120,19 +131,28 @@ def test_a_hint_is_read_in_seconds(text: str, seconds: int | None) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("450 4.2.0 Greylisted, try again in 5 minutes", Meaning(Kind.GREYLISTED, 300.0)),
-        ("450 4.2.0 Greylisted", Meaning(Kind.GREYLISTED, 60.0)),
-        ("450 4.1.1 unverified address: in progress", Meaning(Kind.IN_PROGRESS, 15.0)),
-        ("552 5.2.2 full, retry in 60 seconds", Meaning(Kind.FULL)),
-        ("452 4.2.2 full, retry in 60 seconds", Meaning(Kind.FULL)),
-        ("450 4.2.1 receiving mail too quickly", Meaning(Kind.RATE)),
-        ("421 busy, try again in 30 seconds", Meaning(Kind.CLOSING, 30.0)),
-        ("550 5.1.1 unknown, do not try again in 5 minutes", Meaning(Kind.RECIPIENT_REFUSED)),
-        ("250 ok", Meaning(Kind.ACCEPTED)),
+        (
+            "450 4.2.0 Greylisted, try again in 5 minutes",
+            ReplyMeaning(ReplyKind.GREYLISTED, 300.0),
+        ),
+        ("450 4.2.0 Greylisted", ReplyMeaning(ReplyKind.GREYLISTED, 60.0)),
+        (
+            "450 4.1.1 unverified address: in progress",
+            ReplyMeaning(ReplyKind.IN_PROGRESS, 15.0),
+        ),
+        ("552 5.2.2 full, retry in 60 seconds", ReplyMeaning(ReplyKind.FULL)),
+        ("452 4.2.2 full, retry in 60 seconds", ReplyMeaning(ReplyKind.FULL)),
+        ("450 4.2.1 receiving mail too quickly", ReplyMeaning(ReplyKind.RATE)),
+        ("421 busy, try again in 30 seconds", ReplyMeaning(ReplyKind.CLOSING, 30.0)),
+        (
+            "550 5.1.1 unknown, do not try again in 5 minutes",
+            ReplyMeaning(ReplyKind.RECIPIENT_REFUSED),
+        ),
+        ("250 ok", ReplyMeaning(ReplyKind.ACCEPTED)),
     ],
 )
 def test_the_time_to_come_back_is_the_servers_or_the_kinds(
-    text: str, expected: Meaning
+    text: str, expected: ReplyMeaning
 ) -> None:
     assert meaning(parse([text.encode()]), stage="rcpt") == expected
 
@@ -206,19 +226,23 @@ def test_whatever_the_words_codes_come_first(
 ) -> None:
     said = meaning(Reply(code, enhanced, text), stage="rcpt", echoed=ECHOED, sender=SENDER)
 
-    if said.kind is Kind.ACCEPTED:
+    if said.kind is ReplyKind.ACCEPTED:
         assert code in {250, 251}
     if said.kind in REFUSED:
         assert 500 <= code < 600, "a transient reply refused a mailbox"
     if code // 100 == 4:
-        assert said.kind not in REFUSED | {Kind.BARE, Kind.ACCEPTED}
+        assert said.kind not in REFUSED | {ReplyKind.BARE, ReplyKind.ACCEPTED}
     if (enhanced or "").startswith("5.7.") and code // 100 == 5:
         assert said.kind not in REFUSED or enhanced in {"5.7.13", "5.7.17", "5.7.18"}
 
 
 @given(st.sampled_from([text for _, text, _ in REPLIES]), st.sampled_from(["mail", "banner"]))
 def test_no_reply_before_rcpt_says_anything_of_a_mailbox(text: str, stage: Stage) -> None:
-    assert kind_of(text, stage) not in REFUSED | {Kind.FULL, Kind.BARE, Kind.RATE}
+    assert kind_of(text, stage) not in REFUSED | {
+        ReplyKind.FULL,
+        ReplyKind.BARE,
+        ReplyKind.RATE,
+    }
 
 
 def test_the_same_words_about_someone_else_are_the_same() -> None:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.domain.mail.reply_meaning import Kind
+from cs.domain.mail.reply_meaning import ReplyKind
 from cs.domain.mail.syntax import is_mailbox
 from cs.verifiers.smtp.probe import (
     BELIEVED_S,
@@ -53,7 +53,9 @@ def test_doubt_is_not_remembered() -> None:
     memory = ProbeMemory(Clock())
 
     memory.put(
-        "acme.test", "192.0.2.1", ProbeResult(ProbeOutcome.INCONCLUSIVE, Kind.GREYLISTED, 60.0)
+        "acme.test",
+        "192.0.2.1",
+        ProbeResult(ProbeOutcome.INCONCLUSIVE, ReplyKind.GREYLISTED, 60.0),
     )
 
     assert memory.get("acme.test", "192.0.2.1") is None

@@ -9,7 +9,7 @@ from cs.bus import headers as names
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
 from cs.domain.codec import shapes
 from cs.domain.personal import Personal
-from cs.domain.stages.field_limits import Limit, Many, Named, Number, Text
+from cs.domain.stages.field_limits import Limit, ListLimit, MapLimit, NumberLimit, TextLimit
 from cs.domain.stages.limits import LIMITS
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Outcome, StageName, Work
@@ -53,14 +53,14 @@ def _limit(schema: Schema, limit: Limit | None) -> None:
     """Say in *schema* what `cs.domain.stages.limits` refuses; ``null`` stays allowed."""
     for one in schema.get("anyOf", [schema]):
         match limit, one.get("type"):
-            case Text(most=most, pattern=pattern), "string":
+            case TextLimit(most=most, pattern=pattern), "string":
                 one.update({"maxLength": most, "pattern": pattern})
-            case Number(least, most), "integer" | "number":
+            case NumberLimit(least, most), "integer" | "number":
                 one.update({"minimum": least, "maximum": most})
-            case Many(most, each), "array":
+            case ListLimit(most, each), "array":
                 one["maxItems"] = most
                 _limit(one["items"], each)
-            case Named(most, name, value), "object":
+            case MapLimit(most, name, value), "object":
                 one["maxProperties"] = most
                 _limit(one["additionalProperties"], value)
                 one["propertyNames"] = {"maxLength": name.most, "pattern": name.pattern}

@@ -35,7 +35,7 @@ from cs.domain.brand.events import (
     StartLookup,
 )
 from cs.domain.contact import Query
-from cs.domain.key import Outcome
+from cs.domain.key import SearchOutcome
 from cs.domain.lookup import rules
 from cs.domain.lookup import state as run
 from cs.domain.lookup.state import Lookup
@@ -49,7 +49,7 @@ class Finish(msgspec.Struct, frozen=True):
     """What is remembered of a finished lookup: enough to answer from it."""
 
     lookup: str
-    outcome: Outcome
+    outcome: SearchOutcome
     at: datetime
     verified: int
     domain: str | None = None  # the domain it matched

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from cs.domain.contact import BrandFacts, Checked, Contact, LeftOut, Person, Query, Ranked
-from cs.domain.key import Outcome
+from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.ranking import CONTACTS
 from cs.domain.stages.work import AnyFinding, StageInput, StageName
@@ -108,7 +108,7 @@ class MailDomainChecked(LookupEvent, frozen=True, kw_only=True):
 class LookupFinished(LookupEvent, frozen=True, kw_only=True):
     """The result, stored once for every search it answers."""
 
-    outcome: Outcome
+    outcome: SearchOutcome
     reusable: bool
     verified: int
     cut_off: bool = False

@@ -28,7 +28,7 @@ class Claim(msgspec.Struct, frozen=True):
     company: str | None = None
 
 
-class Reading(msgspec.Struct, frozen=True):
+class HeadlineReading(msgspec.Struct, frozen=True):
     """What a headline says: the roles of today in order, and the lines of work it lists."""
 
     claims: tuple[Claim, ...] = ()
@@ -57,7 +57,7 @@ _NETWORK = re.compile(
 _ONE_WORD = re.compile(r"[a-z]{3,}")
 
 
-def read(headline: str) -> Reading:
+def read(headline: str) -> HeadlineReading:
     """Return what *headline* says of the roles of its writer today.
 
     >>> read("Founder @ Small Batch Soap | Brand Manager at Weleda").claims[1].company
@@ -73,7 +73,7 @@ def read(headline: str) -> Reading:
         for n, item in enumerate(items)
         if item.kind is _Kind.ROLE
     )
-    return Reading(claims, tuple(i.text for i in items if i.kind is _Kind.TOPIC))
+    return HeadlineReading(claims, tuple(i.text for i in items if i.kind is _Kind.TOPIC))
 
 
 def _may_be_person(text: str) -> bool:

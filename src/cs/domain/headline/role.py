@@ -8,7 +8,7 @@ first at all.
 import msgspec
 
 from cs.domain.headline import words
-from cs.domain.headline.headline import Claim, Reading, read
+from cs.domain.headline.headline import Claim, HeadlineReading, read
 from cs.domain.headline.role_family import (
     Family,
     family_named,
@@ -115,6 +115,6 @@ def _score(family: Family, level: Level) -> float:
     return (_FAMILIES.index(family) + _WEIGHTS[level]) / len(_FAMILIES)
 
 
-def _topic(reading: Reading) -> str:
+def _topic(reading: HeadlineReading) -> str:
     named = (family_named(topic) for topic in reading.topics)
     return next((family.value for family in named if family is not Family.OTHER), "other")

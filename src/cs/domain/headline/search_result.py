@@ -16,7 +16,7 @@ from cs.domain.names.person_name import shown_name, split_name
 from cs.domain.names.plain_text import flat, plain
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one search result says of one person; nothing is made up."""
 
     full_name: str
@@ -66,7 +66,7 @@ _CONNECTIONS = re.compile(
 )
 
 
-def read_title(title: str, snippet: str = "") -> Seen | None:
+def read_title(title: str, snippet: str = "") -> SearchResult | None:
     """Return whom a search result names, or None if it names no person.
 
     Args:
@@ -85,7 +85,7 @@ def read_title(title: str, snippet: str = "") -> Seen | None:
     places = [piece for piece in rest if is_address(piece)]
     rest = [piece for piece in rest if piece not in places]
     headline = _headline(rest) or next(filter(_is_role, lines), None)
-    return Seen(
+    return SearchResult(
         full_name=name,
         headline=headline,
         company=_company(rest, headline, snippet),

@@ -28,9 +28,9 @@ from cs.domain.brand.events import (
     ReissueSilent,
     StageIssued,
 )
-from cs.domain.cause import stored
+from cs.domain.cause import storable_causes
 from cs.domain.contact import BrandFacts, Candidate, Checked, Ranked
-from cs.domain.key import Outcome
+from cs.domain.key import SearchOutcome
 from cs.domain.lookup.contacts import contacts_of, is_proved, new_people
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
 from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
@@ -64,7 +64,7 @@ FIRST_RETRY = timedelta(seconds=2)
 #: A longer wait that the outside asks for outlives every lookup.
 LONGEST_RETRY_S = 86_400.0
 #: How a lookup ends whose stage failed for good, other than by the outside world.
-_OUTCOME_OF_FAILURE: Mapping[str, Outcome] = {
+_OUTCOME_OF_FAILURE: Mapping[str, SearchOutcome] = {
     "bug": "error",
     "timeout": "timeout",
     NO_BRAND_SOURCE: "error",
@@ -186,7 +186,7 @@ def _resolved(state: Lookup, finding: Resolved, at: datetime) -> tuple[BrandEven
         status=finding.status,
         brand=finding.brand,
         sources=finding.sources,
-        causes=stored(finding.causes),
+        causes=storable_causes(finding.causes),
         at=at,
     )
     after = evolve(state, resolved)
@@ -201,7 +201,7 @@ def _discovered(state: Lookup, finding: Discovered, at: datetime) -> tuple[Brand
         people=new_people(state, finding.people),
         sources=finding.sources,
         conclusive=finding.conclusive,
-        causes=stored(finding.causes),
+        causes=storable_causes(finding.causes),
         at=at,
     )
     after = evolve(state, discovered)
@@ -310,7 +310,7 @@ def failed(
         attempt=attempt,
         why=finding.why,
         retry_at=retry_at if retried else None,
-        causes=stored(finding.causes),
+        causes=storable_causes(finding.causes),
         at=at,
     )
     if retried:
@@ -385,11 +385,11 @@ def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
     return (finish(state, "timeout", at),)
 
 
-def finish(state: Lookup, otherwise: Outcome, at: datetime) -> LookupFinished:
+def finish(state: Lookup, otherwise: SearchOutcome, at: datetime) -> LookupFinished:
     """End the run: ``done`` if anybody is verified (contract text 3), else *otherwise*."""
     contacts = contacts_of(state)
     verified = sum(contact.email is not None for contact in contacts)
-    outcome: Outcome = "done" if verified else otherwise
+    outcome: SearchOutcome = "done" if verified else otherwise
     definite = all(checked.verdict in DEFINITE for checked in state.checked)
     # Contract C6: absence is reused only when it was established.
     reusable = outcome in {"done", "no_linkedin", "no_contacts"} or (
@@ -407,12 +407,12 @@ def finish(state: Lookup, otherwise: Outcome, at: datetime) -> LookupFinished:
     )
 
 
-def _outcome_without_people(state: Lookup) -> Outcome:
+def _outcome_without_people(state: Lookup) -> SearchOutcome:
     """Return how a run ends that found nobody: an answer only if every source gave one."""
     return "no_contacts" if state.conclusive else "scrape_error"
 
 
-def _outcome_without_mailboxes(state: Lookup) -> Outcome:
+def _outcome_without_mailboxes(state: Lookup) -> SearchOutcome:
     """Return how a run ends that verified nobody, once every mail domain is closed."""
     if state.timed_out:
         return "timeout"

@@ -13,13 +13,13 @@ from typing import Literal
 import msgspec
 
 from cs.domain.mail.reply import Reply
-from cs.domain.mail.reply_words import Words
+from cs.domain.mail.reply_words import ReplyText
 from cs.domain.mail.retry_hint import retry_hint
 
 Stage = Literal["banner", "helo", "starttls", "mail", "rcpt", "quit"]
 
 
-class Kind(StrEnum):
+class ReplyKind(StrEnum):
     """What a reply is about.  The value is a stable reason, shown in evidence."""
 
     ACCEPTED = "accepted"
@@ -42,31 +42,31 @@ class Kind(StrEnum):
 
 
 #: Kinds that say about the recipient that there is no use writing.
-REFUSED = frozenset({Kind.RECIPIENT_REFUSED, Kind.DISABLED})
+REFUSED = frozenset({ReplyKind.RECIPIENT_REFUSED, ReplyKind.DISABLED})
 #: Kinds that end the search for a server which says something about the recipient.
-STATEMENTS = REFUSED | {Kind.ACCEPTED, Kind.FULL, Kind.RATE, Kind.BARE}
+STATEMENTS = REFUSED | {ReplyKind.ACCEPTED, ReplyKind.FULL, ReplyKind.RATE, ReplyKind.BARE}
 #: Kinds worth asking again about within a lookup, and the seconds to wait where the
 #: server names none.  Postfix finishes an address verification in 10 to 30 s; greylists
 #: commonly open after 60 s.  A full or busy mailbox takes hours, so it is not here.
 _RETRY_S = {
-    Kind.GREYLISTED: 60.0,
-    Kind.IN_PROGRESS: 15.0,
-    Kind.CLOSING: 60.0,
-    Kind.TRANSIENT: 60.0,
-    Kind.TOO_MANY: 60.0,
+    ReplyKind.GREYLISTED: 60.0,
+    ReplyKind.IN_PROGRESS: 15.0,
+    ReplyKind.CLOSING: 60.0,
+    ReplyKind.TRANSIENT: 60.0,
+    ReplyKind.TOO_MANY: 60.0,
 }
 
 
-class Meaning(msgspec.Struct, frozen=True):
+class ReplyMeaning(msgspec.Struct, frozen=True):
     """What a reply means for the mailbox, and when to ask again if it may change."""
 
-    kind: Kind
+    kind: ReplyKind
     retry_in_s: float | None = None
 
 
 def meaning(
     reply: Reply, *, stage: Stage, echoed: Sequence[str] = (), sender: str = ""
-) -> Meaning:
+) -> ReplyMeaning:
     """Return what *reply*, given at *stage*, means.
 
     Args:
@@ -76,14 +76,16 @@ def meaning(
             domain, host names); taken out before words are read.
         sender: Our MAIL FROM.  A refusal that names it, and no recipient, is about it.
     """
-    words = Words(reply.text, (*echoed, sender))
+    words = ReplyText(reply.text, (*echoed, sender))
     kind = _at_rcpt(reply, words) if stage == "rcpt" else _before_rcpt(reply, words, stage)
-    if kind in REFUSED | {Kind.FULL, Kind.BARE} and _names_only(reply, sender, echoed):
-        kind = Kind.SENDER
+    if kind in REFUSED | {ReplyKind.FULL, ReplyKind.BARE} and _names_only(
+        reply, sender, echoed
+    ):
+        kind = ReplyKind.SENDER
     if kind not in _RETRY_S:
-        return Meaning(kind)
+        return ReplyMeaning(kind)
     hint = retry_hint(reply.text) if reply.code // 100 == 4 else None
-    return Meaning(kind, hint or _RETRY_S[kind])
+    return ReplyMeaning(kind, hint or _RETRY_S[kind])
 
 
 def same_words(one: Reply, other: Reply, echoed: Sequence[str]) -> bool:
@@ -93,8 +95,8 @@ def same_words(one: Reply, other: Reply, echoed: Sequence[str]) -> bool:
     in the same words is refusing us.
     """
     return one.code == other.code and (
-        (one.enhanced, Words(one.text, echoed).gist)
-        == (other.enhanced, Words(other.text, echoed).gist)
+        (one.enhanced, ReplyText(one.text, echoed).gist)
+        == (other.enhanced, ReplyText(other.text, echoed).gist)
     )
 
 
@@ -107,27 +109,27 @@ def _names_only(reply: Reply, sender: str, echoed: Sequence[str]) -> bool:
     )
 
 
-def _before_rcpt(reply: Reply, words: Words, stage: Stage) -> Kind:
+def _before_rcpt(reply: Reply, words: ReplyText, stage: Stage) -> ReplyKind:
     match reply.code // 100:
         case 2:
-            return Kind.ACCEPTED
+            return ReplyKind.ACCEPTED
         case _ if _wants_starttls(reply, words):
-            return Kind.STARTTLS
+            return ReplyKind.STARTTLS
         case 4 if reply.code == 421:
-            return Kind.CLOSING
+            return ReplyKind.CLOSING
         case 4 if words.greylisted and not words.local_trouble:
-            return Kind.GREYLISTED
+            return ReplyKind.GREYLISTED
         case 4:
-            return Kind.TRANSIENT
+            return ReplyKind.TRANSIENT
         case 5 if stage == "mail" and (words.about_sender or _detail(reply) in {"1.7", "1.8"}):
-            return Kind.SENDER
+            return ReplyKind.SENDER
         case 5:
-            return Kind.ABOUT_US
+            return ReplyKind.ABOUT_US
         case _:
-            return Kind.UNKNOWN
+            return ReplyKind.UNKNOWN
 
 
-def _at_rcpt(reply: Reply, words: Words) -> Kind:
+def _at_rcpt(reply: Reply, words: ReplyText) -> ReplyKind:
     match reply.code // 100:
         case 2:
             return _positive(reply)
@@ -136,141 +138,149 @@ def _at_rcpt(reply: Reply, words: Words) -> Kind:
         case 5:
             return _permanent(reply, words)
         case _:
-            return Kind.UNKNOWN
+            return ReplyKind.UNKNOWN
 
 
-def _positive(reply: Reply) -> Kind:
+def _positive(reply: Reply) -> ReplyKind:
     if reply.code == 252:
-        return Kind.CANNOT_VERIFY
+        return ReplyKind.CANNOT_VERIFY
     # "250 5.1.1" says two things at once: neither is believed.
     contradicts = reply.enhanced is not None and reply.enhanced[0] != "2"
-    return Kind.ACCEPTED if reply.code in {250, 251} and not contradicts else Kind.UNKNOWN
+    return (
+        ReplyKind.ACCEPTED
+        if reply.code in {250, 251} and not contradicts
+        else ReplyKind.UNKNOWN
+    )
 
 
-def _transient(reply: Reply, words: Words) -> Kind:
+def _transient(reply: Reply, words: ReplyText) -> ReplyKind:
     if reply.code == 421:
-        return Kind.CLOSING
+        return ReplyKind.CLOSING
     if _wants_starttls(reply, words):
-        return Kind.STARTTLS
+        return ReplyKind.STARTTLS
     match _detail(reply):
         case "5.3":
-            return Kind.TOO_MANY
+            return ReplyKind.TOO_MANY
         case "2.2" if reply.code in {450, 451, 452}:
-            return Kind.FULL
+            return ReplyKind.FULL
         case "2.1" if words.rate:
-            return Kind.RATE
+            return ReplyKind.RATE
         case "1.1" if words.in_progress:
-            return Kind.IN_PROGRESS
+            return ReplyKind.IN_PROGRESS
         case "1.7" | "1.8":
-            return Kind.SENDER
+            return ReplyKind.SENDER
         case "2.0" if reply.code in {450, 451}:
-            return Kind.FULL if words.full else Kind.GREYLISTED
+            return ReplyKind.FULL if words.full else ReplyKind.GREYLISTED
         case "7.1" if reply.code in {450, 451}:
             # "cannot find your reverse hostname" does not pass by waiting.
-            return Kind.ABOUT_US if words.about_us and not words.greylisted else Kind.GREYLISTED
+            return (
+                ReplyKind.ABOUT_US
+                if words.about_us and not words.greylisted
+                else ReplyKind.GREYLISTED
+            )
         case str(detail) if detail.startswith("7."):
-            return Kind.GREYLISTED if words.greylisted else Kind.ABOUT_US
+            return ReplyKind.GREYLISTED if words.greylisted else ReplyKind.ABOUT_US
         case str(detail) if detail.startswith(("1.", "2.", "3.", "4.", "5.", "6.")):
-            return Kind.TRANSIENT
+            return ReplyKind.TRANSIENT
         case _:
             return _transient_words(reply, words)
 
 
-def _transient_words(reply: Reply, words: Words) -> Kind:
+def _transient_words(reply: Reply, words: ReplyText) -> ReplyKind:
     if words.too_many:
-        return Kind.TOO_MANY
+        return ReplyKind.TOO_MANY
     if words.in_progress:
-        return Kind.IN_PROGRESS
+        return ReplyKind.IN_PROGRESS
     if words.rate:
-        return Kind.RATE
+        return ReplyKind.RATE
     if reply.code not in {450, 451, 452} or words.system_full or words.local_trouble:
-        return Kind.TRANSIENT
+        return ReplyKind.TRANSIENT
     if words.full and not words.about_sender:
-        return Kind.FULL
+        return ReplyKind.FULL
     if reply.code in {450, 451} and words.greylisted:
-        return Kind.GREYLISTED
-    return Kind.TRANSIENT
+        return ReplyKind.GREYLISTED
+    return ReplyKind.TRANSIENT
 
 
-def _permanent(reply: Reply, words: Words) -> Kind:
+def _permanent(reply: Reply, words: ReplyText) -> ReplyKind:
     if _wants_starttls(reply, words):
-        return Kind.STARTTLS
+        return ReplyKind.STARTTLS
     if reply.code in {500, 501, 502, 503, 504, 521, 530, 535}:
-        return Kind.ABOUT_US
+        return ReplyKind.ABOUT_US
     if reply.enhanced is not None and reply.enhanced[0] != "5":
-        return Kind.UNKNOWN  # "550 4.2.1": permanent and transient at once
+        return ReplyKind.UNKNOWN  # "550 4.2.1": permanent and transient at once
     match _detail(reply):
         case "1.7" | "1.8":
-            return Kind.SENDER
+            return ReplyKind.SENDER
         case "1.1" | "1.10" | "1.2" | "1.3" | "1.6" if words.sender_rejected:
-            return Kind.SENDER
+            return ReplyKind.SENDER
         case "1.3" if words.rcpthosts:
-            return Kind.NOT_HOSTED
+            return ReplyKind.NOT_HOSTED
         case "1.1" | "1.10" | "1.2" | "1.3" | "1.6":
-            return Kind.RECIPIENT_REFUSED
+            return ReplyKind.RECIPIENT_REFUSED
         case "1.0":
-            return Kind.SENDER if words.about_sender else Kind.RECIPIENT_REFUSED
+            return ReplyKind.SENDER if words.about_sender else ReplyKind.RECIPIENT_REFUSED
         case "2.1":
-            return Kind.RATE if words.rate else Kind.DISABLED
+            return ReplyKind.RATE if words.rate else ReplyKind.DISABLED
         case "2.2":
-            return Kind.FULL
+            return ReplyKind.FULL
         case "2.0":
-            return _recipient_words(words) or Kind.UNKNOWN
+            return _recipient_words(words) or ReplyKind.UNKNOWN
         case "4.1" if words.no_directory_entry:
-            return Kind.RECIPIENT_REFUSED
+            return ReplyKind.RECIPIENT_REFUSED
         case "5.3":
-            return Kind.TOO_MANY
+            return ReplyKind.TOO_MANY
         case "7.13":
-            return Kind.DISABLED
+            return ReplyKind.DISABLED
         case "7.17" | "7.18":
-            return Kind.RECIPIENT_REFUSED
+            return ReplyKind.RECIPIENT_REFUSED
         case str(detail) if detail.startswith("7."):
-            return Kind.ABOUT_US
+            return ReplyKind.ABOUT_US
         case str(detail) if detail.startswith("4."):
-            return Kind.NOT_HOSTED
+            return ReplyKind.NOT_HOSTED
         case None | "0.0" | "3.0" | "5.0" if 550 <= reply.code <= 554:
             return _permanent_words(reply, words)
         case _:
-            return Kind.UNKNOWN
+            return ReplyKind.UNKNOWN
 
 
-def _permanent_words(reply: Reply, words: Words) -> Kind:
+def _permanent_words(reply: Reply, words: ReplyText) -> ReplyKind:
     if words.too_many:
-        return Kind.TOO_MANY
+        return ReplyKind.TOO_MANY
     if words.rate:
-        return Kind.RATE
+        return ReplyKind.RATE
     if words.about_sender:
-        return Kind.SENDER
+        return ReplyKind.SENDER
     if words.not_hosted:
-        return Kind.NOT_HOSTED
+        return ReplyKind.NOT_HOSTED
     if words.about_us:
-        return Kind.ABOUT_US
+        return ReplyKind.ABOUT_US
     if kind := _recipient_words(words):
         return kind
     match reply.code:
         case 551:
-            return Kind.RECIPIENT_REFUSED  # the code itself says "user not local"
+            return ReplyKind.RECIPIENT_REFUSED  # the code itself says "user not local"
         case 552:
-            return Kind.UNKNOWN if words.size or words.system_full else Kind.FULL
+            return ReplyKind.UNKNOWN if words.size or words.system_full else ReplyKind.FULL
         case 550 if words.silent:
-            return Kind.BARE
+            return ReplyKind.BARE
         case _:
-            return Kind.UNKNOWN
+            return ReplyKind.UNKNOWN
 
 
-def _recipient_words(words: Words) -> Kind | None:
+def _recipient_words(words: ReplyText) -> ReplyKind | None:
     if words.about_sender or words.about_us:
         return None
     if words.disabled:
-        return Kind.DISABLED
+        return ReplyKind.DISABLED
     if words.no_such_recipient:
-        return Kind.RECIPIENT_REFUSED
+        return ReplyKind.RECIPIENT_REFUSED
     if words.full and not words.size:
-        return Kind.FULL
+        return ReplyKind.FULL
     return None
 
 
-def _wants_starttls(reply: Reply, words: Words) -> bool:
+def _wants_starttls(reply: Reply, words: ReplyText) -> bool:
     return reply.code in {523, 538} or (
         words.starttls
         and (

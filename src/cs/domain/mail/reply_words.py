@@ -120,7 +120,7 @@ _SENDER_REJECTED = any_of(
 _EMPTY_BRACKETS = re.compile(r"[<(\[\"'][\s<>]*[>)\]\"']:?")
 
 
-class Words:
+class ReplyText:
     """The text of one reply, told apart into what it is about.
 
     Args:

@@ -25,7 +25,7 @@ _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = datetime(2200, 1, 1, tzinfo=UTC)
 
 
-class Text(msgspec.Struct, frozen=True, kw_only=True):
+class TextLimit(msgspec.Struct, frozen=True, kw_only=True):
     """A string of at most ``most`` code points.
 
     Attributes:
@@ -50,7 +50,7 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Number(msgspec.Struct, frozen=True):
+class NumberLimit(msgspec.Struct, frozen=True):
     least: float
     most: float
 
@@ -58,29 +58,29 @@ class Number(msgspec.Struct, frozen=True):
         return self.least <= number <= self.most  # false of NaN
 
 
-class Moment(msgspec.Struct, frozen=True):
+class MomentLimit(msgspec.Struct, frozen=True):
     """A moment with its offset, between 1970 and 2200: far from where arithmetic ends."""
 
     def admits(self, moment: datetime) -> bool:
         return moment.tzinfo is not None and _FIRST <= moment < _LAST
 
 
-class Many(msgspec.Struct, frozen=True):
+class ListLimit(msgspec.Struct, frozen=True):
     """At most ``most`` values, each within ``each``."""
 
     most: int
     each: "Limit | None" = None
 
 
-class Named(msgspec.Struct, frozen=True):
+class MapLimit(msgspec.Struct, frozen=True):
     """At most ``most`` texts by name."""
 
     most: int
-    name: Text
-    value: Text
+    name: TextLimit
+    value: TextLimit
 
 
-Limit = Text | Number | Moment | Many | Named
+Limit = TextLimit | NumberLimit | MomentLimit | ListLimit | MapLimit
 
 
 @cache
@@ -92,9 +92,9 @@ def _without_controls(text: str) -> str:
     return _UNFIT.sub("", text)
 
 
-def plain_text(most: int, pattern: str = _PLAIN) -> Text:
+def plain_text(most: int, pattern: str = _PLAIN) -> TextLimit:
     """Return the limit of text for people, which loses what no message may hold."""
-    return Text(most=most, pattern=pattern, clean=_without_controls, may_be_cut=True)
+    return TextLimit(most=most, pattern=pattern, clean=_without_controls, may_be_cut=True)
 
 
 WORD = plain_text(100)  # names of sources, verifiers, families; short reasons
@@ -106,35 +106,39 @@ LABEL = plain_text(200)  # names of brands and companies, places, titles
 HEADLINE = plain_text(1_000)
 #: 512 are kept of a line that was said (`cs.verifiers.smtp.transcript`).
 LINE = plain_text(600)
-MAILBOX = Text(
+MAILBOX = TextLimit(
     most=254,
     pattern=r"^[ -~]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$",
     holds=is_mailbox,
     clean=ascii_mailbox,
 )
-HOST = Text(
+HOST = TextLimit(
     most=253,
     pattern=_HOST,
     holds=is_mail_domain,
     clean=str.lower,
 )
-PAGE = Text(most=1_000, pattern=r"^https?://[^\u0000-\u0020\u007f-\u00a0\u0022<>\\^`{|}]+$")
-LOOKUP = Text(most=200, pattern=r"^brand-[0-9a-z]{1,64}\.[1-9][0-9]{0,9}(-[0-9a-z]{1,64})?$")
+PAGE = TextLimit(
+    most=1_000, pattern=r"^https?://[^\u0000-\u0020\u007f-\u00a0\u0022<>\\^`{|}]+$"
+)
+LOOKUP = TextLimit(
+    most=200, pattern=r"^brand-[0-9a-z]{1,64}\.[1-9][0-9]{0,9}(-[0-9a-z]{1,64})?$"
+)
 #: The mail domain, in verification; nothing elsewhere.
-ITEM = Text(
+ITEM = TextLimit(
     most=253,
     pattern=r"^([a-z0-9-]+(\.[a-z0-9-]+)+)?$",
     holds=lambda item: not item or is_mail_domain(item),
 )
-RECEIPT = Text(most=64, pattern=r"^[0-9A-Za-z_-]*$")
-PERSON = Text(most=10, pattern=r"^p[1-9][0-9]*$")
+RECEIPT = TextLimit(most=64, pattern=r"^[0-9A-Za-z_-]*$")
+PERSON = TextLimit(most=10, pattern=r"^p[1-9][0-9]*$")
 #: Attempts of one piece of work are a handful, restarts included.
-ATTEMPT = Number(1, 1_000_000)
-SHARE = Number(0, 1)
+ATTEMPT = NumberLimit(1, 1_000_000)
+SHARE = NumberLimit(0, 1)
 #: A year: longer than anything waits for.
-WAIT_S = Number(0, 366 * 86_400)
+WAIT_S = NumberLimit(0, 366 * 86_400)
 
-PEOPLE_AT_ONCE = Many(1_000)  # several sources at once; 100 of them are kept
+PEOPLE_AT_ONCE = ListLimit(1_000)  # several sources at once; 100 of them are kept
 #: How each source's run ended, and why those that could not answer could not.
-SOURCES = Named(64, WORD, WORD)
-CAUSES_BY_SOURCE = Named(CAUSES, WORD, plain_text(CAUSE))
+SOURCES = MapLimit(64, WORD, WORD)
+CAUSES_BY_SOURCE = MapLimit(CAUSES, WORD, plain_text(CAUSE))

@@ -50,11 +50,11 @@ from cs.domain.stages.field_limits import (
     WAIT_S,
     WORD,
     Limit,
-    Many,
-    Moment,
-    Named,
-    Number,
-    Text,
+    ListLimit,
+    MapLimit,
+    MomentLimit,
+    NumberLimit,
+    TextLimit,
     plain_text,
 )
 from cs.domain.stages.table import STAGES, item_of
@@ -94,7 +94,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "lookup": LOOKUP,
         "item": ITEM,
         "attempt": ATTEMPT,
-        "deadline_at": Moment(),
+        "deadline_at": MomentLimit(),
         "receipt": RECEIPT,
     },
     Outcome: {"lookup": LOOKUP, "item": ITEM, "attempt": ATTEMPT, "receipt": RECEIPT},
@@ -113,9 +113,9 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "parent_company": LABEL,
         "instagram": PAGE,
         "tiktok": PAGE,
-        "aliases": Many(50, WORD),
-        "mail_domains": Many(10, HOST),
-        "found_by": Named(20, WORD, WORD),
+        "aliases": ListLimit(50, WORD),
+        "mail_domains": ListLimit(10, HOST),
+        "found_by": MapLimit(20, WORD, WORD),
     },
     Sighting: {
         "full_name": FULL_NAME,
@@ -125,7 +125,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "company": LABEL,
         "linkedin_url": PAGE,
         "location": LABEL,
-        "addresses": Many(5, MAILBOX),
+        "addresses": ListLimit(5, MAILBOX),
         "source": WORD,
     },
     Person: {
@@ -137,8 +137,8 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "company": LABEL,
         "linkedin_url": PAGE,
         "location": LABEL,
-        "addresses": Many(5, MAILBOX),
-        "sources": Many(64, WORD),
+        "addresses": ListLimit(5, MAILBOX),
+        "sources": ListLimit(64, WORD),
     },
     Ranked: {
         "person": PERSON,
@@ -153,26 +153,26 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "full_name": NAME,
         "first_name": NAME,
         "last_name": NAME,
-        "addresses": Many(5, MAILBOX),
+        "addresses": ListLimit(5, MAILBOX),
     },
     Checked: {
         "person": PERSON,
         "mail_domain": HOST,
         "address": MAILBOX,
         "verifier": WORD,
-        "evidence": Many(100),
+        "evidence": ListLimit(100),
     },
     Evidence: {
         "address": MAILBOX,
         "reason": WORD,
         "verifier": WORD,
-        "at": Moment(),
+        "at": MomentLimit(),
         "mx": LABEL,
-        "conversation": Many(500),
+        "conversation": ListLimit(500),
         "retry_in_s": WAIT_S,
     },
     # Before the address began, to a stage that counts from then.
-    Line: {"at_ms": Number(-86_400_000, 86_400_000), "who": plain_text(10), "text": LINE},
+    Line: {"at_ms": NumberLimit(-86_400_000, 86_400_000), "who": plain_text(10), "text": LINE},
     DomainFacts: {"pattern": WORD},
 }
 
@@ -233,13 +233,13 @@ def _check_one(value: Any, limit: Limit | None) -> None:
     match limit:
         case None:
             pass  # it has limits of its own
-        case Text() | Number() | Moment():
+        case TextLimit() | NumberLimit() | MomentLimit():
             fits = limit.admits(value)
-        case Many(most, each):
+        case ListLimit(most, each):
             fits = len(value) <= most
             for part in value if fits else ():
                 _check_one(part, each)
-        case Named(most, name, text):
+        case MapLimit(most, name, text):
             fits = len(value) <= most and all(
                 name.admits(key) and text.admits(part) for key, part in value.items()
             )
@@ -300,16 +300,16 @@ def _fitted_part(value: Any, limit: Limit | None) -> Any:
     match limit, value:
         case _, None:
             return None
-        case Text(), str():
+        case TextLimit(), str():
             return _fitted_text(value, limit)
-        case Number(least, most), int() | float() if not math.isnan(value):
+        case NumberLimit(least, most), int() | float() if not math.isnan(value):
             return min(max(value, type(value)(least)), type(value)(most))
-        case Moment(), datetime():
+        case MomentLimit(), datetime():
             _check_one(value, limit)
             return value
-        case Many(most, each), tuple() | list():
+        case ListLimit(most, each), tuple() | list():
             return tuple(_fitting(value, each))[:most]
-        case Named(most, name, text), dict():
+        case MapLimit(most, name, text), dict():
             pairs = list(value.items())[:most]
             return {_fitted_text(k, name): _fitted_text(v, text) for k, v in pairs}
         case None, _:
@@ -326,7 +326,7 @@ def _fitting(values: Sequence[Any], each: Limit | None) -> Iterator[Any]:
             continue
 
 
-def _fitted_text(text: str, limit: Text) -> str:
+def _fitted_text(text: str, limit: TextLimit) -> str:
     if limit.admits(text):
         return text
     cleaned = limit.clean(text)

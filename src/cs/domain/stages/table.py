@@ -25,7 +25,7 @@ from cs.domain.stages.field_limits import (
     PEOPLE_AT_ONCE,
     SOURCES,
     Limit,
-    Number,
+    NumberLimit,
 )
 from cs.domain.stages.work import (
     AnyFinding,
@@ -123,7 +123,7 @@ STAGES: Mapping[StageName, StageRow] = {
             topic="cs.ranking.v1",
             budget=timedelta(seconds=20),
             limits={
-                RankingInput: {"people": PEOPLE_AT_ONCE, "contacts": Number(0, 10_000)},
+                RankingInput: {"people": PEOPLE_AT_ONCE, "contacts": NumberLimit(0, 10_000)},
                 RankingDone: {"ranked": PEOPLE_AT_ONCE, "left_out": PEOPLE_AT_ONCE},
             },
         ),

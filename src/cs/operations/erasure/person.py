@@ -83,7 +83,7 @@ class Erasure:
 
         Those that an erasure before destroyed are left out.
         """
-        state: person.Person = (await self._streams.load(person_stream(print_))).state
+        state: person.PersonState = (await self._streams.load(person_stream(print_))).state
         prints = await self._identities.known_by(print_, {print_, *state.prints}, frozenset())
         found = await self._keys.matching(prints)
         return frozenset((await self._keys.find(found - state.erased_from)).keys())
@@ -104,7 +104,7 @@ class Erasure:
                 are shown nowhere any more, and from all other streams they are gone.
         """
         stream = person_stream(print_)
-        before: person.Person = (await self._streams.load(stream)).state
+        before: person.PersonState = (await self._streams.load(stream)).state
         told = {print_, *prints, *before.prints}
         all_prints = await self._identities.known_by(print_, told, frozenset(names))
         suppressed = await self._say(stream, self._suppress(all_prints))

@@ -44,7 +44,7 @@ class Wish(msgspec.Struct, frozen=True):
     prints: frozenset[str]
     since: datetime
     by: str | None
-    state: person.Person = person.INITIAL
+    state: person.PersonState = person.INITIAL
 
 
 class Suppressions:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from cs.domain.headline.role import classify
-from cs.domain.headline.search_result import Seen, read_title
+from cs.domain.headline.search_result import SearchResult, read_title
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.employer import is_employer
 from cs.domain.names.profile_url import person_page
@@ -157,7 +157,7 @@ def _people(pages: list[Page], brand: BrandFacts) -> Iterator[Sighting]:
             )
 
 
-def _seen(result: Result) -> Seen | None:
+def _seen(result: Result) -> SearchResult | None:
     return read_title(result.title, result.content or "")
 
 
@@ -167,7 +167,7 @@ def _addresses(result: Result) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.lower() for word in words if is_mailbox(word)))
 
 
-def _works_at(seen: Seen, names: tuple[str, ...]) -> bool:
+def _works_at(seen: SearchResult, names: tuple[str, ...]) -> bool:
     """Say whether the result names one of *names* as the employer of today.
 
     The classifier leaves out what a headline marks as past ("ex-Acme"); who names no

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from cs.domain.mail.reply_meaning import Kind
+from cs.domain.mail.reply_meaning import ReplyKind
 from cs.plugins.verifiers import (
     DomainFacts,
     Evidence,
@@ -29,7 +29,9 @@ _TIMEOUTS = 2
 _RETRY_TIMEOUT_S = 60.0
 _RETRY_DNS_S = 15.0
 #: Replies to probes after which the exchanger is not asked about people at all.
-_NOT_FOR_US = frozenset({Kind.ABOUT_US, Kind.SENDER, Kind.NOT_HOSTED, Kind.STARTTLS})
+_NOT_FOR_US = frozenset(
+    {ReplyKind.ABOUT_US, ReplyKind.SENDER, ReplyKind.NOT_HOSTED, ReplyKind.STARTTLS}
+)
 
 
 class CheckDependencies(msgspec.Struct, frozen=True):
@@ -171,7 +173,7 @@ class SmtpCheck:
                 )
             if exchanger.one_recipient:
                 self._learn(one_recipient=True)
-            if finding.reason == Kind.GREYLISTED.value:
+            if finding.reason == ReplyKind.GREYLISTED.value:
                 self._learn(greylists=True)
             if finding.settles:
                 return finding, mx
@@ -197,7 +199,7 @@ class SmtpCheck:
             )
         if probe_result.outcome is ProbeOutcome.REFUSED and self._learned.catch_all is None:
             self._learn(catch_all=False)
-        if probe_result.kind is Kind.GREYLISTED:
+        if probe_result.kind is ReplyKind.GREYLISTED:
             self._learn(greylists=True)
         finding = await judge(
             exchanger, address, probe_result, f"{self._names[1]}@{self._domain}"

@@ -1,7 +1,7 @@
 """How a conversation with a mail exchanger fails; none of them leaves the verifier."""
 
 from cs.domain.mail.reply import Reply
-from cs.domain.mail.reply_meaning import Meaning, Stage
+from cs.domain.mail.reply_meaning import ReplyMeaning, Stage
 
 #: Seconds after which a server that could not be reached is worth another try.
 _RETRY_LOST_S = 60.0
@@ -22,7 +22,7 @@ class ConnectionFailed(Exception):
 class SessionRefused(Exception):
     """The server will not have us, before any recipient was named."""
 
-    def __init__(self, stage: Stage, reply: Reply, meaning: Meaning) -> None:
+    def __init__(self, stage: Stage, reply: Reply, meaning: ReplyMeaning) -> None:
         super().__init__(f"{stage}: {reply.code} {reply.text}")
         self.stage, self.reply, self.meaning = stage, reply, meaning
 
@@ -36,7 +36,7 @@ class NoAnswer(Exception):
         retry_in_s: When it may be different.
     """
 
-    def __init__(self, why: str, meaning: Meaning | None = None) -> None:
+    def __init__(self, why: str, meaning: ReplyMeaning | None = None) -> None:
         super().__init__(why)
         self.why = why
         self.retry_in_s = meaning.retry_in_s if meaning else _RETRY_LOST_S

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 from cs.domain.mail.reply import Reply
-from cs.domain.mail.reply_meaning import Kind, Meaning, meaning
+from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, meaning
 from cs.verifiers.smtp.connection import Note
 from cs.verifiers.smtp.errors import ConnectionFailed, NoAnswer, SessionRefused
 from cs.verifiers.smtp.session import (
@@ -63,7 +63,7 @@ class Exchanger:
         self._broken_sessions = 0
         self._no_answer: NoAnswer | None = None
 
-    async def ask(self, address: str, *, room_for: int = 1) -> tuple[Reply, Meaning]:
+    async def ask(self, address: str, *, room_for: int = 1) -> tuple[Reply, ReplyMeaning]:
         """Ask about *address*, in a session with room for *room_for* recipients.
 
         Raises:
@@ -84,16 +84,16 @@ class Exchanger:
                     self._no_answer = no_answer
                 raise no_answer from failed
             meaning = self._meaning(reply, address)
-            if meaning.kind in {Kind.TOO_MANY, Kind.CLOSING}:
+            if meaning.kind in {ReplyKind.TOO_MANY, ReplyKind.CLOSING}:
                 await self.hang_up()
-                if meaning.kind is Kind.TOO_MANY and earlier > 0:
+                if meaning.kind is ReplyKind.TOO_MANY and earlier > 0:
                     self._max_recipients = earlier
                     self.one_recipient = earlier == 1
                 if earlier > 0:
                     continue  # a session of its own, once: there *earlier* is 0
             return reply, meaning
 
-    async def ask_in_same_session(self, address: str) -> tuple[Reply, Meaning] | None:
+    async def ask_in_same_session(self, address: str) -> tuple[Reply, ReplyMeaning] | None:
         """Ask about *address* in the session at hand; ``None`` if that cannot be done."""
         if self._session is None or self._session.recipients >= self._max_recipients:
             return None
@@ -103,7 +103,7 @@ class Exchanger:
             await self.abort()
             return None
         meaning = self._meaning(reply, address)
-        if meaning.kind in {Kind.TOO_MANY, Kind.CLOSING}:
+        if meaning.kind in {ReplyKind.TOO_MANY, ReplyKind.CLOSING}:
             await self.hang_up()
         return reply, meaning
 
@@ -174,6 +174,6 @@ class Exchanger:
             self._limiter.release(address)
             raise
 
-    def _meaning(self, reply: Reply, address: str) -> Meaning:
+    def _meaning(self, reply: Reply, address: str) -> ReplyMeaning:
         echoed = (address, self._mail_domain, self.mx.host, self._identity.helo)
         return meaning(reply, stage="rcpt", echoed=echoed, sender=self._identity.mail_from)

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
-from cs.domain.mail.reply_meaning import Kind
+from cs.domain.mail.reply_meaning import ReplyKind
 from cs.runtime.lru import LruDict
 
 #: How long an outcome is believed, in seconds, and of how many exchangers.
@@ -40,7 +40,7 @@ class ProbeResult(msgspec.Struct, frozen=True):
     """What became of the probe; *kind* is the answer that left it inconclusive."""
 
     outcome: ProbeOutcome
-    kind: Kind | None = None
+    kind: ReplyKind | None = None
     retry_in_s: float | None = None
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cs.domain.mail.reply import Reply
-from cs.domain.mail.reply_meaning import Kind, Meaning, Stage, meaning
+from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
 from cs.verifiers.smtp.connection import Note, SmtpConnection, connect
 from cs.verifiers.smtp.errors import ConnectionFailed, SessionRefused
 
@@ -105,7 +105,7 @@ async def open_session(
             await _encrypt(connection, identity, mx)
         mail = f"MAIL FROM:<{identity.mail_from}>"
         reply = await connection.send(mail)
-        demanded = _meaning_of(reply, "mail", identity, mx).kind is Kind.STARTTLS
+        demanded = _meaning_of(reply, "mail", identity, mx).kind is ReplyKind.STARTTLS
         if demanded and not connection.encrypted and await _encrypt(connection, identity, mx):
             reply = await connection.send(mail)
         _accepted(reply, "mail", identity, mx)
@@ -134,7 +134,7 @@ async def _encrypt(connection: SmtpConnection, identity: Identity, mx: MxAddress
     return True
 
 
-def _meaning_of(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -> Meaning:
+def _meaning_of(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -> ReplyMeaning:
     echoed = (mx.host, mx.address, identity.helo)
     return meaning(reply, stage=stage, echoed=echoed, sender=identity.mail_from)
 
@@ -142,6 +142,6 @@ def _meaning_of(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -
 def _accepted(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -> None:
     if reply.code != (220 if stage == "banner" else 250):
         meaning = _meaning_of(reply, stage, identity, mx)
-        if meaning.kind is Kind.ACCEPTED:  # "221" to EHLO: out of order, not a welcome
+        if meaning.kind is ReplyKind.ACCEPTED:  # "221" to EHLO: out of order, not a welcome
             raise ConnectionFailed("protocol")
         raise SessionRefused(stage, reply, meaning)

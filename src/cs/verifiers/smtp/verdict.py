@@ -3,7 +3,13 @@
 import msgspec
 
 from cs.domain.mail.reply import Reply
-from cs.domain.mail.reply_meaning import REFUSED, STATEMENTS, Kind, Meaning, same_words
+from cs.domain.mail.reply_meaning import (
+    REFUSED,
+    STATEMENTS,
+    ReplyKind,
+    ReplyMeaning,
+    same_words,
+)
 from cs.plugins.verifiers import Verdict
 from cs.verifiers.smtp.errors import NoAnswer
 from cs.verifiers.smtp.exchanger import Exchanger
@@ -40,17 +46,17 @@ async def probe(exchanger: Exchanger, names: tuple[str, ...], mail_domain: str) 
     for name in names:
         _, meaning = await exchanger.ask(f"{name}@{mail_domain}")
         match meaning.kind:
-            case Kind.ACCEPTED:
+            case ReplyKind.ACCEPTED:
                 await exchanger.hang_up()
                 return ProbeResult(ProbeOutcome.ACCEPTED)
-            case Kind.BARE:
+            case ReplyKind.BARE:
                 bare = True
             case kind:
                 doubt = doubt or (None if kind in REFUSED else meaning)
     if bare and doubt is None:
         control = await exchanger.ask_in_same_session(f"postmaster@{mail_domain}")
-        if control is None or control[1].kind is not Kind.ACCEPTED:
-            doubt = Meaning(Kind.BARE)
+        if control is None or control[1].kind is not ReplyKind.ACCEPTED:
+            doubt = ReplyMeaning(ReplyKind.BARE)
     await exchanger.hang_up()
     if doubt is not None:
         return ProbeResult(ProbeOutcome.INCONCLUSIVE, doubt.kind, doubt.retry_in_s)
@@ -76,9 +82,9 @@ async def judge(
         address, room_for=1 if exchanger.refuses_unknown else 2
     )
     match meaning.kind:
-        case Kind.ACCEPTED:
+        case ReplyKind.ACCEPTED:
             return await _accepted(exchanger, probe_result, unlikely)
-        case Kind.RECIPIENT_REFUSED | Kind.DISABLED | Kind.FULL | Kind.BARE:
+        case ReplyKind.RECIPIENT_REFUSED | ReplyKind.DISABLED | ReplyKind.FULL | ReplyKind.BARE:
             return await _refused(exchanger, address, reply, meaning)
         case kind:
             return RecipientFinding(
@@ -104,28 +110,28 @@ async def _accepted(
     # everything after a while: the same session must still refuse what nobody has.
     if not exchanger.refuses_unknown:
         control = await exchanger.ask_in_same_session(unlikely)
-        if control is not None and control[1].kind is Kind.ACCEPTED:
+        if control is not None and control[1].kind is ReplyKind.ACCEPTED:
             return RecipientFinding(Verdict.CATCH_ALL, "accepts-anybody", settles=True)
         exchanger.refuses_unknown = control is not None and control[1].kind in REFUSED
     return RecipientFinding(Verdict.DELIVERABLE, "recipient-accepted", settles=True)
 
 
 async def _refused(
-    exchanger: Exchanger, address: str, reply: Reply, meaning: Meaning
+    exchanger: Exchanger, address: str, reply: Reply, meaning: ReplyMeaning
 ) -> RecipientFinding:
-    verdict = Verdict.MAILBOX_FULL if meaning.kind is Kind.FULL else Verdict.UNDELIVERABLE
+    verdict = Verdict.MAILBOX_FULL if meaning.kind is ReplyKind.FULL else Verdict.UNDELIVERABLE
     finding = RecipientFinding(
         verdict, meaning.kind.value, settles=True, retry_in_s=meaning.retry_in_s
     )
     if reply.code // 100 == 4 or (reply.enhanced or "").startswith(_ABOUT_RECIPIENT):
         return finding
-    bare = meaning.kind is Kind.BARE
+    bare = meaning.kind is ReplyKind.BARE
     if exchanger.has_accepted and not bare:
         return finding
     if await _control_allows(exchanger, address, reply, bare=bare):
         return finding
     return RecipientFinding(
-        Verdict.UNKNOWN, Kind.BARE.value if bare else "refused-like-postmaster"
+        Verdict.UNKNOWN, ReplyKind.BARE.value if bare else "refused-like-postmaster"
     )
 
 
@@ -137,19 +143,19 @@ async def _control_allows(
     postmaster = f"postmaster@{domain}"
     control = await exchanger.ask_in_same_session(postmaster)
     if bare:
-        return control is not None and control[1].kind is Kind.ACCEPTED
-    if control is None or control[1].kind is Kind.TOO_MANY:
+        return control is not None and control[1].kind is ReplyKind.ACCEPTED
+    if control is None or control[1].kind is ReplyKind.TOO_MANY:
         try:
             control = await exchanger.ask(postmaster)
         except NoAnswer:
             return True  # the words stand for themselves
-    if control[1].kind is Kind.ACCEPTED:
+    if control[1].kind is ReplyKind.ACCEPTED:
         exchanger.has_accepted = True
         return True
     echoed = (address, postmaster, domain, exchanger.mx.host)
     return not same_words(reply, control[0], echoed)
 
 
-def _later(meaning: Meaning, probe_result: ProbeResult) -> float | None:
+def _later(meaning: ReplyMeaning, probe_result: ProbeResult) -> float | None:
     waits = [wait for wait in (meaning.retry_in_s, probe_result.retry_in_s) if wait is not None]
     return max(waits, default=None)
