@@ -115,7 +115,7 @@ async def test_a_check_that_could_not_be_answered_is_not_counted(how: How) -> No
 class Uncountable(MemoryChecks):
     """Counts, and hangs when it is to take back what it counted."""
 
-    async def take_back(self, key_id: str, at: datetime) -> None:
+    async def uncount(self, key_id: str, at: datetime) -> None:
         del key_id, at
         await asyncio.Event().wait()
 

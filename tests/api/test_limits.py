@@ -61,11 +61,11 @@ class TestMemoryChecks(ChecksContract):
     async def test_a_check_of_exactly_a_minute_ago_has_left(self) -> None:
         checks = MemoryChecks()
         for _ in range(CHECKS_PER_MINUTE):
-            await checks.take("one", AT)
+            await checks.count("one", AT)
 
         just_before = AT + timedelta(seconds=60) - timedelta(microseconds=1)
-        assert not (await checks.take("one", just_before)).taken
-        assert (await checks.take("one", AT + timedelta(seconds=60))).taken
+        assert not (await checks.count("one", just_before)).counted
+        assert (await checks.count("one", AT + timedelta(seconds=60))).counted
 
 
 @pytest.fixture
@@ -84,10 +84,10 @@ class TestPostgresChecks(ChecksContract):
 
 async def test_nodes_share_a_key_s_120(on_postgres: OnPostgres) -> None:
     nodes = [on_postgres.another_node() for _ in range(3)]
-    checks = await asyncio.gather(*(nodes[n % 3].take("one", AT) for n in range(150)))
+    checks = await asyncio.gather(*(nodes[n % 3].count("one", AT) for n in range(150)))
 
-    assert sum(check.taken for check in checks) == CHECKS_PER_MINUTE
-    taken = [check.at for check in checks if check.taken]
+    assert sum(check.counted for check in checks) == CHECKS_PER_MINUTE
+    taken = [check.at for check in checks if check.counted]
     assert len(set(taken)) == CHECKS_PER_MINUTE
 
 
@@ -96,26 +96,26 @@ async def test_the_window_goes_by_the_sandbox_s_clock(on_postgres: OnPostgres) -
     seconds = lambda: ahead.total_seconds()  # noqa: E731, PLW0108  it is moved below
     node = PostgresChecks(on_postgres._pool, seconds, lambda: ahead)
     for _ in range(CHECKS_PER_MINUTE):
-        await node.take("one", AT)
-    assert not (await node.take("one", AT)).taken
+        await node.count("one", AT)
+    assert not (await node.count("one", AT)).counted
 
     ahead = timedelta(days=3)
 
-    assert (await node.take("one", AT)).window.remaining == CHECKS_PER_MINUTE - 1
+    assert (await node.count("one", AT)).window.remaining == CHECKS_PER_MINUTE - 1
 
 
 async def test_a_flood_beyond_the_limit_asks_the_database_nothing(
     on_postgres: OnPostgres,
 ) -> None:
     for _ in range(CHECKS_PER_MINUTE + 1):
-        await on_postgres.checks.take("one", AT)
+        await on_postgres.checks.count("one", AT)
     async with transaction(on_postgres._pool) as connection:
         await connection.execute("LOCK TABLE checks IN ACCESS EXCLUSIVE MODE")
 
         async with asyncio.timeout(5):
-            check = await on_postgres.checks.take("one", AT)
+            check = await on_postgres.checks.count("one", AT)
 
-    assert not check.taken
+    assert not check.counted
 
 
 async def test_checks_that_cannot_be_counted_are_told(own_postgres: Postgres) -> None:
@@ -124,17 +124,17 @@ async def test_checks_that_cannot_be_counted_are_told(own_postgres: Postgres) ->
         checks = PostgresChecks(pool)
 
         with pytest.raises(LogUnavailable, match="cannot be counted"):
-            await checks.take("one", AT)
+            await checks.count("one", AT)
         with pytest.raises(LogUnavailable, match="cannot be counted"):
-            await checks.take_back("one", AT)
+            await checks.uncount("one", AT)
 
 
 async def test_a_clock_that_steps_back_stands_still_for_the_checks() -> None:
     checks = MemoryChecks()
-    await checks.take("one", AT + timedelta(seconds=90))
+    await checks.count("one", AT + timedelta(seconds=90))
 
-    earlier = await checks.take("one", AT)
-    a_minute_after = await checks.take("one", AT + timedelta(seconds=150))
+    earlier = await checks.count("one", AT)
+    a_minute_after = await checks.count("one", AT + timedelta(seconds=150))
 
     assert earlier.at == AT + timedelta(seconds=90)
     assert (earlier.window.remaining, a_minute_after.window.remaining) == (118, 119)
@@ -145,10 +145,10 @@ async def test_keys_that_make_no_checks_are_pruned_and_windows_stay(
 ) -> None:
     monkeypatch.setattr(postgres_limits, "PAGE", 3)
     for n in range(10):
-        await on_postgres.checks.take(f"old {n}", AT)
+        await on_postgres.checks.count(f"old {n}", AT)
     await on_postgres.go_by(timedelta(minutes=11))
     for n in range(CHECKS_PER_MINUTE):
-        await on_postgres.checks.take("old 3" if n % 2 else "new", AT)
+        await on_postgres.checks.count("old 3" if n % 2 else "new", AT)
 
     steps = 1
     while await on_postgres.checks.prune():
@@ -158,14 +158,14 @@ async def test_keys_that_make_no_checks_are_pruned_and_windows_stay(
     assert [row["key_id"] for row in rows] == ["new", "old 3"]
     assert steps == 4, "eleven keys, three at a time"
     half = CHECKS_PER_MINUTE // 2
-    assert (await on_postgres.checks.take("new", AT)).window.remaining == half - 1
+    assert (await on_postgres.checks.count("new", AT)).window.remaining == half - 1
     assert not await on_postgres.checks.prune(), "from the beginning again"
 
 
 async def test_pruning_waits_for_nobody_and_nobody_for_it(on_postgres: OnPostgres) -> None:
     pool = on_postgres._pool
     for name in "abc":
-        await on_postgres.checks.take(name, AT)
+        await on_postgres.checks.count(name, AT)
     await on_postgres.go_by(timedelta(minutes=11))
     async with transaction(pool) as connection:
         await connection.execute("UPDATE checks SET taken = true WHERE key_id = 'b'")
@@ -181,7 +181,7 @@ async def test_pruning_waits_for_nobody_and_nobody_for_it(on_postgres: OnPostgre
 async def test_pruning_goes_by_the_sandbox_s_clock(on_postgres: OnPostgres) -> None:
     ahead = timedelta(days=3)
     node = PostgresChecks(on_postgres._pool, lambda: 0.0, lambda: ahead)
-    await node.take("one", AT)
+    await node.count("one", AT)
     await node.prune()
     assert await on_postgres._pool.fetchval("SELECT count(*) FROM checks") == 1
 

@@ -168,7 +168,7 @@ async def test_every_reason_to_take_no_searches() -> None:
 class Mistaken(MemoryChecks):
     """Counts checks with a mistake in it."""
 
-    async def take(self, key_id: str, at: datetime) -> Check:
+    async def count(self, key_id: str, at: datetime) -> Check:
         raise RuntimeError(f"{key_id} at {at}")
 
 

@@ -97,7 +97,7 @@ async def test_a_process_that_answers_calls_prunes(postgres: str, tmp_path: Path
             views = PostgresViews(pool, projections())
             await ViewRunner(log, views, MemoryKeyStore()).catch_up()
             await views.close()
-            await PostgresChecks(pool).take("one", AT)
+            await PostgresChecks(pool).count("one", AT)
             await pool.execute("UPDATE checks SET at = at - interval '11 minutes'")
             settings = Settings(postgres=dsn, keys_postgres=keys_dsn, master_key_file=key_file)
 

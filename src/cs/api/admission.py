@@ -1,7 +1,7 @@
 """Admission as an append: decide on one version of everything, store with it expected."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from functools import reduce
 
@@ -127,9 +127,8 @@ class SearchAdmission:
         begun: asyncio.Event,
         key: Folded[Key] | None,
     ) -> StoredAdmission:
-        at = self._clock.now()
         ask = AskSearch(
-            at=at,
+            at=self._clock.now(),
             search=search,
             brand=asked.brand,
             query=asked.query,
@@ -141,7 +140,7 @@ class SearchAdmission:
             deadline=self._deadline,
             contacts=self._contacts,
         )
-        opens_at = await self._opens_at(at)
+        opens_at = await self._opens_at(ask.at)
         if key is None:
             key = await self._streams.key(caller.key_id)
         brand, by_name, service = await asyncio.gather(
@@ -157,39 +156,62 @@ class SearchAdmission:
             ceiling_opens_at=opens_at,
             lookups_full=self._lookups.full,
         )
-        admission = admit(ask, situation)
-        body: bytes | None = None
-        while (lookup := admission.charged_for) is not None:
-            reused = await self._reused(lookup, ask)
-            if reused.shows_somebody:
-                body = reused.body
-                break
-            situation = msgspec.structs.replace(situation, unshown=situation.unshown | {lookup})
-            admission = admit(ask, situation)
+        admission, situation, body = await self._decide(ask, situation)
         admitted = StoredAdmission(
             admission, reduce(evolve, admission.key_events, key.state), body
         )
-        if not admission.key_events:
-            return admitted
-        appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events)]
-        failpoints.reach("admission.before-append")
-        begun.set()
+        if admission.key_events:
+            appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events)]
+            if admission.brand_events:
+                appends.append(Append(ask.stream, brand.version, admission.brand_events))
+            failpoints.reach("admission.before-append")
+            begun.set()
+            await self._append(appends, ask, situation, admission)
+            failpoints.reach("admission.after-append")
+        return admitted
+
+    async def _decide(
+        self, ask: AskSearch, situation: Situation
+    ) -> tuple[Admission, Situation, bytes | None]:
+        """Admit *ask*; a lookup that would be reused has to show somebody.
+
+        Returns:
+            The admission, the situation that it was decided in, and what a reused lookup is
+            answered with, if it was read.
+        """
+        admission = admit(ask, situation)
+        while (lookup := admission.charged_for) is not None:
+            reused = await self._reused(lookup, ask)
+            if reused.shows_somebody:
+                return admission, situation, reused.body
+            situation = msgspec.structs.replace(situation, unshown=situation.unshown | {lookup})
+            admission = admit(ask, situation)
+        return admission, situation, None
+
+    async def _append(
+        self,
+        appends: Sequence[Append],
+        ask: AskSearch,
+        situation: Situation,
+        admission: Admission,
+    ) -> None:
+        """Store *appends*, which start a lookup if *admission* does.
+
+        Raises:
+            Refusal: ``at_capacity``: other nodes have reached the ceiling meanwhile.
+        """
         if not admission.brand_events:
             await self._streams.log.append(appends)
-            failpoints.reach("admission.after-append")
-            return admitted
-        appends.append(Append(ask.stream, brand.version, admission.brand_events))
+            return
         started = admission.brand_events[0]
         assert isinstance(started, LookupStarted)
         try:
             with self._lookups.starting(started.lookup):
-                await self._streams.log.append(appends, Ceiling(at, self._ceiling))
+                await self._streams.log.append(appends, Ceiling(ask.at, self._ceiling))
         except CeilingReached as reached:
             closed = msgspec.structs.replace(situation, ceiling_opens_at=reached.opens_at)
             admit(ask, closed)  # refuses
             raise
-        failpoints.reach("admission.after-append")
-        return admitted
 
     async def _opens_at(self, at: datetime) -> datetime | None:
         return await self._streams.log.ceiling_opens_at(Ceiling(at, self._ceiling))

@@ -68,7 +68,7 @@ class Call:
     def log(self) -> None:
         took_ms = round((perf_counter() - self._began) * 1000, 1)
         scope, state = self._scope, self._scope["state"]
-        if (self.status == 401 or "key_id" not in state) and not self._keyless.take():
+        if (self.status == 401 or "key_id" not in state) and not self._keyless.allow():
             return
         path: str = scope["path"]
         fields = {

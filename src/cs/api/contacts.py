@@ -103,6 +103,6 @@ async def _count_replay(api: Api, caller: Caller, admitted: StoredAdmission) -> 
     if admitted.admission.kind != "replayed":
         return
     at = api.clock.now()
-    check = await api.checks.take(caller.key_id, at)
-    if not check.taken:
+    check = await api.checks.count(caller.key_id, at)
+    if not check.counted:
         raise too_many_checks(check, admitted.key, at)

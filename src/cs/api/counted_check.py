@@ -58,8 +58,8 @@ async def counted_check(api: Api, caller: Caller) -> AsyncIterator[CheckedKey]:
 
 
 async def _count(api: Api, caller: Caller, at: datetime) -> Check:
-    check = await api.checks.take(caller.key_id, at)
-    if not check.taken:
+    check = await api.checks.count(caller.key_id, at)
+    if not check.counted:
         key = await read_key_lately(api, caller.key_id)
         require_open(api, caller, key)
         raise too_many_checks(check, key, at)
@@ -70,4 +70,4 @@ async def _uncount(api: Api, caller: Caller, check: Check | None) -> None:
     if check is not None:
         with suppress(LogUnavailable):
             async with within(api.time_limits.uncount_s):
-                await api.checks.take_back(caller.key_id, check.at)
+                await api.checks.uncount(caller.key_id, check.at)

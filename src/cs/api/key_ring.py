@@ -41,8 +41,8 @@ class KeyRing:
     """
 
     def __init__(self, shown: LookUp, look_up: LookUp, *, kept: int = KEPT) -> None:
-        self._shown = _Batches(shown)
-        self._looked_up = _Batches(look_up)
+        self._shown = _BatchedLookUp(shown)
+        self._looked_up = _BatchedLookUp(look_up)
         self._key_of = LruDict[str, str](kept, self._evicted)
         self._hash_of: dict[str, str] = {}
 
@@ -106,7 +106,7 @@ class KeyRing:
             del self._hash_of[key_id]
 
 
-class _Batches:
+class _BatchedLookUp:
     """Looks up together what is wanted while others are being looked up.
 
     A flood of wrong secrets is a few look-ups a second, and nobody among them is turned away
@@ -115,8 +115,8 @@ class _Batches:
 
     def __init__(self, look_up: LookUp) -> None:
         self._look_up = look_up
-        self._turn = asyncio.Lock()
-        self._wanted: dict[str, _Wanted] = {}
+        self._lock = asyncio.Lock()
+        self._wanted: dict[str, _WantedSecret] = {}
         self._waiting = 0
         self._not_before = 0.0
 
@@ -130,8 +130,8 @@ class _Batches:
             raise LogUnavailable(f"{WAITING} calls with unknown keys wait already")
         self._waiting += 1
         try:
-            wanted = self._wanted.setdefault(secret_hash, _Wanted())
-            async with self._turn:
+            wanted = self._wanted.setdefault(secret_hash, _WantedSecret())
+            async with self._lock:
                 if not wanted.looked_up:
                     # Wanted again, if the look-up that it was part of has failed.
                     wanted = self._wanted.setdefault(secret_hash, wanted)
@@ -154,7 +154,7 @@ class _Batches:
             each.key_id = found.get(secret_hash)
 
 
-class _Wanted:
+class _WantedSecret:
     """A secret that is looked up, and what was found."""
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ class Check(msgspec.Struct, frozen=True):
     """One status or usage check, counted or refused."""
 
     at: datetime
-    taken: bool
+    counted: bool
     window: RateWindow  # after it
 
 
@@ -49,7 +49,7 @@ class Checks(Protocol):
     more database work however many come.
     """
 
-    async def take(self, key_id: str, at: datetime) -> Check:
+    async def count(self, key_id: str, at: datetime) -> Check:
         """Count a check, unless 120 were counted in the 60 s before it.
 
         Args:
@@ -60,7 +60,7 @@ class Checks(Protocol):
             LogUnavailable: Whether it was counted is not known.
         """
 
-    async def take_back(self, key_id: str, at: datetime) -> None:
+    async def uncount(self, key_id: str, at: datetime) -> None:
         """Uncount the check of *at* (`Check.at`): it was not answered."""
 
 
@@ -74,21 +74,21 @@ class MemoryChecks:
     def __init__(self) -> None:
         self._times = LruDict[str, deque[datetime]](KEYS)
 
-    async def take(self, key_id: str, at: datetime) -> Check:
+    async def count(self, key_id: str, at: datetime) -> Check:
         times = self._times.get(key_id, deque())
         if times:
             at = max(at, times[-1])
         since = at - MINUTE
         while times and times[0] <= since:
             times.popleft()
-        taken = len(times) < CHECKS_PER_MINUTE
-        if taken:
+        counted = len(times) < CHECKS_PER_MINUTE
+        if counted:
             times.append(at)
             self._times[key_id] = times
         left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - len(times), times[0] - since)
-        return Check(at, taken, left)
+        return Check(at, counted, left)
 
-    async def take_back(self, key_id: str, at: datetime) -> None:
+    async def uncount(self, key_id: str, at: datetime) -> None:
         times = self._times.get(key_id, deque())
         if at in times:
             times.remove(at)
@@ -109,7 +109,7 @@ class RecentKeys:
         self._read[key_id] = max(key, known, key=_age)  # the last one of a moment
 
     def is_due(self, key_id: str, monotonic: float) -> bool:
-        """Return whether to read *key_id*: not remembered, or nobody was told so for a second.
+        """Return whether to read *key_id*: not remembered, or not due for a second.
 
         What is answered from memory, however many ask, is so at most a second old.
         """
@@ -159,7 +159,7 @@ def hit_headers(
 
 
 def too_many_checks(check: Check, key: Key, at: datetime) -> ApiError:
-    """Return what a call is told whose *check* was not taken."""
+    """Return what a call is told whose *check* was not counted."""
     window = check.window
     return ApiError(
         "rate_limited",

@@ -29,7 +29,7 @@ class LogRateLimit:
         self._calls = 0
         self._left_out = 0
 
-    def take(self) -> bool:
+    def allow(self) -> bool:
         """Count a call; return whether it has a line."""
         loop = asyncio.get_running_loop()
         if loop.time() >= self._began + 1.0:

@@ -40,18 +40,18 @@ class PostgresChecks:
         self._shut = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
 
-    async def take(self, key_id: str, at: datetime) -> Check:
+    async def count(self, key_id: str, at: datetime) -> Check:
         del at  # the database's clock is everybody's
         asked = self._monotonic()
         refused = self._refused(key_id, asked)
         if refused is not None:
             return refused
         check = await self._ask(key_id)
-        if not check.taken:
+        if not check.counted:
             self._shut[key_id] = (asked, check)
         return check
 
-    async def take_back(self, key_id: str, at: datetime) -> None:
+    async def uncount(self, key_id: str, at: datetime) -> None:
         self._shut.pop(key_id, None)
         try:
             with translate_errors():

@@ -166,7 +166,7 @@ class ServerLog(logging.Handler):
         said = record.getMessage()
         if isinstance(error, asyncio.CancelledError) or said.startswith(_OFFERS):
             return  # a connection cut at the end, or nothing
-        if said == _MALFORMED and not self._malformed.take():
+        if said == _MALFORMED and not self._malformed.allow():
             return
         log.log(record.levelno, "http_server", said=said, exc_info=error)
 
