@@ -54,7 +54,7 @@ def set_up() -> None:
 
 def build() -> None:
     sphinx = (VENV / "bin" / "python", "-m", "sphinx", "--quiet", "--builder", "html")
-    strict = ("--fail-on-warning", "--keep-going")
+    strict = ("--fresh-env", "--fail-on-warning", "--keep-going")
     places = ("--conf-dir", ROOT / "dev" / "site", "--doctree-dir", ROOT / "build" / "doctrees")
     run(*sphinx, *strict, *places, ROOT, SITE)
     run(ROOT / ".venv" / "bin" / "python", "-m", "cs.admin.docs_page", SITE / "api")
