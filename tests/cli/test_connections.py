@@ -229,7 +229,7 @@ async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cs.http_server.connections.TOLD_S", 0.1)
-    monkeypatch.setattr("cs.http_server.connections.TOLD_AT_ONCE", 2)
+    monkeypatch.setattr("cs.http_server.connections.REFUSING_AT_ONCE", 2)
     app = App()
     async with port(app) as at:
         for _ in range(4):

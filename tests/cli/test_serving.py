@@ -17,7 +17,7 @@ from structlog.typing import EventDict
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cs.api.log_rate_limit import PER_S
-from cs.http_server.connections import Bound
+from cs.http_server.connections import ConnectionLimit
 from cs.http_server.serving import (
     CLOSE_S,
     CannotListen,
@@ -306,7 +306,7 @@ async def test_uvicorn_still_has_what_idle_connections_are_known_by() -> None:
     """None of it is promised, so another release may lack it: then `Server` wants a change."""
     held = Held()
     with listen("127.0.0.1", 0) as listening:
-        server = Server(_config(held, Bound(10, "api")))
+        server = Server(_config(held, ConnectionLimit(10, "api")))
         running = asyncio.create_task(server.serve(sockets=[listening]))
         async with httpx.AsyncClient(base_url=address(listening), trust_env=False) as client:
             calling = asyncio.create_task(client.get("/"))

@@ -6,7 +6,14 @@ from typing import ClassVar
 
 import pytest
 
-from cs.paid_calls.port import Answered, Begun, Call, CallRegister, InFlight, Lost
+from cs.paid_calls.port import (
+    Call,
+    CallInFlight,
+    CallLease,
+    CallRegister,
+    KnownAnswer,
+    LostAnswer,
+)
 
 CALL = Call("brand-a.1", "acme", b'{"q":"Ada Kern"}')
 
@@ -31,26 +38,26 @@ class CallRegisterContract:
         second = await begin(calls)
         third = await begin(calls, again=True)
 
-        assert isinstance(first, Begun)
+        assert isinstance(first, CallLease)
         for other in (second, third):
-            assert isinstance(other, InFlight)
+            assert isinstance(other, CallInFlight)
             assert 0 < other.left_s <= 60
 
     async def test_one_of_many_at_once_begins(self, calls: CallRegister) -> None:
         found = await asyncio.gather(*(begin(calls, again=n % 2 == 0) for n in range(20)))
 
-        assert sum(isinstance(each, Begun) for each in found) == 1
+        assert sum(isinstance(each, CallLease) for each in found) == 1
 
     async def test_an_answer_is_remembered_for_everybody(self, calls: CallRegister) -> None:
         await answered(calls, b"\x00 said")
 
-        assert await begin(calls) == Answered(b"\x00 said")
-        assert await begin(calls, again=True) == Answered(b"\x00 said")
+        assert await begin(calls) == KnownAnswer(b"\x00 said")
+        assert await begin(calls, again=True) == KnownAnswer(b"\x00 said")
 
     async def test_an_empty_answer_is_an_answer(self, calls: CallRegister) -> None:
         await answered(calls, b"")
 
-        assert await begin(calls) == Answered(b"")
+        assert await begin(calls) == KnownAnswer(b"")
 
     @pytest.mark.parametrize("differing", ["lookup", "provider", "request"])
     async def test_another_question_is_another_call(
@@ -60,14 +67,14 @@ class CallRegisterContract:
 
         other = await begin(calls, self.others[differing])
 
-        assert isinstance(other, Begun)
+        assert isinstance(other, CallLease)
         assert other.idempotency_key != begun.idempotency_key
 
     async def test_a_call_whose_lease_is_over_is_lost(self, calls: CallRegister) -> None:
         await begin(calls, lease_s=0)
 
-        assert await begin(calls) == Lost()
-        assert await begin(calls) == Lost()
+        assert await begin(calls) == LostAnswer()
+        assert await begin(calls) == LostAnswer()
 
     async def test_a_lost_call_begins_again_with_its_key_for_who_may_repeat_it(
         self, calls: CallRegister
@@ -76,56 +83,56 @@ class CallRegisterContract:
 
         second = await begin(calls, again=True)
 
-        assert isinstance(first, Begun)
-        assert isinstance(second, Begun)
+        assert isinstance(first, CallLease)
+        assert isinstance(second, CallLease)
         assert first.idempotency_key == second.idempotency_key
         assert set(first.idempotency_key) <= set("0123456789abcdef")
         assert len(first.idempotency_key) == 32
         assert first.holder != second.holder
-        assert isinstance(await begin(calls, again=True), InFlight)
+        assert isinstance(await begin(calls, again=True), CallInFlight)
 
     async def test_an_answer_after_the_lease_counts_and_the_first_one_stays(
         self, calls: CallRegister
     ) -> None:
         late = await begin(calls, lease_s=0)
         again = await begin(calls, again=True)
-        assert isinstance(late, Begun)
-        assert isinstance(again, Begun)
+        assert isinstance(late, CallLease)
+        assert isinstance(again, CallLease)
 
         await calls.answer(late, b"first")
         await calls.answer(again, b"second")
 
-        assert await begin(calls) == Answered(b"first")
+        assert await begin(calls) == KnownAnswer(b"first")
 
     async def test_a_lease_given_up_is_over_at_once(self, calls: CallRegister) -> None:
         begun = await begin(calls)
-        assert isinstance(begun, Begun)
+        assert isinstance(begun, CallLease)
 
         await calls.leave(begun)
 
-        assert await begin(calls) == Lost()
+        assert await begin(calls) == LostAnswer()
 
     async def test_a_call_that_was_not_made_may_be_begun_by_anybody(
         self, calls: CallRegister
     ) -> None:
         begun = await begin(calls)
-        assert isinstance(begun, Begun)
+        assert isinstance(begun, CallLease)
 
         await calls.undo(begun)
 
-        assert isinstance(await begin(calls), Begun)
+        assert isinstance(await begin(calls), CallLease)
 
     async def test_who_lost_the_lease_can_neither_give_it_up_nor_undo_the_call(
         self, calls: CallRegister
     ) -> None:
         old = await begin(calls, lease_s=0)
-        assert isinstance(old, Begun)
+        assert isinstance(old, CallLease)
         await begin(calls, again=True)
 
         await calls.leave(old)
         await calls.undo(old)
 
-        assert isinstance(await begin(calls), InFlight)
+        assert isinstance(await begin(calls), CallInFlight)
 
     async def test_an_answer_can_be_neither_given_up_nor_undone(
         self, calls: CallRegister
@@ -135,7 +142,7 @@ class CallRegisterContract:
         await calls.leave(begun)
         await calls.undo(begun)
 
-        assert await begin(calls) == Answered(b"said")
+        assert await begin(calls) == KnownAnswer(b"said")
 
     async def test_erasing_deletes_all_calls_of_those_lookups_and_no_others(
         self, calls: CallRegister
@@ -147,8 +154,8 @@ class CallRegisterContract:
         assert await calls.erase([CALL.lookup, "brand-nobody.1"]) == 3
         await calls.answer(begun, b"late")  # by a worker that knows nothing of it
 
-        assert isinstance(await begin(calls), Begun)
-        assert isinstance(await begin(calls, self.others["lookup"]), InFlight)
+        assert isinstance(await begin(calls), CallLease)
+        assert isinstance(await begin(calls, self.others["lookup"]), CallInFlight)
         assert await calls.erase([]) == 0
 
     async def test_calls_are_forgotten_after_an_hour(self, calls: CallRegister) -> None:
@@ -160,8 +167,8 @@ class CallRegisterContract:
 
         assert await calls.forget_old() == 2
 
-        assert isinstance(await begin(calls), Begun)
-        assert isinstance(await begin(calls, self.others["request"]), InFlight)
+        assert isinstance(await begin(calls), CallLease)
+        assert isinstance(await begin(calls, self.others["request"]), CallInFlight)
 
 
 async def begin(
@@ -170,8 +177,8 @@ async def begin(
     return await calls.begin(call, lease_s=lease_s, again=again)
 
 
-async def answered(calls: CallRegister, answer: bytes) -> Begun:
+async def answered(calls: CallRegister, answer: bytes) -> CallLease:
     begun = await begin(calls)
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, CallLease)
     await calls.answer(begun, answer)
     return begun

@@ -9,7 +9,7 @@ import pytest
 from cs.assembly.folder_stores import open_folder, open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import BrandFacts
-from cs.paid_calls.current_lookup import working_for
+from cs.paid_calls.current_lookup import set_current_lookup
 from cs.plugins.sources import SourceStatus
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings, load
@@ -47,7 +47,7 @@ async def one_life(folder: Path, settings: Settings, lookup: str) -> SourceStatu
         open_folder(DataFolder(folder)),
     ):
         (source,) = tools.people_sources
-        with working_for(lookup):
+        with set_current_lookup(lookup):
             return (await source.find(ACME, limit=10)).ended
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from cs.outside.port import Forbidden, Unreachable
-from cs.paid_calls.current_lookup import LOOKUP_IN_HAND, working_for
+from cs.paid_calls.current_lookup import CURRENT_LOOKUP, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import EVERY_TIME, PaidOnce
-from cs.paid_calls.port import Beginning, Begun, Call, InFlight
+from cs.paid_calls.port import BeginResult, Call, CallInFlight, CallLease
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Away:
     def __init__(self, behind: MemoryCalls | None = None) -> None:
         self._behind = behind
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
         if self._behind is None:
             raise CallsUnavailable("away")
         return await self._behind.begin(call, lease_s=lease_s, again=again)
@@ -96,7 +96,7 @@ def paid(register: MemoryCalls) -> PaidOnce:
 async def test_the_second_attempt_hears_the_first_one_s_answer(paid: PaidOnce) -> None:
     provider = saying(b"said")
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         first = await paid.once("acme", {"q": "Ada", "n": 1}, provider)
         second = await paid.once("acme", {"n": 1, "q": "Ada"}, provider)
 
@@ -113,7 +113,7 @@ async def test_another_lookup_provider_or_question_is_asked(paid: PaidOnce) -> N
         ("brand-a.1", "other", ["Ada"]),
         ("brand-a.1", "acme", ["Bo"]),
     ):
-        with working_for(lookup):
+        with set_current_lookup(lookup):
             await paid.once(name, request, provider)
 
     assert len(set(provider.keys)) == 4
@@ -131,11 +131,11 @@ async def test_outside_a_lookup_nothing_is_remembered(paid: PaidOnce) -> None:
 
 async def test_tasks_started_within_work_for_the_same_lookup_and_others_do_not() -> None:
     async def seen() -> str | None:
-        return LOOKUP_IN_HAND.get()
+        return CURRENT_LOOKUP.get()
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         within = asyncio.create_task(seen())
-        with working_for("brand-b.1"):
+        with set_current_lookup("brand-b.1"):
             assert await seen() == "brand-b.1"
     after = asyncio.create_task(seen())
 
@@ -147,7 +147,7 @@ async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
 ) -> None:
     provider = Held()
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         asking = [asyncio.create_task(paid.once("acme", "Ada", provider)) for _ in range(5)]
     await provider.asked.wait()
     provider.told.set()
@@ -160,10 +160,10 @@ async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_a
     register: MemoryCalls,
 ) -> None:
     call = Call("brand-a.1", "acme", b'"Ada"')
-    assert isinstance(await register.begin(call, lease_s=0.2, again=False), Begun)
+    assert isinstance(await register.begin(call, lease_s=0.2, again=False), CallLease)
     provider = saying(b"said")
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         with pytest.raises(Unanswered, match="acme was asked before"):
             await PaidOnce(register).once("acme", "Ada", provider)
         with pytest.raises(Unanswered):
@@ -177,7 +177,7 @@ async def test_waiting_for_another_ends_whatever_its_lease_says(
     call = Call("brand-a.1", "acme", b'"Ada"')
     await register.begin(call, lease_s=3600, again=False)
 
-    with working_for("brand-a.1"), pytest.raises(Unanswered):
+    with set_current_lookup("brand-a.1"), pytest.raises(Unanswered):
         await PaidOnce(register, lease_s=0.1).once("acme", "Ada", saying(b"said"))
 
 
@@ -187,7 +187,7 @@ async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
     paid = PaidOnce(register)
     lost, provider = raising(ConnectionResetError()), saying(b"said")
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         with pytest.raises(ConnectionResetError):
             await paid.once("acme", "Ada", lost, takes_key=True)
         assert await paid.once("acme", "Ada", provider, takes_key=True) == b"said"
@@ -214,7 +214,7 @@ async def test_a_call_that_may_have_been_charged_is_not_repeated(
 ) -> None:
     provider = raising(error)
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         with pytest.raises(type(error)):
             await paid.once("acme", "Ada", provider)
         with pytest.raises(Unanswered):
@@ -239,7 +239,7 @@ async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
 ) -> None:
     provider = saying(b"said")
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         with pytest.raises(type(error)):
             await paid.once("acme", "Ada", raising(error))
         assert await paid.once("acme", "Ada", provider) == b"said"
@@ -253,7 +253,7 @@ async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
     paid = PaidOnce(register, call_s=0.02)
     provider = Held()
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         with pytest.raises(Unanswered, match="in time"):
             await paid.once("acme", "Ada", provider)
         with pytest.raises(Unanswered, match="before"):
@@ -266,7 +266,7 @@ async def test_a_call_that_is_cancelled_is_not_repeated(register: MemoryCalls) -
     paid = PaidOnce(register, lease_s=0.05)
     provider = Held()
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         asking = asyncio.create_task(paid.once("acme", "Ada", provider))
         await provider.asked.wait()
         asking.cancel()
@@ -280,7 +280,7 @@ async def test_a_call_that_is_cancelled_is_not_repeated(register: MemoryCalls) -
 async def test_without_the_register_nobody_is_asked() -> None:
     provider = saying(b"said")
 
-    with working_for("brand-a.1"), pytest.raises(NotAsked):
+    with set_current_lookup("brand-a.1"), pytest.raises(NotAsked):
         await PaidOnce(Away()).once("acme", "Ada", provider)
 
     assert provider.keys == []
@@ -291,11 +291,11 @@ async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_
 ) -> None:
     provider = saying(b"said")
 
-    with working_for("brand-a.1"):
+    with set_current_lookup("brand-a.1"):
         assert await PaidOnce(Away(register)).once("acme", "Ada", provider) == b"said"
         with pytest.raises(Unanswered):
             await PaidOnce(register, lease_s=0.05).once("acme", "Ada", provider)
 
     call = Call("brand-a.1", "acme", b'"Ada"')
-    assert isinstance(await register.begin(call, lease_s=1, again=True), InFlight)
+    assert isinstance(await register.begin(call, lease_s=1, again=True), CallInFlight)
     assert len(provider.keys) == 1

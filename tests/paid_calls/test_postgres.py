@@ -7,7 +7,7 @@ import pytest
 
 from contracts.call_register import CALL, CallRegisterContract, answered, begin
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
-from cs.paid_calls.port import Answered, Begun, CallRegister
+from cs.paid_calls.port import CallLease, CallRegister, KnownAnswer
 from cs.paid_calls.postgres import PostgresCalls
 from cs.postgres.lock_retry import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool
@@ -41,10 +41,10 @@ async def test_two_workers_share_what_is_known(calls: PostgresCalls, pool: Pool)
 
     begun = await answered(calls, b"said")
 
-    assert await begin(other) == Answered(b"said")
+    assert await begin(other) == KnownAnswer(b"said")
     assert await other.erase([CALL.lookup]) == 1
     again = await begin(other)
-    assert isinstance(again, Begun)
+    assert isinstance(again, CallLease)
     assert again.idempotency_key == begun.idempotency_key, "of whichever worker"
 
 
@@ -86,13 +86,13 @@ async def test_calls_are_begun_while_an_erasure_waits_for_a_long_transaction(
             assert not erasing.done()
         async with asyncio.timeout(LOCK_PATIENCE_MS / 1000 * 20):
             begun = await begin(calls, CallRegisterContract.others["lookup"])
-            assert isinstance(begun, Begun)
+            assert isinstance(begun, CallLease)
             await calls.answer(begun, b"said")
         assert not erasing.done()
     assert await erasing == 1
     assert box not in await in_file(pool)
     kept = await begin(calls, CallRegisterContract.others["lookup"])
-    assert kept == Answered(b"said")
+    assert kept == KnownAnswer(b"said")
 
 
 async def test_what_is_erased_is_gone_also_beside_a_transaction_that_could_have_seen_it(
@@ -163,13 +163,13 @@ async def test_who_began_calls_before_makes_none_after_another_key_took_over(
     await answered(calls, SECRET)
     await calls.erase([CALL.lookup])
     other = PostgresCalls(pool, b"n" * 32)
-    assert isinstance(await begin(other), Begun)
+    assert isinstance(await begin(other), CallLease)
 
     with pytest.raises(WrongCallsKey):
         await begin(calls)
 
     await other.erase([CALL.lookup])
-    assert isinstance(await begin(calls), Begun), "nothing is remembered any more"
+    assert isinstance(await begin(calls), CallLease), "nothing is remembered any more"
 
 
 async def test_nobody_takes_over_while_a_call_is_begun(
@@ -181,13 +181,13 @@ async def test_nobody_takes_over_while_a_call_is_begun(
 
     made = await asyncio.gather(*(begin(each) for each in workers), return_exceptions=True)
 
-    assert sum(isinstance(each, Begun) for each in made) == 1
+    assert sum(isinstance(each, CallLease) for each in made) == 1
     assert await pool.fetchval("SELECT count(*) FROM calls") == 1
 
 
 async def test_a_database_that_is_away_makes_no_call(calls: PostgresCalls, pool: Pool) -> None:
     begun = await begin(calls)
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, CallLease)
     pool.terminate()
 
     for asked in (

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.call_register import CALL, CallRegisterContract, answered, begin
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
-from cs.paid_calls.port import Answered, Begun, CallRegister, InFlight, Lost
+from cs.paid_calls.port import CallInFlight, CallLease, CallRegister, KnownAnswer, LostAnswer
 from cs.paid_calls.sqlite import SqliteCalls
 
 
@@ -54,7 +54,7 @@ async def test_calls_outlive_the_process(file: Path) -> None:
         await answered(before, b"said")
 
     async with SqliteCalls(file, key) as after:
-        assert await begin(after) == Answered(b"said")
+        assert await begin(after) == KnownAnswer(b"said")
 
 
 async def test_a_lease_of_a_process_that_ended_runs_on_and_out(file: Path) -> None:
@@ -62,13 +62,13 @@ async def test_a_lease_of_a_process_that_ended_runs_on_and_out(file: Path) -> No
         begun = await begin(before)
 
     async with SqliteCalls(file, key, now=SHIFTED) as after:
-        assert isinstance(await begin(after), InFlight)
+        assert isinstance(await begin(after), CallInFlight)
         SHIFTED.by_s += 61
-        assert await begin(after) == Lost()
+        assert await begin(after) == LostAnswer()
         again = await begin(after, again=True)
 
-    assert isinstance(begun, Begun)
-    assert isinstance(again, Begun)
+    assert isinstance(begun, CallLease)
+    assert isinstance(again, CallLease)
     assert again.idempotency_key == begun.idempotency_key
 
 
@@ -104,16 +104,16 @@ async def test_a_register_that_cannot_be_opened_makes_no_call_until_it_can(
 
         folder.mkdir(exist_ok=True)
         key_file.write_bytes(b"k" * 32)
-        assert isinstance(await begin(calls), Begun)
+        assert isinstance(await begin(calls), CallLease)
 
 
 async def test_two_on_one_file_share_what_is_known(calls: SqliteCalls, file: Path) -> None:
     async with SqliteCalls(file, key) as beside:
         await answered(calls, b"said")
-        assert await begin(beside) == Answered(b"said")
+        assert await begin(beside) == KnownAnswer(b"said")
         assert await beside.erase([CALL.lookup]) == 1
 
-    assert isinstance(await begin(calls), Begun)
+    assert isinstance(await begin(calls), CallLease)
 
 
 async def test_the_file_is_for_this_user_only(calls: SqliteCalls, file: Path) -> None:
@@ -158,7 +158,7 @@ async def test_with_another_key_no_call_is_made_a_second_time(
             await begin(other)
         SHIFTED.by_s += 3601
         assert await other.forget_old() == 1
-        assert isinstance(await begin(other), Begun)
+        assert isinstance(await begin(other), CallLease)
 
     with pytest.raises(WrongCallsKey):
         await begin(calls)
@@ -183,4 +183,4 @@ async def test_a_file_that_is_locked_for_long_makes_no_call(file: Path) -> None:
             await begin(calls)
 
         holder.close()
-        assert isinstance(await begin(calls), Begun)
+        assert isinstance(await begin(calls), CallLease)

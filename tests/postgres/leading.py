@@ -25,7 +25,7 @@ async def main(dsn: str) -> None:
             try:
                 while True:
                     position += 1
-                    await checkpoint.keep(position)
+                    await checkpoint.save(position)
                     await asyncio.sleep(0.01)
             except Fenced:
                 _say(f"fenced {epoch}")

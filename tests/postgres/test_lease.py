@@ -146,15 +146,15 @@ async def test_a_checkpoint_passes_from_leader_to_leader_and_fences_the_earlier(
 ) -> None:
     first, second = Checkpoint(pool, "x", 1), Checkpoint(pool, "x", 2)
     assert await first.load() == 0
-    await first.keep(10)
-    await first.keep(7)
+    await first.save(10)
+    await first.save(7)
 
     assert await second.load() == 10
     with pytest.raises(Fenced):
-        await first.keep(11)
+        await first.save(11)
     with pytest.raises(Fenced):
         await first.load()
-    await second.keep(12)
+    await second.save(12)
 
     assert await second.load() == 12
 

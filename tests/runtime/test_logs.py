@@ -201,7 +201,7 @@ def test_an_urgent_line_waits_for_a_slow_reader(
         return 0.0
 
     fill(pipe[1])
-    logs.Lines(pipe[1], read_from_now_on).warning("urgent")
+    logs.LogWriter(pipe[1], read_from_now_on).warning("urgent")
     reader.join()
     os.set_blocking(pipe[0].fileno(), False)
 
@@ -213,7 +213,7 @@ def test_a_slow_reader_is_waited_for_now_and_then_only(
 ) -> None:
     monkeypatch.setattr(logs, "PATIENCE_MS", 200)
     now = 0.0
-    lines = logs.Lines(pipe[1], lambda: now)
+    lines = logs.LogWriter(pipe[1], lambda: now)
 
     def held_up() -> bool:
         """Log to a full pipe, empty it, and log again; tell whether the first one waited."""

@@ -14,7 +14,7 @@ from cs.assembly.postgres_stores import read_key
 from cs.backup.making import backup_folders, make
 from cs.cli.brand_list.journal import Journal
 from cs.cli.brand_list.results import Results
-from cs.paid_calls.current_lookup import LOOKUP_IN_HAND
+from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings
@@ -47,7 +47,7 @@ async def test_every_file_of_a_data_folder_and_of_its_backup_is_its_owners(
             async def answer(_: str) -> bytes:
                 return b"answer"
 
-            LOOKUP_IN_HAND.set("brand-a.1")
+            CURRENT_LOOKUP.set("brand-a.1")
             await paid.once("provider", "request", answer)
             clock = SandboxClock.on_file(data / CLOCK_FILE)
             await clock.move_to(clock.now() + timedelta(hours=1))

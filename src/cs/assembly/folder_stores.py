@@ -238,16 +238,16 @@ def _check_named_keys(folder: DataFolder) -> None:
             existing_master_key(file)
         except OSError as error:
             how = f"make one with: (umask 077; head -c 32 /dev/urandom > {file})"
-            if (beside := folder.unused_master_key) and file == folder.master_key:
-                how = f"the data has one in {beside}: move it there"
+            if (unused_key := folder.unused_master_key) and file == folder.master_key:
+                how = f"the data has one in {unused_key}: move it there"
             raise DataFolderError(
                 f"{setting}: {file} cannot be read: {error.strerror}; {how}"
             ) from error
 
 
 def _wrong_named_key(folder: DataFolder, error: WrongMasterKey) -> str:
-    beside = folder.unused_master_key
-    unused = f"; {beside} is not used" if beside else ""
+    unused_key = folder.unused_master_key
+    unused = f"; {unused_key} is not used" if unused_key else ""
     return (
         f"the data in {folder.path} cannot be used: {error}. It was given "
         f"{folder.master_key}, as master_key_file says{unused}"

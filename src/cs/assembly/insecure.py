@@ -63,8 +63,8 @@ class InsecureReadiness:
         self._connections = connections
 
     async def check(self) -> tuple[bool, dict[str, object]]:
-        ready, told = await self._role.check()
-        return ready, told | ({"insecure": self._connections} if self._connections else {})
+        ready, body = await self._role.check()
+        return ready, body | ({"insecure": self._connections} if self._connections else {})
 
 
 @asynccontextmanager

@@ -37,7 +37,7 @@ class _Store(Rewrapping, Protocol):
     async def versions(self) -> Sequence[str]: ...
 
 
-async def change(settings: Settings, told: Callable[[int, int], None]) -> RotationResult:
+async def change(settings: Settings, on_progress: Callable[[int, int], None]) -> RotationResult:
     """Wrap every key with the next master key.
 
     One that lies beside the data is made here and put in place; where the settings name the
@@ -51,15 +51,15 @@ async def change(settings: Settings, told: Callable[[int, int], None]) -> Rotati
     if settings.postgres is not None or settings.keys_postgres is not None:
         version = next_master_key(settings)
         async with _store(settings) as store:
-            return RotationResult(version, await rotate(store, version, told))
+            return RotationResult(version, await rotate(store, version, on_progress))
     folder = folder_of(settings, make=False)
     if not folder.own_master_key:
         version = next_master_key(settings)
         async with _store(settings) as store:
-            return RotationResult(version, await rotate(store, version, told))
+            return RotationResult(version, await rotate(store, version, on_progress))
     version = make_next_master_key(folder)
     async with _store(settings) as store:
-        keys = await rotate(store, version, told)
+        keys = await rotate(store, version, on_progress)
     return RotationResult(version, keys, put_next_master_key_in_place(folder))
 
 

@@ -82,23 +82,25 @@ class RunningService(msgspec.Struct, frozen=True):
     manager: ProcessManager
 
 
-def build_stage(name: StageName, tools: StagePlugins) -> Stage:
-    """Return the stage called *name*, which asks the outside with *tools*."""
+def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
+    """Return the stage called *name*, which asks the outside with *plugins*."""
     match name:
         case "brand-resolution":
-            return BrandResolution(BrandResolver(tools.brand_sources), tools.misconfiguration)
+            return BrandResolution(
+                BrandResolver(plugins.brand_sources), plugins.misconfiguration
+            )
         case "contact-discovery":
-            return ContactDiscovery(tools.people_sources, tools.misconfiguration)
+            return ContactDiscovery(plugins.people_sources, plugins.misconfiguration)
         case "ranking":
             return Ranking()
         case "verification":
-            return Verification(tools.verifiers, tools.misconfiguration)
+            return Verification(plugins.verifiers, plugins.misconfiguration)
         case _:
             assert_never(name)
 
 
-def build_stages(tools: StagePlugins) -> Sequence[Stage]:
-    return tuple(build_stage(name, tools) for name in STAGES)
+def build_stages(plugins: StagePlugins) -> Sequence[Stage]:
+    return tuple(build_stage(name, plugins) for name in STAGES)
 
 
 def build_suppression(erasure: Erasure, keys: KeyStore) -> SuppressionFilter:
@@ -195,7 +197,7 @@ async def run_service(
 
 @asynccontextmanager
 async def run_embedded(
-    settings: Settings, tools: StagePlugins, world: World, clock: Clock | None = None
+    settings: Settings, plugins: StagePlugins, world: World, clock: Clock | None = None
 ) -> AsyncIterator[RunningService]:
     """Run the whole service in this process on the settings' data folder.
 
@@ -213,18 +215,18 @@ async def run_embedded(
             clock = clock or SystemClock()
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
             _check_time(folder.path, world)
-            tools.misconfiguration.begin(unusable_settings(tools))
+            plugins.misconfiguration.begin(unusable_settings(plugins))
             async with run_service(
                 data.log,
                 data.keys,
                 data.views,
-                build_stages(tools),
+                build_stages(plugins),
                 bus=memory_bus(waiting=settings.messages_waiting),
                 clock=clock,
                 allowed=api_terms(settings),
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
-                misconfiguration=tools.misconfiguration,
+                misconfiguration=plugins.misconfiguration,
                 forget_calls=partial(erase_paid_calls, settings),
             ) as service:
                 yield service

@@ -134,22 +134,22 @@ async def open_plugins(
         yield plugins
 
 
-def unusable_settings(tools: StagePlugins) -> dict[str, str]:
+def unusable_settings(plugins: StagePlugins) -> dict[str, str]:
     """Return the settings that leave a stage with nobody to ask, and why, for people.
 
     Nothing is asked: what a plug-in does not say of itself comes out when it is.
     """
     every: Mapping[str, Sequence[BrandSource] | Sequence[PeopleSource]] = {
-        "brand_sources": tools.brand_sources,
-        "people_sources": tools.people_sources,
+        "brand_sources": plugins.brand_sources,
+        "people_sources": plugins.people_sources,
     }
     found = {}
     for setting, sources in every.items():
         missing = {source.name: missing_of(source) for source in sources}
         if None not in missing.values():
-            told = "; ".join(f"{name}: {what}" for name, what in missing.items())
-            found[setting] = f"nobody can be asked; {told or NONE}"
-    if not tools.verifiers:
+            reasons = "; ".join(f"{name}: {what}" for name, what in missing.items())
+            found[setting] = f"nobody can be asked; {reasons or NONE}"
+    if not plugins.verifiers:
         found["verifiers"] = f"no mailbox can be verified; {NONE}"
     return found
 

@@ -131,12 +131,12 @@ async def open_shared_time(time: DatabaseTime, world: World, stages: Pool | None
 
 
 @asynccontextmanager
-async def keep_time(told: SharedTime) -> AsyncIterator[None]:
+async def keep_time(shared: SharedTime) -> AsyncIterator[None]:
     """Ask for the database's time now and then, and follow a sandbox's clock, until left."""
     async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(told.time.run(), name="time")]
-        if told.offset is not None and isinstance(told.clock, SandboxClock):
-            following = told.offset.follow(told.clock.moved)
+        running = [tasks.create_task(shared.time.run(), name="time")]
+        if shared.offset is not None and isinstance(shared.clock, SandboxClock):
+            following = shared.offset.follow(shared.clock.moved)
             running.append(tasks.create_task(following, name="sandbox-clock"))
         try:
             yield

@@ -113,16 +113,18 @@ async def _shared(settings: Settings, world: World, role: str) -> AsyncIterator[
         pool = None
         if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(open_stages_pool(settings, role, world))
-        told = await open_shared_time(data.time, world, pool)
+        shared_time = await open_shared_time(data.time, world, pool)
         streams = Streams(data.log, data.snapshots)
-        await Operator(streams, told.clock).choose_world(world)
-        yield _Shared(data, streams, told, pool)
+        await Operator(streams, shared_time.clock).choose_world(world)
+        yield _Shared(data, streams, shared_time, pool)
 
 
 @asynccontextmanager
-async def _working(told: SharedTime, *work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def _run_in_background(
+    shared_time: SharedTime, *work: Coroutine[Any, Any, None]
+) -> AsyncIterator[None]:
     """Do *work* until left, keeping time beside it."""
-    async with keep_time(told), asyncio.TaskGroup() as tasks:
+    async with keep_time(shared_time), asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(each) for each in work]
         try:
             yield
@@ -155,7 +157,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[Role]:
             clock_advancer = SharedClockAdvancer(clock, data.log, views, reading)
         removing = prune_forever(checks.prune, data.log.prune_starts)
         watching = shared.streams.set_aside.watch()
-        async with _working(shared.times, views.run(), watching, removing):
+        async with _run_in_background(shared.times, views.run(), watching, removing):
             yield Role(ready, build(answers), answers.draining, clock_advancer)
 
 
@@ -183,14 +185,14 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[Role]:
                 after=await checkpoint.load(),
                 receipts=receipts,
                 deadline_clock=shared.clock,
-                save_position=checkpoint.keep,
+                save_position=checkpoint.save,
                 set_aside=shared.streams.set_aside,
             )
 
         async def publish_feed(epoch: int) -> None:
             checkpoint = Checkpoint(data.pool, "feed", epoch)
             await feed(
-                data.log, bus, after=await checkpoint.load(), save_position=checkpoint.keep
+                data.log, bus, after=await checkpoint.load(), save_position=checkpoint.save
             )
 
         leader = Leader(data.pool, "relay", lease_holder(), publish)
@@ -201,7 +203,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[Role]:
         ready = Readiness(
             data.log, data.keys, time=data.time, leader=leader, bus=bus, set_aside=aside
         )
-        async with _working(shared.times, *work):
+        async with _run_in_background(shared.times, *work):
             yield Role(ready)
 
 
@@ -263,7 +265,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             aging.run(),
             streams.set_aside.watch(),
         ]
-        async with _working(shared.times, *work):
+        async with _run_in_background(shared.times, *work):
             yield Role(ready)
 
 
@@ -281,7 +283,7 @@ async def run_projections(settings: Settings, world: World) -> AsyncIterator[Rol
         name = f"views {generation(projections())}"
         leader = Leader(data.pool, name, lease_holder(), project)
         ready = Readiness(data.log, data.keys, time=data.time, leader=leader, set_aside=aside)
-        async with _working(shared.times, leader.run(), aside.watch()):
+        async with _run_in_background(shared.times, leader.run(), aside.watch()):
             yield Role(ready)
 
 
@@ -298,17 +300,17 @@ async def run_stage(settings: Settings, world: World, name: StageName) -> AsyncI
         )
         time = DatabaseTime(pool)
         await time.ask()
-        told = await open_shared_time(time, world, pool)
+        shared_time = await open_shared_time(time, world, pool)
         calls = PostgresCalls(pool, read_key(settings.stages_key_file, "stages_key_file"))
         await calls.check_key()
         await stack.enter_async_context(forget_expired_calls(calls))
-        tools = await stack.enter_async_context(
-            open_plugins(settings, told.clock, PaidOnce(calls), world=world)
+        plugins = await stack.enter_async_context(
+            open_plugins(settings, shared_time.clock, PaidOnce(calls), world=world)
         )
         bus = await stack.enter_async_context(KafkaBus(kafka_settings(settings, world)))
-        wrong = unusable_settings(tools)
-        tools.misconfiguration.begin({s: wrong[s] for s in STAGES[name].asks if s in wrong})
-        runner = Runner(build_stage(name, tools), faulty.with_faults(bus), told.clock)
-        async with _working(told, runner.run()):
-            misconfiguration = tools.misconfiguration
+        wrong = unusable_settings(plugins)
+        plugins.misconfiguration.begin({s: wrong[s] for s in STAGES[name].asks if s in wrong})
+        runner = Runner(build_stage(name, plugins), faulty.with_faults(bus), shared_time.clock)
+        async with _run_in_background(shared_time, runner.run()):
+            misconfiguration = plugins.misconfiguration
             yield Role(Readiness(time=time, bus=bus, misconfiguration=misconfiguration))

@@ -39,7 +39,7 @@ def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) ->
 
 
 def plugins_in_sandbox(plugins: AllPluginSettings) -> AllPluginSettings:
-    """Return *plugins* without what was told of that for which the world stands in."""
+    """Return *plugins* without the settings of those for which the world stands in."""
     return AllPluginSettings(
         sources=_others(plugins.sources, SIMULATED["sources"]),
         verifiers=_others(plugins.verifiers, SIMULATED["verifiers"]),
@@ -53,19 +53,19 @@ def sandbox_notices(settings: Settings, asked: Iterable[str]) -> list[str]:
         settings: As they would be for the real world.
         asked: Names of the sources and verifiers that run.
     """
-    told = []
+    notices = []
     if left_out := sorted(REAL_ONLY.intersection(settings.brand_sources or ())):
-        told.append(f"not asked here, as it tells of the real world: {', '.join(left_out)}")
+        notices.append(f"not asked here, as it tells of the real world: {', '.join(left_out)}")
     given = {"sources": settings.plugins.sources, "verifiers": settings.plugins.verifiers}
     if replaced := [
         f"{section}.{name}"
         for section, played in SIMULATED.items()
         for name in sorted(given[section].keys() & played)
     ]:
-        told.append(f"settings that the made-up world replaces: {', '.join(replaced)}")
+        notices.append(f"settings that the made-up world replaces: {', '.join(replaced)}")
     if others := sorted(set(asked) - BUILT_IN):
-        told.append(f"asked as it is set up, wherever that leads: {', '.join(others)}")
-    return told
+        notices.append(f"asked as it is set up, wherever that leads: {', '.join(others)}")
+    return notices
 
 
 def _others(

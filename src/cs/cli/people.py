@@ -20,9 +20,9 @@ from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, profile_print
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erased, Erasure
+from cs.operations.erasure.person import Erasure, ErasureResult
 from cs.operations.erasure.reapplying import reapply as reapply_all
-from cs.operations.erasure.suppressions import Suppressed, Suppressions
+from cs.operations.erasure.suppressions import SuppressionEntry, Suppressions
 from cs.projections.searches import instant
 from cs.settings import Settings
 
@@ -68,7 +68,7 @@ def erase(
         _tell_foreseen(asyncio.run(_foreseen(chosen, print_of)), json=json)
         return
 
-    async def run() -> Erased | DamagedEvent:
+    async def run() -> ErasureResult | DamagedEvent:
         async with _forgetting(chosen) as at:
             try:
                 return await at.erasure.erase(print_of(at.keys))
@@ -144,7 +144,7 @@ def suppressed(
     if lift == ALL and print_of is None:
         stop("--lift all: name the person by --email or --profile", 2)
 
-    async def run() -> tuple[list[Suppressed], int]:
+    async def run() -> tuple[list[SuppressionEntry], int]:
         async with _forgetting(settings(config, data_dir=data_dir)) as at:
             asked = print_of(at.keys) if print_of is not None else None
             found = await at.suppressions.listed(asked)
@@ -170,7 +170,7 @@ def suppressed(
         )
 
 
-def _shown(each: Suppressed) -> dict[str, Any]:
+def _shown(each: SuppressionEntry) -> dict[str, Any]:
     told = {"id": each.id, "since": instant(each.since), "lookups": each.lookups}
     return {**told, "by": each.by}
 
@@ -263,7 +263,7 @@ def _unfinished(damaged: DamagedEvent) -> str:
     )
 
 
-def _told(done: Erased) -> str:
+def _told(done: ErasureResult) -> str:
     later = "later searches leave this person out"
     if not done.lookups:
         return f"nothing is known of this person; {later}"

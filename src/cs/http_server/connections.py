@@ -36,7 +36,7 @@ ACCEPTS_AT_ONCE = 16
 #: How many that are turned away are told so at a time, and how long they may take to read it.
 #: To close at once would take the answer back if the caller has sent anything (RFC 9112
 #: section 9.6).
-TOLD_AT_ONCE = 16
+REFUSING_AT_ONCE = 16
 TOLD_S = 1.0
 #: Between two lines of the log about a full port.
 LOG_EVERY_S = 10.0
@@ -67,7 +67,7 @@ def connections_of(free: int) -> tuple[int, int]:
     return max(1, free - reserved), max(1, min(ADMIN_CONNECTIONS, reserved // 4))
 
 
-class Bound:
+class ConnectionLimit:
     """How many connections one port has, and which of them make no call.
 
     Args:
@@ -80,7 +80,7 @@ class Bound:
         self._port = port
         #: Those without a call, the one without for longest first.
         self.idle: dict[Connection, None] = {}
-        self.told = 0
+        self.refusing = 0
         self._closed = self._refused = 0
         self._logged_at = -math.inf
 
@@ -105,10 +105,10 @@ class Bound:
         return True
 
 
-class Config(uvicorn.Config):
+class ServerConfig(uvicorn.Config):
     """A configuration whose connections keep to *bound*."""
 
-    def __init__(self, app: ASGIApp, bound: Bound, **named: Any) -> None:
+    def __init__(self, app: ASGIApp, bound: ConnectionLimit, **named: Any) -> None:
         named |= {"http": Connection, "backlog": ACCEPTS_AT_ONCE}
         super().__init__(app, **named)
         self.bound = bound
@@ -123,7 +123,7 @@ class Connection(H11Protocol):
 
     def __init__(
         self,
-        config: Config,
+        config: ServerConfig,
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
@@ -131,22 +131,22 @@ class Connection(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         assert config.h11_max_incomplete_event_size is not None
         self.conn = StrictConnection(h11.SERVER, config.h11_max_incomplete_event_size)
-        self._bound = config.bound
+        self._limit = config.bound
         self._ending: asyncio.TimerHandle | None = None  # of a head, or of one turned away
         self._turned_away = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        full = len(self.connections) >= self._bound.most
+        full = len(self.connections) >= self._limit.most
         super().connection_made(transport)
-        if full and not self._bound.make_room():
+        if full and not self._limit.make_room():
             self._turn_away()
             return
-        self._bound.idle[self] = None
+        self._limit.idle[self] = None
         self._ending = self.loop.call_later(HEAD_S, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._bound.idle.pop(self, None)
-        self._bound.told -= self._turned_away
+        self._limit.idle.pop(self, None)
+        self._limit.refusing -= self._turned_away
         self._turned_away = False
         self._unset_ending()
         super().connection_lost(exc)
@@ -167,22 +167,22 @@ class Connection(H11Protocol):
         """Note whether a call is made, and since when the head of one is awaited."""
         call: RequestResponseCycle | None = self.cycle
         if call is not None and not call.response_complete:
-            self._bound.idle.pop(self, None)
+            self._limit.idle.pop(self, None)
             self._unset_ending()
             return
         if self not in self.connections:
             return  # it is gone
         # Also one that closes once its answer is read: that may be never.
-        self._bound.idle.setdefault(self)
+        self._limit.idle.setdefault(self)
         begun = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
         if begun and self._ending is None and not self.transport.is_closing():
             self._ending = self.loop.call_later(HEAD_S, self.transport.close)
 
     def _turn_away(self) -> None:
-        if self._bound.told >= TOLD_AT_ONCE:
+        if self._limit.refusing >= REFUSING_AT_ONCE:
             self.transport.abort()
             return
-        self._bound.told += 1
+        self._limit.refusing += 1
         self._turned_away = True
         self.transport.write(FULL)
         self.transport.write_eof()

@@ -15,7 +15,12 @@ from structlog import get_logger
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from cs.api.log_rate_limit import LogRateLimit
-from cs.http_server.connections import Bound, Config, connections_of, free_descriptors
+from cs.http_server.connections import (
+    ConnectionLimit,
+    ServerConfig,
+    connections_of,
+    free_descriptors,
+)
 
 log = get_logger()
 
@@ -163,12 +168,12 @@ class ServerLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        said = record.getMessage()
-        if isinstance(error, asyncio.CancelledError) or said.startswith(_OFFERS):
+        message = record.getMessage()
+        if isinstance(error, asyncio.CancelledError) or message.startswith(_OFFERS):
             return  # a connection cut at the end, or nothing
-        if said == _MALFORMED and not self._malformed.allow():
+        if message == _MALFORMED and not self._malformed.allow():
             return
-        log.log(record.levelno, "http_server", said=said, exc_info=error)
+        log.log(record.levelno, "http_server", said=message, exc_info=error)
 
 
 @contextmanager
@@ -198,12 +203,12 @@ async def serving(
     (contract H14), and cuts off after `GRACE_S` what is open yet.
     """
     most, most_of_admin = connections_of(free_descriptors())
-    served = [(*each, Bound(most, "api")) for each in apps]
+    served = [(*each, ConnectionLimit(most, "api")) for each in apps]
     if admin is not None:
-        served.append((*admin, Bound(most_of_admin, "admin")))
+        served.append((*admin, ConnectionLimit(most_of_admin, "admin")))
     servers = [Server(_config(app, bound)) for app, _, bound in served]
-    said = logging.getLogger("uvicorn.error")
-    said.handlers, said.propagate = [ServerLog()], False
+    server_log = logging.getLogger("uvicorn.error")
+    server_log.handlers, server_log.propagate = [ServerLog()], False
     async with asyncio.TaskGroup() as tasks:
         running = [
             tasks.create_task(server.serve(sockets=[listening]), name="server")
@@ -224,8 +229,8 @@ async def serving(
             await asyncio.wait(running)
 
 
-def _config(app: ASGIApp, bound: Bound) -> Config:
-    return Config(
+def _config(app: ASGIApp, bound: ConnectionLimit) -> ServerConfig:
+    return ServerConfig(
         app,
         bound=bound,
         ws="none",

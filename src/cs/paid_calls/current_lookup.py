@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 #: Set around a stage's work; tasks started within inherit it.
-LOOKUP_IN_HAND: ContextVar[str | None] = ContextVar("lookup_in_hand", default=None)
+CURRENT_LOOKUP: ContextVar[str | None] = ContextVar("lookup_in_hand", default=None)
 
 
 @contextmanager
-def working_for(lookup: str) -> Iterator[None]:
-    token = LOOKUP_IN_HAND.set(lookup)
+def set_current_lookup(lookup: str) -> Iterator[None]:
+    token = CURRENT_LOOKUP.set(lookup)
     try:
         yield
     finally:
-        LOOKUP_IN_HAND.reset(token)
+        CURRENT_LOOKUP.reset(token)

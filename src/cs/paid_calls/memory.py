@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from cs.paid_calls.port import PAGE, RETENTION, Answered, Beginning, Begun, Call, InFlight, Lost
+from cs.paid_calls.port import (
+    PAGE,
+    RETENTION,
+    BeginResult,
+    Call,
+    CallInFlight,
+    CallLease,
+    KnownAnswer,
+    LostAnswer,
+)
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
 
@@ -25,31 +34,31 @@ class MemoryCalls:
         self._seal = CallSeal(os.urandom(32))
         self._rows: dict[Call, _Row] = {}
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
         now = self._monotonic()
         row = self._rows.get(call)
         if row is not None:
             if row.answer is not None:
-                return Answered(row.answer)
+                return KnownAnswer(row.answer)
             if row.lease_until > now:
-                return InFlight(row.lease_until - now)
+                return CallInFlight(row.lease_until - now)
             if not again:
-                return Lost()
+                return LostAnswer()
         holder = random_id("h-")
         self._rows[call] = _Row(row.begun_at if row else now, now + lease_s, holder)
-        return Begun(call, holder, self._seal.idempotency_key(call))
+        return CallLease(call, holder, self._seal.idempotency_key(call))
 
-    async def answer(self, begun: Begun, answer: bytes) -> None:
+    async def answer(self, begun: CallLease, answer: bytes) -> None:
         row = self._rows.get(begun.call)
         if row is not None and row.answer is None:
             row.answer = answer
 
-    async def leave(self, begun: Begun) -> None:
+    async def leave(self, begun: CallLease) -> None:
         row = self._held(begun)
         if row is not None:
             row.lease_until = self._monotonic()
 
-    async def undo(self, begun: Begun) -> None:
+    async def undo(self, begun: CallLease) -> None:
         if self._held(begun) is not None:
             del self._rows[begun.call]
 
@@ -68,7 +77,7 @@ class MemoryCalls:
             del self._rows[call]
         return len(gone)
 
-    def _held(self, begun: Begun) -> _Row | None:
+    def _held(self, begun: CallLease) -> _Row | None:
         row = self._rows.get(begun.call)
         held = row is not None and row.holder == begun.holder and row.answer is None
         return row if held else None

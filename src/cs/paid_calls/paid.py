@@ -10,9 +10,16 @@ import msgspec
 from structlog import get_logger
 
 from cs.outside.port import Forbidden, Unreachable
-from cs.paid_calls.current_lookup import LOOKUP_IN_HAND
+from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
-from cs.paid_calls.port import Answered, Begun, Call, CallRegister, InFlight, Lost
+from cs.paid_calls.port import (
+    Call,
+    CallInFlight,
+    CallLease,
+    CallRegister,
+    KnownAnswer,
+    LostAnswer,
+)
 
 log = get_logger()
 
@@ -86,47 +93,49 @@ class PaidOnce:
     async def once(
         self, provider: str, request: object, make: Make, *, takes_key: bool = False
     ) -> bytes:
-        lookup = LOOKUP_IN_HAND.get()
+        lookup = CURRENT_LOOKUP.get()
         if lookup is None:
             return await EVERY_TIME.once(provider, request, make)
         call = Call(lookup, provider, msgspec.json.encode(request, order="deterministic"))
         match await self._begin(call, again=takes_key):
-            case Answered(answer):
+            case KnownAnswer(answer):
                 return answer
-            case Begun() as begun:
+            case CallLease() as begun:
                 return await self._made(begun, make)
-            case Lost() | InFlight():
+            case LostAnswer() | CallInFlight():
                 log.warning("paid_call_unanswered", lookup=lookup, provider=provider)
                 raise Unanswered(f"{provider} was asked before, and its answer is lost")
 
-    async def _begin(self, call: Call, *, again: bool) -> Begun | Answered | InFlight | Lost:
+    async def _begin(
+        self, call: Call, *, again: bool
+    ) -> CallLease | KnownAnswer | CallInFlight | LostAnswer:
         """Begin *call*; wait for the one who makes it, at most as long as two leases."""
         until = time.monotonic() + 2 * self._lease_s
         while True:
             found = await self._register.begin(call, lease_s=self._lease_s, again=again)
-            if not isinstance(found, InFlight) or time.monotonic() >= until:
+            if not isinstance(found, CallInFlight) or time.monotonic() >= until:
                 return found
             await asyncio.sleep(min(found.left_s, LOOK_EVERY_S))
 
-    async def _made(self, begun: Begun, make: Make) -> bytes:
+    async def _made(self, begun: CallLease, make: Make) -> bytes:
         try:
             async with asyncio.timeout(self._call_s):
                 answer = await make(begun.idempotency_key)
         except TimeoutError as error:
-            await self._told(self._register.leave(begun), begun)
+            await self._record(self._register.leave(begun), begun)
             raise Unanswered(f"{begun.call.provider} did not answer in time") from error
         except Exception as error:
             not_made = _not_made(error)
             ended = self._register.undo if not_made else self._register.leave
-            await self._told(ended(begun), begun)
+            await self._record(ended(begun), begun)
             raise
-        await self._told(self._register.answer(begun, answer), begun)
+        await self._record(self._register.answer(begun, answer), begun)
         return answer
 
-    async def _told(self, telling: Awaitable[None], begun: Begun) -> None:
-        """Tell the register; where it is away the call stays begun, and is not repeated."""
+    async def _record(self, recording: Awaitable[None], begun: CallLease) -> None:
+        """Record it; where the register is away the call stays begun, and is not repeated."""
         try:
-            await telling
+            await recording
         except CallsUnavailable as error:
             log.warning(
                 "paid_call_not_remembered",

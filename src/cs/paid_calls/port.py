@@ -26,7 +26,7 @@ class Call(msgspec.Struct, frozen=True):
     request: bytes  # all that is asked, in one form
 
 
-class Begun(msgspec.Struct, frozen=True):
+class CallLease(msgspec.Struct, frozen=True):
     """The caller holds the lease: it makes the call, nobody else does.
 
     Attributes:
@@ -39,43 +39,43 @@ class Begun(msgspec.Struct, frozen=True):
     idempotency_key: str
 
 
-class Answered(msgspec.Struct, frozen=True):
+class KnownAnswer(msgspec.Struct, frozen=True):
     answer: bytes
 
 
-class InFlight(msgspec.Struct, frozen=True):
+class CallInFlight(msgspec.Struct, frozen=True):
     """Somebody else makes the call; their lease lasts that long yet."""
 
     left_s: float
 
 
-class Lost(msgspec.Struct, frozen=True):
+class LostAnswer(msgspec.Struct, frozen=True):
     """The call was begun, its lease is over, and there is no answer."""
 
 
-Beginning = Begun | Answered | InFlight | Lost
+BeginResult = CallLease | KnownAnswer | CallInFlight | LostAnswer
 
 
 class CallRegister(Protocol):
     """Every method may raise `CallsUnavailable`."""
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
         """Ask to make *call*; a lease that is given is durable on return.
 
         Args:
             call: What is asked.
             lease_s: How long others leave it to the caller.
-            again: Give a new lease of a call that is `Lost`: asked with the same
+            again: Give a new lease of a call that is `LostAnswer`: asked with the same
                 idempotency key, the provider does not charge for it twice.
         """
 
-    async def answer(self, begun: Begun, answer: bytes) -> None:
+    async def answer(self, begun: CallLease, answer: bytes) -> None:
         """Remember *answer*; the first one stays.  Quiet for a call that was erased."""
 
-    async def leave(self, begun: Begun) -> None:
+    async def leave(self, begun: CallLease) -> None:
         """Give the lease up without an answer; quiet if it is not held any more."""
 
-    async def undo(self, begun: Begun) -> None:
+    async def undo(self, begun: CallLease) -> None:
         """Take it back: the call was not made.  Quiet if the lease is not held any more."""
 
     async def forget_old(self) -> int:

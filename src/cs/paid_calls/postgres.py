@@ -10,7 +10,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from secrets import token_hex
 
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
-from cs.paid_calls.port import PAGE, RETENTION, Answered, Beginning, Begun, Call, InFlight, Lost
+from cs.paid_calls.port import (
+    PAGE,
+    RETENTION,
+    BeginResult,
+    Call,
+    CallInFlight,
+    CallLease,
+    KnownAnswer,
+    LostAnswer,
+)
 from cs.paid_calls.sealing import CallSeal
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked
@@ -49,14 +58,14 @@ class PostgresCalls:
                 "the one that the others have"
             )
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
         holder = random_id("h-")
         named = (call.lookup, call.provider, self._seal.request(call))
         lease = (lease_s, holder, again, self._seal.proof)
         async with self._connected() as connection:
             while True:
                 if await connection.fetchval(_BEGIN, *named, *lease):
-                    return Begun(call, holder, self._seal.idempotency_key(call))
+                    return CallLease(call, holder, self._seal.idempotency_key(call))
                 if await connection.fetchval(_PROOF) != self._seal.proof:
                     await self._take_over(connection)
                     continue
@@ -64,16 +73,16 @@ class PostgresCalls:
                 if row is None:
                     continue  # deleted since
                 if row["answer"] is not None:
-                    return Answered(self._seal.opened(call, row["answer"]))
-                return InFlight(row["left_s"]) if row["left_s"] > 0 else Lost()
+                    return KnownAnswer(self._seal.unseal(call, row["answer"]))
+                return CallInFlight(row["left_s"]) if row["left_s"] > 0 else LostAnswer()
 
-    async def answer(self, begun: Begun, answer: bytes) -> None:
-        await self._change(_ANSWER, begun.call, self._seal.sealed(begun.call, answer))
+    async def answer(self, begun: CallLease, answer: bytes) -> None:
+        await self._change(_ANSWER, begun.call, self._seal.seal(begun.call, answer))
 
-    async def leave(self, begun: Begun) -> None:
+    async def leave(self, begun: CallLease) -> None:
         await self._change(_LEAVE, begun.call, begun.holder)
 
-    async def undo(self, begun: Begun) -> None:
+    async def undo(self, begun: CallLease) -> None:
         await self._change(_UNDO, begun.call, begun.holder)
 
     async def forget_old(self) -> int:

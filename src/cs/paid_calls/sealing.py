@@ -36,11 +36,11 @@ class CallSeal:
     def idempotency_key(self, call: Call) -> str:
         return hmac.digest(self._idempotency, _bytes(call), "sha256").hex()[:32]
 
-    def sealed(self, call: Call, answer: bytes) -> bytes:
+    def seal(self, call: Call, answer: bytes) -> bytes:
         nonce = os.urandom(12)
         return nonce + self._box.encrypt(nonce, answer, _bytes(call))
 
-    def opened(self, call: Call, box: bytes) -> bytes:
+    def unseal(self, call: Call, box: bytes) -> bytes:
         """Return the answer in *box*.
 
         Raises:

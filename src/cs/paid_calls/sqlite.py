@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
-from cs.paid_calls.port import PAGE, RETENTION, Answered, Beginning, Begun, Call, InFlight, Lost
+from cs.paid_calls.port import (
+    PAGE,
+    RETENTION,
+    BeginResult,
+    Call,
+    CallInFlight,
+    CallLease,
+    KnownAnswer,
+    LostAnswer,
+)
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
 from cs.runtime.private_files import make_private
@@ -58,17 +67,17 @@ class SqliteCalls:
         if self._connection is not None:
             self._connection.close()
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> Beginning:
+    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
         return await self._run(self._begin, call, lease_s, again)
 
-    async def answer(self, begun: Begun, answer: bytes) -> None:
-        box = {"answer": self._seal.sealed(begun.call, answer)}
+    async def answer(self, begun: CallLease, answer: bytes) -> None:
+        box = {"answer": self._seal.seal(begun.call, answer)}
         await self._run(self._write, _ANSWER, self._named(begun.call) | box)
 
-    async def leave(self, begun: Begun) -> None:
+    async def leave(self, begun: CallLease) -> None:
         await self._run(self._write, _LEAVE, self._held(begun) | {"now": self._now()})
 
-    async def undo(self, begun: Begun) -> None:
+    async def undo(self, begun: CallLease) -> None:
         await self._run(self._write, _UNDO, self._held(begun))
 
     async def forget_old(self) -> int:
@@ -86,7 +95,7 @@ class SqliteCalls:
             "request": self._seal.request(call),
         }
 
-    def _held(self, begun: Begun) -> dict[str, Any]:
+    def _held(self, begun: CallLease) -> dict[str, Any]:
         return self._named(begun.call) | {"holder": begun.holder}
 
     async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -123,7 +132,7 @@ class SqliteCalls:
             raise
         return connection
 
-    def _begin(self, call: Call, lease_s: float, again: bool) -> Beginning:
+    def _begin(self, call: Call, lease_s: float, again: bool) -> BeginResult:
         now = self._now()
         holder = random_id("h-")
         named = self._named(call)
@@ -133,14 +142,14 @@ class SqliteCalls:
             if found is not None:
                 answer, lease_until = found
                 if answer is not None:
-                    return Answered(self._seal.opened(call, answer))
+                    return KnownAnswer(self._seal.unseal(call, answer))
                 if lease_until > now:
-                    return InFlight(lease_until - now)
+                    return CallInFlight(lease_until - now)
                 if not again:
-                    return Lost()
+                    return LostAnswer()
             lease = {"now": now, "until": now + lease_s, "holder": holder}
             self._db.execute(_BEGIN, named | lease)
-        return Begun(call, holder, self._seal.idempotency_key(call))
+        return CallLease(call, holder, self._seal.idempotency_key(call))
 
     def _check_key(self) -> None:
         """Pass if what is remembered was sealed with this key; a new one takes over nothing."""

@@ -30,7 +30,7 @@ from cs.domain.stages.work import (
     Outcome,
     Work,
 )
-from cs.paid_calls.current_lookup import working_for
+from cs.paid_calls.current_lookup import set_current_lookup
 from cs.pipeline.stage import Stage
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock, until
@@ -147,7 +147,7 @@ class Runner:
                 until(work.deadline_at, self._clock),
                 self._locks.of(work.item or work.lookup),
             ):
-                with working_for(work.lookup):
+                with set_current_lookup(work.lookup):
                     return await self._stage.handle(work, report)
         except TimeoutError:
             return Failed(why="timeout", retryable=True)

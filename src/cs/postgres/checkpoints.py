@@ -5,7 +5,7 @@ from cs.postgres.pool import Pool, translate_errors
 
 
 class Checkpoint:
-    """The position of one leader, kept from one to the next."""
+    """The position of one leader, for the next one to go on from."""
 
     def __init__(self, pool: Pool, name: str, epoch: int) -> None:
         self._pool = pool
@@ -13,29 +13,29 @@ class Checkpoint:
         self._epoch = epoch
 
     async def load(self) -> int:
-        """Return the position kept, 0 if none is; earlier leaders can keep none from now.
+        """Return the position saved, 0 if none is; earlier leaders can save none from now.
 
         Raises:
             Fenced: A later leader has been here.
             DatabaseUnavailable: PostgreSQL is away.
         """
-        return await self._ask(_LOAD, self._name, self._epoch)
+        return await self._run(_LOAD, self._name, self._epoch)
 
-    async def keep(self, position: int) -> None:
-        """Keep *position*; a lower one than what is kept changes nothing.
+    async def save(self, position: int) -> None:
+        """Save *position*; a lower one than what is saved changes nothing.
 
         Raises:
             Fenced: A later leader has been here.
             DatabaseUnavailable: PostgreSQL is away.
         """
-        await self._ask(_KEEP, self._name, self._epoch, position)
+        await self._run(_SAVE, self._name, self._epoch, position)
 
-    async def _ask(self, statement: str, *values: object) -> int:
+    async def _run(self, statement: str, *values: object) -> int:
         with translate_errors():
-            found: int | None = await self._pool.fetchval(statement, *values)
-        if found is None:
+            position: int | None = await self._pool.fetchval(statement, *values)
+        if position is None:
             raise Fenced(f"{self._name}: a later leader than number {self._epoch} is at work")
-        return found
+        return position
 
 
 _LOAD = """
@@ -44,7 +44,7 @@ ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch
 WHERE checkpoints.epoch <= excluded.epoch
 RETURNING position
 """
-_KEEP = """
+_SAVE = """
 UPDATE checkpoints SET position = GREATEST(position, $3)
 WHERE name = $1 AND epoch = $2
 RETURNING position

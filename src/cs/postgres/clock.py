@@ -27,7 +27,7 @@ def _utc_now() -> datetime:
 
 
 class DatabaseTime:
-    """The time of the database as told here, between two questions by `time.monotonic`.
+    """The time of the database, between two questions by `time.monotonic`.
 
     Right to within half of the quickest way there and back.
     """
@@ -42,12 +42,12 @@ class DatabaseTime:
         self._pool = pool
         self._monotonic = monotonic
         self._wall = wall
-        self._told = wall()
-        self._told_at = monotonic()
+        self._read = wall()
+        self._read_at = monotonic()
         self.skew_s = 0.0  # this machine's clock ahead of the database's
 
     def now(self) -> datetime:
-        return self._told + timedelta(seconds=self._monotonic() - self._told_at)
+        return self._read + timedelta(seconds=self._monotonic() - self._read_at)
 
     @property
     def ready(self) -> bool:
@@ -65,12 +65,12 @@ class DatabaseTime:
             async with self._pool.acquire() as connection:
                 for _ in range(QUESTIONS):
                     before = self._monotonic()
-                    told = await connection.fetchval("SELECT clock_timestamp()")
+                    answer = await connection.fetchval("SELECT clock_timestamp()")
                     way = self._monotonic() - before
                     if best is None or way < best[0]:
-                        best = way, told, before + way / 2
+                        best = way, answer, before + way / 2
         assert best is not None
-        _, self._told, self._told_at = best
+        _, self._read, self._read_at = best
         self.skew_s = (self._wall() - self.now()).total_seconds()
 
     async def run(self) -> None:

@@ -29,14 +29,14 @@ async def retry_while_locked(
                 try:
                     await step(connection)
                 except asyncpg.LockNotAvailableError:
-                    raise _InTheWay from None
-        except _InTheWay:
+                    raise _TableLocked from None
+        except _TableLocked:
             await asyncio.sleep(LOCK_AGAIN_S)
         else:
             return
 
 
-class _InTheWay(Exception):
+class _TableLocked(Exception):
     """Somebody else uses the table in a way that goes on for longer than others may wait."""
 
 

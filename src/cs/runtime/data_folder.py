@@ -79,8 +79,8 @@ class DataFolder:
     @property
     def next_master_key(self) -> Path:
         """The one that takes its place: there while it is changed (`cs master-key rotate`)."""
-        beside = self.master_key.with_name(f"{self.master_key.name}.next")
-        return self._next_master_key or beside
+        own = self.master_key.with_name(f"{self.master_key.name}.next")
+        return self._next_master_key or own
 
     @property
     def next_master_key_named(self) -> bool:
@@ -94,8 +94,8 @@ class DataFolder:
     @property
     def unused_master_key(self) -> Path | None:
         """A master key beside the data that is not used, since another was named."""
-        beside = self.path / MASTER_KEY
-        return beside if self.master_key != beside and beside.exists() else None
+        own = self.path / MASTER_KEY
+        return own if self.master_key != own and own.exists() else None
 
     @contextmanager
     def held(self) -> Iterator[None]:

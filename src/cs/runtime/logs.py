@@ -34,7 +34,7 @@ def configure(level: str = "info", style: str = "json") -> None:
         if style == "json"
         else [show_controls, structlog.dev.ConsoleRenderer()]
     )
-    lines = Lines(sys.stderr)
+    lines = LogWriter(sys.stderr)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -62,7 +62,7 @@ def show_controls(
     }
 
 
-class Lines:
+class LogWriter:
     """Writes to *file*, past its buffer if it has a descriptor; from any thread.
 
     A pipe that takes anything takes `select.PIPE_BUF` bytes (4,096) at once (pipe(7)), and

@@ -16,7 +16,7 @@ from cs.operations.erasure.person import Erasure
 from cs.operations.operator import Operator
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import Paid
-from cs.paid_calls.port import Answered, Begun, Call
+from cs.paid_calls.port import Call, CallLease, KnownAnswer
 from cs.plugins.sources import PeopleAnswer
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
@@ -40,7 +40,7 @@ async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_st
         theirs, others = (Call(each, "paid", b"who?") for each in (lookup, "brand-other.1"))
         for call in (theirs, others):
             begun = await calls.begin(call, lease_s=15, again=False)
-            assert isinstance(begun, Begun)
+            assert isinstance(begun, CallLease)
             await calls.answer(begun, b"Ada")
         views = ViewRunner(service.log, service.views, service.keys)
         erasure = Erasure(
@@ -53,8 +53,8 @@ async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_st
 
         await erasure.erase_profile(ADA_PROFILE)
 
-        assert isinstance(await calls.begin(theirs, lease_s=15, again=False), Begun)
-        assert await calls.begin(others, lease_s=15, again=False) == Answered(b"Ada")
+        assert isinstance(await calls.begin(theirs, lease_s=15, again=False), CallLease)
+        assert await calls.begin(others, lease_s=15, again=False) == KnownAnswer(b"Ada")
 
 
 @dataclass

@@ -16,7 +16,7 @@ from cs.domain.person import PersonErased
 from cs.domain.personal import Personal
 from cs.eventlog.follow import follow
 from cs.eventlog.streams import Streams
-from cs.operations.erasure.person import Erased, Erasure
+from cs.operations.erasure.person import Erasure, ErasureResult
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
@@ -59,7 +59,7 @@ async def service_on(
         yield service, data
 
 
-async def erase_beside(folder: Path) -> Erased:
+async def erase_beside(folder: Path) -> ErasureResult:
     """Erase Ada as another process does: with a log, keys and views of its own."""
     async with open_folder(DataFolder(folder, make=False)) as data:
         views = ViewRunner(data.log, data.views, data.keys)

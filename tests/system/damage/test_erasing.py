@@ -21,7 +21,7 @@ from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.operations.erasure.person import Erased, Erasure
+from cs.operations.erasure.person import Erasure, ErasureResult
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
@@ -73,7 +73,7 @@ async def serving(
         yield Service(service, operator)
 
 
-async def erase_ada(log: EventLog, keys: KeyStore, views: Views) -> Erased:
+async def erase_ada(log: EventLog, keys: KeyStore, views: Views) -> ErasureResult:
     """Erase as the command does: beside the service, or without one."""
     reflected = ViewRunner(log, views, keys).catch_up
     return await Erasure(Streams(log), keys, SystemClock(), reflected).erase_profile(
@@ -81,7 +81,7 @@ async def erase_ada(log: EventLog, keys: KeyStore, views: Views) -> Erased:
     )
 
 
-async def erase_in(stores: Stores) -> Erased:
+async def erase_in(stores: Stores) -> ErasureResult:
     async with opened(stores) as (log, views):
         return await erase_ada(log, stores.keys, views)
 

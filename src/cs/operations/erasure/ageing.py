@@ -19,7 +19,7 @@ from cs.operations.erasure.paid_answers import ForgetCalls, forget_answers
 from cs.runtime.clock import Clock
 
 
-class AgedOut(msgspec.Struct, frozen=True):
+class AgeingResult(msgspec.Struct, frozen=True):
     """Lookups whose people are forgotten, and how many people that is.
 
     Attributes:
@@ -49,7 +49,7 @@ class Ageing:
         self._reflected = reflected
         self._forget_calls = forget_calls
 
-    async def age_out(self, lookups: Sequence[str]) -> AgedOut:
+    async def age_out(self, lookups: Sequence[str]) -> AgeingResult:
         """Forget everybody whom *lookups*, which have ended, found.
 
         Nobody is suppressed: a later search may find them anew.  What is told of each lookup
@@ -83,7 +83,7 @@ class Ageing:
                 unread = damaged
                 del people[lookup]
         await self._reflected()
-        return AgedOut(tuple(people), sum(map(len, people.values())), unread)
+        return AgeingResult(tuple(people), sum(map(len, people.values())), unread)
 
     async def aged_out(self) -> tuple[str, ...]:
         """Return the lookups whose people have aged out, by what the log tells."""

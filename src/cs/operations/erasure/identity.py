@@ -35,10 +35,10 @@ class Identities:
         left, seen = names | await self._keys.matching(known), set[str]()
         while left:
             for name, values in (await self._values(left)).items():
-                told = list(self._identities(values))
-                profiles = {print_ for kind, print_ in told if kind == "profile"}
+                identities = list(self._identities(values))
+                profiles = {print_ for kind, print_ in identities if kind == "profile"}
                 if name in theirs or profiles <= known:
-                    known.update(print_ for _, print_ in told)
+                    known.update(print_ for _, print_ in identities)
             seen |= left
             left = await self._keys.matching(known) - seen
         return tuple(sorted(known))

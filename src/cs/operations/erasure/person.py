@@ -29,7 +29,7 @@ from cs.operations.erasure.suppressions import person_stream
 from cs.runtime.clock import Clock
 
 
-class Erased(msgspec.Struct, frozen=True):
+class ErasureResult(msgspec.Struct, frozen=True):
     """What an erasure came to.
 
     Attributes:
@@ -70,11 +70,11 @@ class Erasure:
         self._forget_calls = forget_calls
         self._by = by
 
-    async def erase_mailbox(self, address: str) -> Erased:
+    async def erase_mailbox(self, address: str) -> ErasureResult:
         """Erase whoever has the e-mail *address*, and keep them from being found again."""
         return await self.erase(email_print(self._keys, address))
 
-    async def erase_profile(self, url: str) -> Erased:
+    async def erase_profile(self, url: str) -> ErasureResult:
         """Erase whoever has the profile *url*, in the form the people sources give it."""
         return await self.erase(profile_print(self._keys, url))
 
@@ -90,7 +90,7 @@ class Erasure:
 
     async def erase(
         self, print_: str, prints: Iterable[str] = (), names: Iterable[str] = ()
-    ) -> Erased:
+    ) -> ErasureResult:
         """Erase the person with the fingerprint *print_*.
 
         Args:
@@ -107,16 +107,16 @@ class Erasure:
         before: person.PersonState = (await self._streams.load(stream)).state
         told = {print_, *prints, *before.prints}
         all_prints = await self._identities.known_by(print_, told, frozenset(names))
-        suppressed = await self._say(stream, self._suppress(all_prints))
+        suppressed = await self._append(stream, self._suppress(all_prints))
         await self._keys.suppress(all_prints)
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
         unread = await self.take_out(found)
         # Also if some is unread: running services have to drop the keys they hold.
         erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
-        erased = await self._say(stream, erase)
+        erased = await self._append(stream, erase)
         if unread is not None:
             raise unread
-        return Erased(len(lookups_of(found)), len(found), suppressed or erased)
+        return ErasureResult(len(lookups_of(found)), len(found), suppressed or erased)
 
     async def take_out(self, names: frozenset[str]) -> DamagedEvent | None:
         """Destroy the data keys *names*, and take those they are of out of their lookups.
@@ -149,6 +149,6 @@ class Erasure:
     def _suppress(self, prints: tuple[str, ...]) -> SuppressPerson:
         return SuppressPerson(prints=prints, by=self._by, at=self._clock.now())
 
-    async def _say(self, stream: str, command: PersonCommand) -> bool:
+    async def _append(self, stream: str, command: PersonCommand) -> bool:
         events, _ = await self._streams.change(stream, lambda s: person.decide(command, s))
         return bool(events)

@@ -18,7 +18,7 @@ from cs.keystore.port import KeyStore
 from cs.runtime.clock import Clock
 
 
-class Suppressed(msgspec.Struct, frozen=True):
+class SuppressionEntry(msgspec.Struct, frozen=True):
     """One person who is kept out of later searches; nothing here says who it is.
 
     Attributes:
@@ -58,16 +58,18 @@ class Suppressions:
         self._clock = clock
         self._by = by
 
-    async def listed(self, print_: str | None = None) -> list[Suppressed]:
+    async def listed(self, print_: str | None = None) -> list[SuppressionEntry]:
         """Return who is suppressed, the earliest first; only who has *print_* if given."""
         return [
-            Suppressed(person_id(stream), wish.since, len(wish.state.erased_from), wish.by)
+            SuppressionEntry(
+                person_id(stream), wish.since, len(wish.state.erased_from), wish.by
+            )
             for stream, wish in (await self.wishes()).items()
             if wish.state.suppressed and (print_ is None or print_ in wish.prints)
         ]
 
     async def lift(self, people: Iterable[str]) -> int:
-        """Let later searches find *people*, ids of `Suppressed`; return how many it changed.
+        """Let later searches find *people*, ids of `SuppressionEntry`; return how many changed.
 
         What was erased stays erased.  Fingerprints that somebody else who is suppressed is
         known by as well stay refused.
