@@ -19,25 +19,25 @@ from cs.domain.names.brand_match import likeness
 from cs.domain.names.brand_names import Unacceptable, clean_brand
 from cs.pipeline.brand_resolver import BrandResolver, Resolution
 from cs.sources.brand.directory import BundledDirectory
-from cs.sources.brand.entries import Entry
+from cs.sources.brand.entries import DirectoryEntry
 
-Question = tuple[Query, Entry]
+Question = tuple[Query, DirectoryEntry]
 EXAMPLES = 8
 
 
-def by_name(entries: Iterable[Entry]) -> Iterator[Question]:
+def by_name(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
     return ((Query(brand=entry.name), entry) for entry in entries)
 
 
-def by_alias(entries: Iterable[Entry]) -> Iterator[Question]:
+def by_alias(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
     return ((Query(brand=alias), entry) for entry in entries for alias in entry.aliases)
 
 
-def by_domain(entries: Iterable[Entry]) -> Iterator[Question]:
+def by_domain(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
     return ((Query(domain=entry.domain), entry) for entry in entries if entry.domain)
 
 
-def by_both(entries: Iterable[Entry]) -> Iterator[Question]:
+def by_both(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
     return (
         (Query(brand=entry.name, domain=entry.domain), entry)
         for entry in entries
@@ -52,7 +52,7 @@ def acceptable(query: Query) -> bool:
         return False
 
 
-def verdict(resolution: Resolution, entry: Entry) -> str:
+def verdict(resolution: Resolution, entry: DirectoryEntry) -> str:
     facts = resolution.facts
     if facts is None:
         return resolution.status

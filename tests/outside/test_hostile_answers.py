@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs.outside.body import read_body
-from cs.outside.exchange import MAX_BYTES
 from cs.outside.port import MailHosts, Unreachable
 from cs.outside.resolver import DnsResolver
+from cs.outside.single_get import MAX_BYTES
 from harness.budget import mib_of, seconds_of
 
 # Encoded bodies.

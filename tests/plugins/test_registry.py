@@ -18,8 +18,8 @@ from cs.plugins.registry import brand_sources, people_sources, verifiers
 from cs.plugins.sources import BrandAnswer, BrandFacts, Query, SourceContext, SourceStatus
 from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.sources.brand.website import Website
-from cs.sources.brand.wikidata import Wikidata
-from cs.sources.people.searxng import Searxng
+from cs.sources.brand.wikidata import WikidataSource
+from cs.sources.people.searxng import SearxngSource
 
 
 class Nowhere:
@@ -136,7 +136,7 @@ async def test_every_source_is_made_from_its_context_in_the_order_of_names() -> 
     sources = brand_sources(source_context, installed=[*OURS, point("shop", "Shop")])
 
     assert [source.name for source in sources] == ["shop", "website", "wikidata"]
-    assert [type(source) for source in sources] == [Shop, Website, Wikidata]
+    assert [type(source) for source in sources] == [Shop, Website, WikidataSource]
     assert (await sources[0].find(Query(brand="Acme"), None)).ended is SourceStatus.USED
 
 
@@ -155,7 +155,7 @@ async def test_a_source_without_its_setting_is_there_and_says_so() -> None:
     (source,) = people_sources(source_context, installed=points)
     answer = await source.find(BrandFacts(name="Acme"), limit=5)
 
-    assert isinstance(source, Searxng)
+    assert isinstance(source, SearxngSource)
     assert answer.ended is SourceStatus.NOT_CONFIGURED
 
 

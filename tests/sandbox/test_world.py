@@ -7,7 +7,7 @@ import pytest
 
 from cs.sandbox.mail_behaviour import Down, Silent
 from cs.sandbox.shapes import Outcome
-from cs.sandbox.world import Listed, Owner, WorldError, listing, load
+from cs.sandbox.world import Owner, WorldError, WorldSearch, listing, load
 from sandbox.small_world import ACME, acme_with
 
 
@@ -31,7 +31,7 @@ def test_listing_says_what_can_be_searched_and_what_comes_of_it(tmp_path: Path) 
     )
 
     assert listing(world) == [
-        Listed(
+        WorldSearch(
             brand="Acme",
             domain="acme.test",
             outcome="done",
@@ -39,7 +39,7 @@ def test_listing_says_what_can_be_searched_and_what_comes_of_it(tmp_path: Path) 
             asked_by=("brand", "domain", "both"),
             people=(Owner("Jo Ek", "jo.ek@acme.test"),),
         ),
-        Listed(
+        WorldSearch(
             brand="Nowhere",
             domain=None,
             outcome="no_linkedin",
@@ -184,19 +184,19 @@ FEATURES = (
 
 
 @pytest.fixture(scope="module")
-def bundled() -> list[Listed]:
+def bundled() -> list[WorldSearch]:
     return listing(load())
 
 
 @pytest.mark.parametrize(("outcome", "least"), OUTCOMES.items())
 def test_bundled_world_has_every_outcome(
-    bundled: list[Listed], outcome: Outcome, least: int
+    bundled: list[WorldSearch], outcome: Outcome, least: int
 ) -> None:
     assert Counter(listed.outcome for listed in bundled)[outcome] >= least
 
 
 @pytest.mark.parametrize("feature", FEATURES.split())
-def test_bundled_world_has_every_feature(bundled: list[Listed], feature: str) -> None:
+def test_bundled_world_has_every_feature(bundled: list[WorldSearch], feature: str) -> None:
     assert any(feature in listed.tags for listed in bundled)
 
 
@@ -208,7 +208,7 @@ def test_bundled_world_is_large_and_uses_reserved_domains_only() -> None:
     assert {domain.rpartition(".")[2] for domain in domains} == {"test", "example"}
 
 
-def test_bundled_world_is_fast_where_it_does_not_say_slow(bundled: list[Listed]) -> None:
+def test_bundled_world_is_fast_where_it_does_not_say_slow(bundled: list[WorldSearch]) -> None:
     world = load()
     slow_domains = {
         mail.domain
@@ -226,7 +226,9 @@ def test_bundled_world_is_fast_where_it_does_not_say_slow(bundled: list[Listed])
     assert world.services.searxng.latency_s == world.services.wikidata.latency_s == 0
 
 
-def test_ambiguous_name_is_found_with_its_domain_and_not_without(bundled: list[Listed]) -> None:
+def test_ambiguous_name_is_found_with_its_domain_and_not_without(
+    bundled: list[WorldSearch],
+) -> None:
     same = [listed for listed in bundled if listed.brand == "Halden"]
 
     assert {(listed.domain is None, listed.outcome) for listed in same} == {
@@ -236,7 +238,7 @@ def test_ambiguous_name_is_found_with_its_domain_and_not_without(bundled: list[L
     assert all("brand" not in listed.asked_by for listed in same if listed.domain)
 
 
-def test_parent_company_s_mail_is_at_the_parent_s_domain(bundled: list[Listed]) -> None:
+def test_parent_company_s_mail_is_at_the_parent_s_domain(bundled: list[WorldSearch]) -> None:
     (child,) = (listed for listed in bundled if "parent-company" in listed.tags)
     (parent,) = (listed for listed in bundled if listed.brand == child.parent)
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Query
-from cs.outside.exchange import MAX_BYTES
 from cs.outside.port import Response
+from cs.outside.single_get import MAX_BYTES
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
-from cs.sources.brand.wikidata import Wikidata
-from cs.sources.people.searxng import Searxng
+from cs.sources.brand.wikidata import WikidataSource
+from cs.sources.people.searxng import SearxngSource
 from harness.budget import mib_of, seconds_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -39,12 +39,12 @@ class Saying:
 
 
 def people(body: bytes) -> PeopleAnswer:
-    source = Searxng(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
+    source = SearxngSource(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
     return asyncio.run(source.find(ACME, limit=25))
 
 
 def brands(body: bytes) -> BrandAnswer:
-    source = Wikidata(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
+    source = WikidataSource(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
     return asyncio.run(source.find(Query(brand="Acme"), None))
 
 

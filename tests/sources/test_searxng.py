@@ -15,7 +15,7 @@ from cs.domain.contact import BrandFacts, Sighting
 from cs.outside.http import TrustedClient
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import PeopleAnswer, SourceStatus
-from cs.sources.people.searxng import WORDS, Searxng
+from cs.sources.people.searxng import WORDS, SearxngSource
 from cs.sources.people.searxng_api import NO_JSON, phrase
 from outside.loopback_web import Answer, Asked, Web, reply, serve
 
@@ -114,9 +114,9 @@ OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None, str]] = [
 
 
 @asynccontextmanager
-async def asking(answer: Answer) -> AsyncIterator[tuple[Searxng, Web]]:
+async def asking(answer: Answer) -> AsyncIterator[tuple[SearxngSource, Web]]:
     async with serve(answer) as web, TrustedClient(user_agent="cs/test") as client:
-        yield Searxng(client, base_url=f"{web.url}/", now=lambda: NOW), web
+        yield SearxngSource(client, base_url=f"{web.url}/", now=lambda: NOW), web
 
 
 async def find(answer: Answer, brand: BrandFacts = ACME, limit: int = 50) -> PeopleAnswer:
@@ -140,8 +140,8 @@ class TestSearxngIsAPeopleSource(PeopleSourceContract):
             ]
             client = await stack.enter_async_context(TrustedClient(user_agent="x"))
             broken += [
-                Searxng(client, base_url="http://127.0.0.1:9", now=lambda: NOW),
-                Searxng(client, base_url=None, now=lambda: NOW),
+                SearxngSource(client, base_url="http://127.0.0.1:9", now=lambda: NOW),
+                SearxngSource(client, base_url=None, now=lambda: NOW),
             ]
             yield PeopleSourceCase(works, ACME, NOBODY, tuple(broken))
 

@@ -12,7 +12,7 @@ from cs.domain.contact import BrandFacts, Query
 from cs.outside.http import TrustedClient
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, SourceStatus
-from cs.sources.brand.wikidata import Wikidata
+from cs.sources.brand.wikidata import WikidataSource
 from outside.loopback_web import Answer, Asked, Web, reply, serve
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -141,12 +141,12 @@ def saying(
     return answer
 
 
-def source(client: TrustedClient, web: Web) -> Wikidata:
-    return Wikidata(client, base_url=f"{web.url}/w/api.php", now=lambda: NOW)
+def source(client: TrustedClient, web: Web) -> WikidataSource:
+    return WikidataSource(client, base_url=f"{web.url}/w/api.php", now=lambda: NOW)
 
 
 @asynccontextmanager
-async def asking(answer: Answer) -> AsyncIterator[tuple[Wikidata, Web]]:
+async def asking(answer: Answer) -> AsyncIterator[tuple[WikidataSource, Web]]:
     async with (
         serve(answer) as web,
         TrustedClient(user_agent="cs (ops@acme.example)") as client,
@@ -208,8 +208,10 @@ class TestWikidataIsABrandSource(BrandSourceContract):
             ]
             client = await stack.enter_async_context(TrustedClient(user_agent="x"))
             broken += [
-                Wikidata(client, base_url="http://127.0.0.1:9/w/api.php", now=lambda: NOW),
-                Wikidata(client, base_url=None, now=lambda: NOW),
+                WikidataSource(
+                    client, base_url="http://127.0.0.1:9/w/api.php", now=lambda: NOW
+                ),
+                WikidataSource(client, base_url=None, now=lambda: NOW),
             ]
             yield BrandSourceCase(
                 works, Query(brand="Acme"), Query(brand="Nobody"), tuple(broken)

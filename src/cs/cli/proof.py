@@ -15,7 +15,7 @@ from cs.operations.operator import Operator
 from cs.runtime.clock import Clock
 from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
 from cs.sandbox.shapes import World
-from cs.sandbox.world import Listed, listing
+from cs.sandbox.world import WorldSearch, listing
 
 #: Searches at once in real time: few enough that none is late for its deadline.
 AT_ONCE = 16
@@ -73,7 +73,7 @@ async def prove_world(
 
     async with sandbox_service(world) as sandbox, _client(sandbox) as client:
 
-        async def one(row: Listed, way: str) -> Proved:
+        async def one(row: WorldSearch, way: str) -> Proved:
             nonlocal done
             async with places:
                 proved = await prove_search(client, sandbox.operator, sandbox.clock, row, way)
@@ -133,7 +133,7 @@ def _client(sandbox: SandboxService) -> httpx.AsyncClient:
 
 
 async def prove_search(
-    client: httpx.AsyncClient, operator: Operator, clock: Clock, row: Listed, way: str
+    client: httpx.AsyncClient, operator: Operator, clock: Clock, row: WorldSearch, way: str
 ) -> Proved:
     """Search for *row* by *way* (brand, domain or both), with a key of its own, to its end.
 

@@ -12,7 +12,7 @@ from cs.cli.output import console, errors, print_json, print_table, styled
 from cs.cli.proof import Proved, prove_world
 from cs.cli.world_process import run_world
 from cs.runtime import logs
-from cs.sandbox.world import Listed, listing, load
+from cs.sandbox.world import WorldSearch, listing, load
 
 app = App(
     name="sandbox",
@@ -111,7 +111,7 @@ def _tell(done: int, of: int, row: Proved) -> None:
     errors.print(styled("[dim]{}[/]", line))
 
 
-def _shown(row: Listed) -> dict[str, Any]:
+def _shown(row: WorldSearch) -> dict[str, Any]:
     return {
         "brand": row.brand,
         "domain": row.domain,

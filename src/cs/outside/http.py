@@ -9,11 +9,11 @@ from pathlib import Path
 
 import httpx
 
-from cs.outside.dial import GuardedBackend, GuardedTransport
-from cs.outside.exchange import MAX_BYTES, Exchange, trust
 from cs.outside.guard import Guard, host_of
+from cs.outside.guarded_transport import GuardedBackend, GuardedTransport
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
+from cs.outside.single_get import MAX_BYTES, GetClient, trust
 from cs.runtime.keyed_lock import KeyedLock
 
 #: The name that robots.txt may call us by.
@@ -52,7 +52,7 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         ca_file: Path | None = None,
     ) -> None:
         transport = httpx.AsyncHTTPTransport(verify=trust(ca_file))
-        self._exchange = Exchange(
+        self._client = GetClient(
             transport, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
         )
         self._total_s = total_s
@@ -67,16 +67,16 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         """Fetch *url*; see `cs.outside.port.Fetcher`."""
         start = _parse(url, params)
 
-        async def ask(target: httpx.URL) -> Response:
+        async def get_once(target: httpx.URL) -> Response:
             if _origin(target) != _origin(start):
                 raise Unreachable("redirects", f"{host_of(start)} leads to another origin")
-            return await self._exchange.get(target, headers or {})
+            return await self._client.get(target, headers or {})
 
-        async with _at_most(self._total_s, start):
-            return await _led(start, ask)
+        async with _time_limit(self._total_s, start):
+            return await _follow_redirects(start, get_once)
 
     async def __aexit__(self, *_: object) -> None:
-        await self._exchange.aclose()
+        await self._client.aclose()
 
 
 class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
@@ -108,7 +108,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
         if not guard.web_ports.issuperset(web_ports):
             raise ValueError(f"the guard does not open the web ports {web_ports}")
         backend = GuardedBackend(guard, resolver, web_ports=web_ports)
-        self._exchange = Exchange(
+        self._client = GetClient(
             GuardedTransport(backend, trust(ca_file)),
             user_agent=user_agent,
             wait_s=total_s,
@@ -135,25 +135,25 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
         """
         self._guard.check_url(url)
         target = _parse(url, params)
-        async with _at_most(self._total_s, target):
+        async with _time_limit(self._total_s, target):
             return await self._follow(target, headers or {}, obey=True)
 
     async def _follow(
         self, start: httpx.URL, headers: Mapping[str, str] | None = None, *, obey: bool = False
     ) -> Response:
-        async def ask(target: httpx.URL) -> Response:
+        async def get_once(target: httpx.URL) -> Response:
             self._guard.check_url(str(target))
             if obey and not await self._robots.allow(target):
                 raise Unreachable("robots", host_of(target))
             # What the caller sends is for the host it named, nobody else.
             own = headers or {} if _origin(target) == _origin(start) else {}
             async with self._locks.of(host_of(target).removesuffix(".")):
-                return await self._exchange.get(target, own)
+                return await self._client.get(target, own)
 
-        return await _led(start, ask)
+        return await _follow_redirects(start, get_once)
 
     async def __aexit__(self, *_: object) -> None:
-        await self._exchange.aclose()
+        await self._client.aclose()
 
 
 def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
@@ -164,19 +164,21 @@ def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
     return parsed.copy_merge_params(dict(params)) if params else parsed
 
 
-async def _led(start: httpx.URL, ask: Callable[[httpx.URL], Awaitable[Response]]) -> Response:
+async def _follow_redirects(
+    start: httpx.URL, get_once: Callable[[httpx.URL], Awaitable[Response]]
+) -> Response:
     """Return the answer that *start* and its redirects lead to."""
     target = start
     for _ in range(REDIRECTS + 1):
-        answer = await ask(target)
-        onward = _onward(answer)
-        if onward is None:
+        answer = await get_once(target)
+        redirect = _redirect_of(answer)
+        if redirect is None:
             return answer
-        target = onward
+        target = redirect
     raise Unreachable("redirects", f"{host_of(start)}: more than {REDIRECTS}")
 
 
-def _onward(answer: Response) -> httpx.URL | None:
+def _redirect_of(answer: Response) -> httpx.URL | None:
     """Return where *answer* sends us, if it does.
 
     Raises:
@@ -196,7 +198,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 @asynccontextmanager
-async def _at_most(total_s: float, url: httpx.URL) -> AsyncIterator[None]:
+async def _time_limit(total_s: float, url: httpx.URL) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(total_s):
             yield

@@ -86,13 +86,13 @@ def matches(pattern: str, path: str) -> bool:
     >>> matches("/a*b$", "/a/b/b"), matches("/a*b$", "/a/b/c"), matches("/a", "/ab")
     (True, False, True)
     """
-    whole = pattern.endswith("$")
+    anchored = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
     if not path.startswith(first):
         return False
-    if whole and not others:
+    if anchored and not others:
         return len(path) == len(first)
-    last = others.pop() if whole else ""
+    last = others.pop() if anchored else ""
     at = len(first)
     for piece in others:
         at = path.find(piece, at)

@@ -54,15 +54,15 @@ class Authority:
         """
         groups = {names[0]: names for names in names_of.values()}
         contexts = {first: self.context(names) for first, names in groups.items()}
-        whole = self.context(["sandbox.invalid"])
+        default = self.context(["sandbox.invalid"])
 
         def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
             names = names_of.get((name or "").casefold())
             if names is not None:
                 connection.context = contexts[names[0]]
 
-        whole.sni_callback = choose
-        return whole
+        default.sni_callback = choose
+        return default
 
     def _leaf(self, names: list[str]) -> x509.Certificate:
         alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])

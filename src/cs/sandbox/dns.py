@@ -20,7 +20,7 @@ import dns.rrset
 
 from cs.sandbox.listening import Connected, listening
 
-Trouble = Literal["answers", "servfail", "refused", "silent"]
+DnsTrouble = Literal["answers", "servfail", "refused", "silent"]
 _TTL_S = 60
 _IDLE_S = 10.0
 
@@ -31,13 +31,13 @@ class Zone:
     def __init__(self) -> None:
         self._addresses: dict[str, str] = {}
         self._exchangers: dict[str, list[tuple[int, str]]] = {}
-        self._trouble: dict[str, Trouble] = {}
+        self._trouble: dict[str, DnsTrouble] = {}
 
     def host(self, name: str, address: str) -> None:
         self._addresses[name] = address
 
     def mail(
-        self, domain: str, exchangers: list[tuple[int, str]], trouble: Trouble = "answers"
+        self, domain: str, exchangers: list[tuple[int, str]], trouble: DnsTrouble = "answers"
     ) -> None:
         """Give *domain* its MX records, as (preference, host); ``(0, ".")`` is a null MX."""
         self._exchangers[domain] = exchangers

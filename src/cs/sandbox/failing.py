@@ -13,19 +13,19 @@ from cs.sandbox.shapes import (
     Unresponsive,
     Wikidata,
 )
-from cs.sandbox.web import Reply
+from cs.sandbox.web import HttpReply
 
 
-class Failed(msgspec.Struct, frozen=True):
+class FailedReply(msgspec.Struct, frozen=True):
     """The service fails; ``reply`` is what is sent, ``None`` a connection closed."""
 
-    reply: Reply | None
+    reply: HttpReply | None
 
 
 def json_reply(
     value: object, *, after_s: float = 0.0, headers: dict[str, str] | None = None
-) -> Reply:
-    return Reply(
+) -> HttpReply:
+    return HttpReply(
         body=msgspec.json.encode(value),
         content_type="application/json; charset=utf-8",
         headers=headers or {},
@@ -33,23 +33,27 @@ def json_reply(
     )
 
 
-def failed(state: Wikidata | Searxng) -> Failed | None:
+def failed(state: Wikidata | Searxng) -> FailedReply | None:
     """Return how a service in *state* fails; ``None`` if it answers, be it with nothing."""
     after_s = state.latency_s
     match state.failure:
         case NoFailure() | Unresponsive():
             return None
         case NoAnswer():
-            return Failed(None)
+            return FailedReply(None)
         case Status(code=code, retry_after_s=wait):
             headers = {} if wait is None else {"Retry-After": str(wait)}
             body = f"<html><body><h1>{code}</h1></body></html>".encode()
-            return Failed(Reply(status=code, body=body, headers=headers, after_s=after_s))
+            return FailedReply(
+                HttpReply(status=code, body=body, headers=headers, after_s=after_s)
+            )
         case NotJson():
             body = b"<!doctype html><title>Maintenance</title><p>Back soon."
-            return Failed(Reply(body=body, after_s=after_s))
+            return FailedReply(HttpReply(body=body, after_s=after_s))
         case JsonDisabled():
-            return Failed(Reply(status=403, body=b"<h1>403 Forbidden</h1>", after_s=after_s))
+            return FailedReply(
+                HttpReply(status=403, body=b"<h1>403 Forbidden</h1>", after_s=after_s)
+            )
         case MaxLag(retry_after_s=wait):
             error = {
                 "code": "maxlag",
@@ -60,4 +64,4 @@ def failed(state: Wikidata | Searxng) -> Failed | None:
             }
             body_of = {"error": error, "servedby": "sandbox"}
             waiting = {"Retry-After": str(wait), "X-Database-Lag": "7"}
-            return Failed(json_reply(body_of, after_s=after_s, headers=waiting))
+            return FailedReply(json_reply(body_of, after_s=after_s, headers=waiting))

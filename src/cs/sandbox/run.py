@@ -14,12 +14,12 @@ from cs.sandbox.certificates import Authority
 from cs.sandbox.dns import name_server
 from cs.sandbox.layout import Layout
 from cs.sandbox.listening import Sleep, listening
-from cs.sandbox.searxng import SearchApi
+from cs.sandbox.searxng import SearxngServer
 from cs.sandbox.shapes import World
 from cs.sandbox.sites import Sites
 from cs.sandbox.smtp import MailServers
 from cs.sandbox.web import speaking_http
-from cs.sandbox.wikidata import WikidataApi
+from cs.sandbox.wikidata import WikidataServer
 
 _TRIES = 20
 
@@ -121,12 +121,12 @@ async def _start(
     ):
         await stack.enter_async_context(server)
     if not world.services.wikidata.is_down:
-        api = WikidataApi(world)
+        api = WikidataServer(world)
         await stack.enter_async_context(
             listening(speaking_http(api.respond, sleep), [layout.wikidata], wikidata)
         )
     if not world.services.searxng.is_down:
-        search = SearchApi(world)
+        search = SearxngServer(world)
         await stack.enter_async_context(
             listening(speaking_http(search.respond, sleep), [layout.searxng], searxng)
         )

@@ -48,8 +48,8 @@ def allowed(document: object, path: str, problem: str) -> str:
     if "missing required field" in problem:
         needed = [name for choice in node for name in choice.get("required", ())]
         return f"Required here: {', '.join(dict.fromkeys(needed))}"
-    said = [choice["description"] for choice in node if "description" in choice]
-    return f"Allowed: {said[0]}" if said else ""
+    descriptions = [choice["description"] for choice in node if "description" in choice]
+    return f"Allowed: {descriptions[0]}" if descriptions else ""
 
 
 def _node(schema: Mapping[str, Any], document: object, path: str) -> list[dict[str, Any]]:

@@ -11,13 +11,13 @@ from cs.sandbox.failing import failed, json_reply
 from cs.sandbox.folding import fold, mentions
 from cs.sandbox.search_query import matches, read_commands, read_query
 from cs.sandbox.shapes import Brand, Page, Person, Searxng, Unresponsive, World
-from cs.sandbox.web import Reply, Request
+from cs.sandbox.web import HttpReply, HttpRequest
 
 _PER_PAGE = 10
 _ENGINES = ("duckduckgo", "brave", "startpage")
 
 
-class SearchApi:
+class SearxngServer:
     """The service; `respond` answers one request to ``/search``."""
 
     def __init__(self, world: World) -> None:
@@ -26,15 +26,17 @@ class SearchApi:
         self._brands = world.brands
         self._pages = list(_pages(world))
 
-    async def respond(self, request: Request) -> Reply | None:
+    async def respond(self, request: HttpRequest) -> HttpReply | None:
         if request.path.rstrip("/").rpartition("/")[2] not in {"", "search"}:
-            return Reply(status=404, body=b"<h1>404 Not Found</h1>")
+            return HttpReply(status=404, body=b"<h1>404 Not Found</h1>")
         text = request.query.get("q", "").strip()
         state = self._state(text)
         if failure := failed(state):
             return failure.reply
         if request.query.get("format") != "json":
-            return Reply(body=b"<!doctype html><title>SearXNG</title>", after_s=state.latency_s)
+            return HttpReply(
+                body=b"<!doctype html><title>SearXNG</title>", after_s=state.latency_s
+            )
         if not text:
             error = json_reply({"error": "No query"})
             return msgspec.structs.replace(error, status=400)
@@ -43,7 +45,7 @@ class SearchApi:
             return json_reply(nothing, after_s=state.latency_s)
         asked = read_commands(text)
         if asked.away:
-            return Reply(status=302, headers={"Location": "https://elsewhere.invalid/"})
+            return HttpReply(status=302, headers={"Location": "https://elsewhere.invalid/"})
         number = request.query.get("pageno", "1")
         page = int(number) if number.isascii() and number.isdigit() else 1
         known = [] if asked.elsewhere else self._find(asked.text)

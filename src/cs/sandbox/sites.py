@@ -3,7 +3,7 @@
 from html import escape
 
 from cs.sandbox.shapes import Brand, World
-from cs.sandbox.web import Reply, Request
+from cs.sandbox.web import HttpReply, HttpRequest
 
 _NOT_FOUND = b"<!doctype html><title>404</title><h1>Page not found</h1>"
 
@@ -20,20 +20,20 @@ class Sites:
                 for host in hosts_of(brand):
                     self._by_host[host] = brand
 
-    async def respond(self, request: Request) -> Reply | None:
+    async def respond(self, request: HttpRequest) -> HttpReply | None:
         brand = self._by_host.get(request.host)
         if brand is None:
-            return Reply(status=421, body=b"<h1>Misdirected Request</h1>")
+            return HttpReply(status=421, body=b"<h1>Misdirected HttpRequest</h1>")
         after_s = brand.site.latency_s
         home = home_of(brand)
         if request.path == "/robots.txt":
-            return Reply(body=_robots(brand), content_type="text/plain", after_s=after_s)
+            return HttpReply(body=_robots(brand), content_type="text/plain", after_s=after_s)
         if request.host != home:
             target = f"{self._scheme}://{home}:{self._port}{request.path}"
-            return Reply(status=301, headers={"Location": target}, after_s=after_s)
+            return HttpReply(status=301, headers={"Location": target}, after_s=after_s)
         if request.path not in {"", "/", "/about", "/contact"}:
-            return Reply(status=404, body=_NOT_FOUND, after_s=after_s)
-        return Reply(body=page(brand).encode(), after_s=after_s)
+            return HttpReply(status=404, body=_NOT_FOUND, after_s=after_s)
+        return HttpReply(body=page(brand).encode(), after_s=after_s)
 
 
 def home_of(brand: Brand) -> str:

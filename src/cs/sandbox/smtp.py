@@ -13,7 +13,7 @@ import msgspec
 
 from cs.sandbox.listening import Sleep
 from cs.sandbox.mail_behaviour import Behaviour, Busy, RefusesUs, Slow, StarttlsOnly
-from cs.sandbox.mail_policy import Mailboxes, Reply, Sender, banner
+from cs.sandbox.mail_policy import Mailboxes, Sender, SmtpReply, banner
 
 _IDLE_S = 300.0  # RFC 5321 section 4.5.3.2.7: at least five minutes
 _MAX_LINE = 1_000
@@ -44,10 +44,10 @@ class MailServers:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server = self._by_address[writer.get_extra_info("sockname")[0]]
-        await Session(server, self._tls, self._sleep, reader, writer).run()
+        await SmtpSession(server, self._tls, self._sleep, reader, writer).run()
 
 
-class Session:
+class SmtpSession:
     """One connection, from the banner to QUIT."""
 
     def __init__(
@@ -75,7 +75,9 @@ class Session:
             await self._until_gone()
             return
         if isinstance(server.behaviour, Busy):
-            await self._say(Reply(421, f"4.3.2 {server.host} Service busy, try again later"))
+            await self._say(
+                SmtpReply(421, f"4.3.2 {server.host} Service busy, try again later")
+            )
             return
         first = banner(server.behaviour, server.host, self._client)
         await self._say(first)
@@ -90,71 +92,71 @@ class Session:
             await self._say(*replies)
             if replies[-1].code in {221, 421}:
                 return
-        await self._say(Reply(421, f"4.7.0 {server.host} Too many commands"))
+        await self._say(SmtpReply(421, f"4.7.0 {server.host} Too many commands"))
 
-    def _answer(self, verb: str, rest: str) -> list[Reply]:
+    def _answer(self, verb: str, rest: str) -> list[SmtpReply]:
         match verb:
             case "EHLO":
                 return self._hello()
             case "HELO":
                 self._greeted, self._mail_from = True, None
-                return [Reply(250, self._server.host)]
+                return [SmtpReply(250, self._server.host)]
             case "MAIL":
                 return [self._mail(rest)]
             case "RCPT":
                 return [self._rcpt(rest)]
             case "DATA" | "BDAT":
-                return [Reply(554, "5.3.2 This server takes no mail")]
+                return [SmtpReply(554, "5.3.2 This server takes no mail")]
             case "RSET":
                 self._mail_from = None
-                return [Reply(250, "2.0.0 Ok")]
+                return [SmtpReply(250, "2.0.0 Ok")]
             case "NOOP":
-                return [Reply(250, "2.0.0 Ok")]
+                return [SmtpReply(250, "2.0.0 Ok")]
             case "VRFY" | "EXPN":
-                return [Reply(252, "2.5.2 Cannot say; try RCPT")]
+                return [SmtpReply(252, "2.5.2 Cannot say; try RCPT")]
             case "QUIT":
-                return [Reply(221, "2.0.0 Bye")]
+                return [SmtpReply(221, "2.0.0 Bye")]
             case "TOO-LONG":
-                return [Reply(500, "5.5.2 Line too long")]
+                return [SmtpReply(500, "5.5.2 Line too long")]
             case "IDLE":
-                return [Reply(421, f"4.4.2 {self._server.host} Time-out")]
+                return [SmtpReply(421, f"4.4.2 {self._server.host} Time-out")]
             case _:
-                return [Reply(502, "5.5.2 Command not recognized")]
+                return [SmtpReply(502, "5.5.2 Command not recognized")]
 
-    def _hello(self) -> list[Reply]:
+    def _hello(self) -> list[SmtpReply]:
         self._greeted, self._mail_from = True, None
         offers = ["PIPELINING", "SIZE 10485760", "ENHANCEDSTATUSCODES", "8BITMIME"]
         if self._must_secure():
             offers.insert(0, "STARTTLS")
-        return [Reply(250, text) for text in (self._server.host, *offers)]
+        return [SmtpReply(250, text) for text in (self._server.host, *offers)]
 
-    def _mail(self, rest: str) -> Reply:
+    def _mail(self, rest: str) -> SmtpReply:
         if not self._greeted:
-            return Reply(503, "5.5.1 Error: send HELO/EHLO first")
+            return SmtpReply(503, "5.5.1 Error: send HELO/EHLO first")
         if self._must_secure():
-            return Reply(530, "5.7.0 Must issue a STARTTLS command first")
+            return SmtpReply(530, "5.7.0 Must issue a STARTTLS command first")
         if self._mail_from is not None:
-            return Reply(503, "5.5.1 Error: nested MAIL command")
+            return SmtpReply(503, "5.5.1 Error: nested MAIL command")
         if (path := _PATH.match(rest)) is None:
-            return Reply(501, "5.1.7 Bad sender address syntax")
+            return SmtpReply(501, "5.1.7 Bad sender address syntax")
         if self._server.behaviour == RefusesUs(at="mail"):
-            return Reply(550, f"5.7.1 <{path[1]}>: Sender address rejected: Access denied")
+            return SmtpReply(550, f"5.7.1 <{path[1]}>: Sender address rejected: Access denied")
         self._mail_from = path[1]
-        return Reply(250, "2.1.0 Ok")
+        return SmtpReply(250, "2.1.0 Ok")
 
-    def _rcpt(self, rest: str) -> Reply:
+    def _rcpt(self, rest: str) -> SmtpReply:
         if self._must_secure():
-            return Reply(530, "5.7.0 Must issue a STARTTLS command first")
+            return SmtpReply(530, "5.7.0 Must issue a STARTTLS command first")
         if self._mail_from is None:
-            return Reply(503, "5.5.1 Error: need MAIL command")
+            return SmtpReply(503, "5.5.1 Error: need MAIL command")
         path = _PATH.match(rest)
         if path is None or not path[1] or path[1].startswith("@"):
-            return Reply(501, "5.1.3 Bad recipient address syntax")
+            return SmtpReply(501, "5.1.3 Bad recipient address syntax")
         local, _, domain = path[1].rpartition("@")
         own = self._server.mailboxes.domain
         address = path[1] if local else f"{domain}@{own}"  # <postmaster>, RFC 5321 4.5.1
         if local and domain.casefold() != own:
-            return Reply(554, f"5.7.1 <{address}>: Relay access denied")
+            return SmtpReply(554, f"5.7.1 <{address}>: Relay access denied")
         self._recipients += 1
         sender = Sender(self._client, self._mail_from)
         return self._server.mailboxes.recipient(
@@ -166,9 +168,9 @@ class Session:
 
     async def _start_tls(self) -> None:
         if not self._must_secure():
-            await self._say(Reply(502, "5.5.1 STARTTLS is not offered"))
+            await self._say(SmtpReply(502, "5.5.1 STARTTLS is not offered"))
             return
-        await self._say(Reply(220, "2.0.0 Ready to start TLS"))
+        await self._say(SmtpReply(220, "2.0.0 Ready to start TLS"))
         await self._writer.start_tls(self._tls)
         # What was said in clear is forgotten (RFC 3207 section 4.2).
         self._secure, self._greeted, self._mail_from = True, False, None
@@ -184,7 +186,7 @@ class Session:
         verb, _, rest = line.decode("utf-8", "replace").strip().partition(" ")
         return verb.upper(), rest.strip()
 
-    async def _say(self, *replies: Reply) -> None:
+    async def _say(self, *replies: SmtpReply) -> None:
         if isinstance(self._server.behaviour, Slow):
             await self._sleep(self._server.behaviour.delay_s)
         *more, last = replies

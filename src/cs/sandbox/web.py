@@ -14,7 +14,7 @@ _MAX_REQUESTS = 1_000
 _IDLE_S = 30.0
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str  # as sent, without the query
     query: dict[str, str]  # the last value of each name
@@ -26,7 +26,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return self.headers.get("host", "").partition(":")[0].casefold()
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
     body: bytes = b""
     content_type: str = "text/html; charset=utf-8"
@@ -35,7 +35,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: ``None`` closes the connection without an answer.
-Respond = Callable[[Request], Awaitable[Reply | None]]
+Respond = Callable[[HttpRequest], Awaitable[HttpReply | None]]
 
 
 def speaking_http(respond: Respond, sleep: Sleep = asyncio.sleep) -> Connected:
@@ -61,7 +61,7 @@ def speaking_http(respond: Respond, sleep: Sleep = asyncio.sleep) -> Connected:
     return serve
 
 
-async def _read(reader: asyncio.StreamReader) -> Request | None:
+async def _read(reader: asyncio.StreamReader) -> HttpRequest | None:
     """Read one request; ``None`` at the end of the connection.
 
     Raises:
@@ -83,12 +83,12 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
         raise ValueError("a body")
     split = urlsplit(target)
     query = dict(parse_qsl(split.query, keep_blank_values=True, max_num_fields=64))
-    return Request(method=method, path=split.path, query=query, headers=headers)
+    return HttpRequest(method=method, path=split.path, query=query, headers=headers)
 
 
-def _wire(request: Request, reply: Reply, *, last: bool) -> bytes:
+def _wire(request: HttpRequest, reply: HttpReply, *, last: bool) -> bytes:
     if request.method not in {"GET", "HEAD"}:
-        reply = Reply(status=405, headers={"Allow": "GET, HEAD"}, content_type="text/plain")
+        reply = HttpReply(status=405, headers={"Allow": "GET, HEAD"}, content_type="text/plain")
     headers = {
         "Content-Type": reply.content_type,
         "Content-Length": str(len(reply.body)),

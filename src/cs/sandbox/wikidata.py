@@ -9,24 +9,24 @@ from typing import Any
 from cs.sandbox.failing import failed, json_reply
 from cs.sandbox.folding import fold, mentions
 from cs.sandbox.shapes import Wikidata, World
-from cs.sandbox.web import Reply, Request
-from cs.sandbox.wikidata_items import Entry, entity, entries
+from cs.sandbox.web import HttpReply, HttpRequest
+from cs.sandbox.wikidata_items import WikidataEntry, entity, entries
 
 _MAX_IDS = 50
 _MAX_FOUND = 50
 
 
-class WikidataApi:
+class WikidataServer:
     """The API; `respond` answers one request, whatever its path."""
 
     def __init__(self, world: World) -> None:
         self._usual = world.services.wikidata
         self._entries = {entry.id: entry for entry in entries(world)}
 
-    async def respond(self, request: Request) -> Reply | None:
+    async def respond(self, request: HttpRequest) -> HttpReply | None:
         if not request.headers.get("user-agent"):
             text = b"Please set a user-agent and respect our robot policy"
-            return Reply(status=403, body=text, content_type="text/plain")
+            return HttpReply(status=403, body=text, content_type="text/plain")
         query = request.query
         state = self._state(query.get("search") or query.get("ids") or "")
         if failure := failed(state):
@@ -41,7 +41,7 @@ class WikidataApi:
                     "badvalue", f'Unrecognized value for parameter "action": {other}.'
                 )
         if query.get("format") != "json":
-            return Reply(body=b"<!doctype html><title>MediaWiki API result</title>")
+            return HttpReply(body=b"<!doctype html><title>MediaWiki API result</title>")
         headers = {}
         if "error" in answer:
             headers["MediaWiki-API-Error"] = answer["error"]["code"]
@@ -91,7 +91,7 @@ class WikidataApi:
         return {"entities": found, "success": 1}
 
 
-def _hit(entry: Entry, text: str) -> dict[str, Any] | None:
+def _hit(entry: WikidataEntry, text: str) -> dict[str, Any] | None:
     """Return *entry* as found by *text*, which must begin its label or an alias."""
     for n, name in enumerate(entry.names):
         if fold(name).startswith(fold(text)):

@@ -14,7 +14,7 @@ _GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 _FORMER_UNTIL = "+2021-06-30T00:00:00Z"
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class WikidataEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One item; ``brand`` is None where it only shares a brand's name."""
 
     id: str
@@ -30,12 +30,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return (self.label, *self.aliases)
 
 
-def entries(world: World) -> list[Entry]:
+def entries(world: World) -> list[WikidataEntry]:
     """Return the items of *world*; ids follow from its seed."""
     ids = _ids(world)
     by_name = {brand.name: brand for brand in world.brands}
     found = [
-        Entry(
+        WikidataEntry(
             id=ids[brand.domain],
             label=brand.name,
             description=brand.description,
@@ -48,7 +48,7 @@ def entries(world: World) -> list[Entry]:
         if "wikidata" in brand.known_by
     ]
     found += [
-        Entry(
+        WikidataEntry(
             id=ids[f"{n} {item.label}"],
             label=item.label,
             description=item.description,
@@ -59,16 +59,16 @@ def entries(world: World) -> list[Entry]:
     return found
 
 
-def entity(entry: Entry, props: list[str]) -> dict[str, Any]:
+def entity(entry: WikidataEntry, props: list[str]) -> dict[str, Any]:
     """Return the item of *entry* as wbgetentities does, with the asked *props*."""
-    whole: dict[str, Any] = {
+    item: dict[str, Any] = {
         "labels": {"en": {"language": "en", "value": entry.label}},
         "descriptions": {"en": {"language": "en", "value": entry.description}},
         "aliases": {"en": [{"language": "en", "value": alias} for alias in entry.aliases]},
         "claims": _claims(entry),
         "sitelinks": {"enwiki": {"site": "enwiki", "title": entry.label, "badges": []}},
     }
-    asked = {name: value for name, value in whole.items() if name in props}
+    asked = {name: value for name, value in item.items() if name in props}
     return {"type": "item", "id": entry.id} | asked
 
 
@@ -85,7 +85,7 @@ def _ids(world: World) -> dict[str, str]:
     return {name: f"Q{number}" for number, name in taken.items()}
 
 
-def _claims(entry: Entry) -> dict[str, list[dict[str, Any]]]:
+def _claims(entry: WikidataEntry) -> dict[str, list[dict[str, Any]]]:
     claims: dict[str, list[dict[str, Any]]] = {}
     for name, kind, value, extra in _statements(entry):
         snak = {
@@ -109,7 +109,7 @@ def _claims(entry: Entry) -> dict[str, list[dict[str, Any]]]:
 _VALUE_TYPE = {"wikibase-item": "wikibase-entityid"}
 
 
-def _statements(entry: Entry) -> Iterator[tuple[str, str, object, dict[str, Any]]]:
+def _statements(entry: WikidataEntry) -> Iterator[tuple[str, str, object, dict[str, Any]]]:
     """Yield property, datatype, value and what else the statement says."""
     yield "P31", "wikibase-item", _item(entry.instance_of), {}
     brand = entry.brand

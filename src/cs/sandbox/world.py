@@ -29,7 +29,7 @@ class Owner(msgspec.Struct, frozen=True):
     address: str
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class WorldSearch(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to search for, and what it is meant to end with.
 
     Attributes:
@@ -71,14 +71,14 @@ def load(path: Path | None = None) -> World:
     return world
 
 
-def listing(world: World) -> list[Listed]:
+def listing(world: World) -> list[WorldSearch]:
     """Return everything that can be searched in *world*, in the order of its file."""
     names = {
         address: name for brand in world.brands for address, name in addresses_of(brand).items()
     }
     brands = [_listed(brand, names) for brand in world.brands]
     loose = [
-        Listed(
+        WorldSearch(
             brand=search.brand,
             domain=search.domain,
             outcome=search.outcome,
@@ -91,10 +91,10 @@ def listing(world: World) -> list[Listed]:
     return brands + loose
 
 
-def _listed(brand: Brand, names: dict[str, str]) -> Listed:
+def _listed(brand: Brand, names: dict[str, str]) -> WorldSearch:
     owners = tuple(Owner(names[address], address) for address in brand.intends.verified)
     maybe = tuple(Owner(names[address], address) for address in brand.intends.may)
-    return Listed(
+    return WorldSearch(
         brand=brand.name,
         domain=brand.domain,
         outcome=brand.intends.outcome,

@@ -28,7 +28,7 @@ S = TypeVar("S", BrandSource, PeopleSource)
 A = TypeVar("A", BrandAnswer, PeopleAnswer)
 
 
-class _Isolated(Generic[S]):
+class _IsolatedSource(Generic[S]):
     """Args: *settings*: the source's, whose secrets are shown nobody."""
 
     def __init__(self, source: S, settings: PluginSettings = NO_SETTINGS) -> None:
@@ -68,7 +68,7 @@ class _Isolated(Generic[S]):
         log.warning("source_failed", source=self.name, ended=ended.value, why=why, **where)
 
 
-class IsolatedBrandSource(_Isolated[BrandSource]):
+class IsolatedBrandSource(_IsolatedSource[BrandSource]):
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
         try:
             answer = await self._source.find(query, known)
@@ -79,7 +79,7 @@ class IsolatedBrandSource(_Isolated[BrandSource]):
         return self._checked(answer, BrandAnswer)
 
 
-class IsolatedPeopleSource(_Isolated[PeopleSource]):
+class IsolatedPeopleSource(_IsolatedSource[PeopleSource]):
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         try:
             answer = await self._source.find(brand, limit=limit)

@@ -54,10 +54,10 @@ class IsolatedVerifier:
         except BaseException as error:
             if is_ours(error):
                 raise
-            yield _Failed(self, error, known)
+            yield _FailedCheck(self, error, known)
             return
         try:
-            yield _Isolated(self, check, known)
+            yield _IsolatedCheck(self, check, known)
         except BaseException:
             await stack.aclose()
             raise
@@ -110,7 +110,7 @@ class IsolatedVerifier:
             log.warning("verifier_failed", verifier=self.name, reason=reason, why=why, **where)
 
 
-class _Isolated:
+class _IsolatedCheck:
     def __init__(
         self, verifier: IsolatedVerifier, check: DomainCheck, known: DomainFacts
     ) -> None:
@@ -135,7 +135,7 @@ class _Isolated:
         return self._verifier.checked(address, evidence)
 
 
-class _Failed:
+class _FailedCheck:
     """A domain check that never began."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from cs.sandbox.world import Listed, listing, load
+from cs.sandbox.world import WorldSearch, listing, load
 
 _HEADS = ("Bran", "Cor", "Del", "Fen", "Gal", "Hol", "Kest", "Lum", "Mar", "Nor", "Quil", "Tav")
 _TAILS = ("ovia", "umbrel", "ickson", "etta", "andro", "ystone", "ulane", "ebrook")
@@ -46,7 +46,7 @@ def wishes(world: Path) -> list[Wish]:
     return [_wish(row, way) for row in listing(load(world)) for way in row.asked_by]
 
 
-def _wish(row: Listed, way: str) -> Wish:
+def _wish(row: WorldSearch, way: str) -> Wish:
     fields = {"brand": row.brand, "domain": row.domain}
     if way != "both":
         fields = {way: fields[way]}

@@ -23,7 +23,7 @@ from cs.plugins.sources import (
     SourceContext,
     SourceStatus,
 )
-from cs.sources.brand.entries import Entries, Entry
+from cs.sources.brand.entries import DirectoryEntries, DirectoryEntry
 from cs.sources.social_pages import company_page_of, instagram_of, tiktok_of
 
 BUNDLED = files("cs.sources.brand") / "data" / "directory.jsonl.gz"
@@ -40,18 +40,18 @@ _BY_ALIAS = 0.8
 #: Mail domains besides the main one.  Each costs a check of every address.
 _MORE_MAIL_DOMAINS = 2
 
-_Line = msgspec.json.Decoder(Entry)
+_Line = msgspec.json.Decoder(DirectoryEntry)
 
 
 class BundledDirectory:
-    """A brand source over a gzipped file of one JSON object a line (see `Entry`)."""
+    """A brand source over a gzipped file of one JSON object a line (see `DirectoryEntry`)."""
 
     name = "directory"
 
     def __init__(self, file: Traversable = BUNDLED) -> None:
         self._file = file
         self._lock = Lock()
-        self._entries: Entries | None = None
+        self._entries: DirectoryEntries | None = None
 
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
         """Find brands by their domain if one is asked or *known*, else by name.
@@ -71,7 +71,7 @@ class BundledDirectory:
         ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
         return BrandAnswer(source=self.name, ended=ended, matches=matches)
 
-    def load(self) -> Entries:
+    def load(self) -> DirectoryEntries:
         """Return the entries, read once whoever asks first.
 
         Raises:
@@ -81,11 +81,11 @@ class BundledDirectory:
         with self._lock:
             if self._entries is None:
                 with self._file.open("rb") as packed, gzip.open(packed) as lines:
-                    self._entries = Entries(map(_Line.decode, lines))
+                    self._entries = DirectoryEntries(map(_Line.decode, lines))
             return self._entries
 
 
-def _matches(entries: Entries, query: Query) -> list[BrandMatch]:
+def _matches(entries: DirectoryEntries, query: Query) -> list[BrandMatch]:
     if query.domain is not None:
         return _by_domain(entries, query.domain, query.brand)
     if query.brand is None:
@@ -96,12 +96,12 @@ def _matches(entries: Entries, query: Query) -> list[BrandMatch]:
     ]
 
 
-def _name_score(entry: Entry, brand: str) -> float:
+def _name_score(entry: DirectoryEntry, brand: str) -> float:
     by_alias = best_likeness(brand, entry.telling_aliases)
     return max(_BY_NAME * likeness(brand, entry.name), _BY_ALIAS * by_alias)
 
 
-def _by_domain(entries: Entries, domain: str, brand: str | None) -> list[BrandMatch]:
+def _by_domain(entries: DirectoryEntries, domain: str, brand: str | None) -> list[BrandMatch]:
     """Return the brands that name *domain*; each brand's own domain is told in its facts.
 
     With *brand* a sub-brand on its owner's site is found by its name, beside the owner.
@@ -116,14 +116,14 @@ def _by_domain(entries: Entries, domain: str, brand: str | None) -> list[BrandMa
     return matches
 
 
-def _beside(entry: Entry, brand: str) -> float:
+def _beside(entry: DirectoryEntry, brand: str) -> float:
     """Return the score of *brand* asked beside a domain that *entry* names."""
     if likeness(brand, entry.name) >= COMPANY:
         return _ITS_OWN
     return _ITS_OWN_BY_ALIAS if entry.likeness(brand) >= COMPANY else 0.0
 
 
-def _domain_score(entries: Entries, entry: Entry, domain: str) -> float:
+def _domain_score(entries: DirectoryEntries, entry: DirectoryEntry, domain: str) -> float:
     if entry.named_at(domain):
         return _ITS_OWN
     only_user = entries.main_only(entry.domain) and (
@@ -132,7 +132,9 @@ def _domain_score(entries: Entries, entry: Entry, domain: str) -> float:
     return _ONLY_USER if only_user else _ONE_OF_MANY
 
 
-def _match(entries: Entries, entry: Entry, score: float, domain: str | None) -> BrandMatch:
+def _match(
+    entries: DirectoryEntries, entry: DirectoryEntry, score: float, domain: str | None
+) -> BrandMatch:
     owner = entries.owner_of_site(entry)
     facts = BrandFacts(
         name=entry.name,
@@ -147,7 +149,9 @@ def _match(entries: Entries, entry: Entry, score: float, domain: str | None) -> 
     return BrandMatch(facts=facts, score=score, key=entry.wikidata or entry.domain or "")
 
 
-def _mail_domains(entries: Entries, entry: Entry, domain: str | None) -> tuple[str, ...]:
+def _mail_domains(
+    entries: DirectoryEntries, entry: DirectoryEntry, domain: str | None
+) -> tuple[str, ...]:
     """Return the brand's own domains, then its parent's.
 
     A domain only this brand names, and that is not called so, may be a stranger's: the

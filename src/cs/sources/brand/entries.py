@@ -12,7 +12,7 @@ from cs.domain.names.brand_match import best_likeness, likeness, name_keys, name
 ABBREVIATION = 3
 
 
-class Entry(
+class DirectoryEntry(
     msgspec.Struct,
     frozen=True,
     rename={
@@ -73,12 +73,12 @@ class Entry(
         return best_likeness(brand, (self.name, *self.telling_aliases))
 
 
-class Entries:
+class DirectoryEntries:
     """All entries, indexed by name and by domain."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self._by_name: dict[str, list[Entry]] = defaultdict(list)
-        self._by_domain: dict[str, list[Entry]] = defaultdict(list)
+    def __init__(self, entries: Iterable[DirectoryEntry]) -> None:
+        self._by_name: dict[str, list[DirectoryEntry]] = defaultdict(list)
+        self._by_domain: dict[str, list[DirectoryEntry]] = defaultdict(list)
         self._all = tuple(entries)
         for entry in self._all:
             names = (entry.name, *entry.telling_aliases)
@@ -90,10 +90,10 @@ class Entries:
     def __len__(self) -> int:
         return len(self._all)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[DirectoryEntry]:
         return iter(self._all)
 
-    def named(self, brand: str) -> list[Entry]:
+    def named(self, brand: str) -> list[DirectoryEntry]:
         """Return the entries with a name or an alias alike to *brand*."""
         found = {
             id(entry): entry
@@ -103,7 +103,7 @@ class Entries:
         }
         return list(found.values())
 
-    def at(self, domain: str) -> list[Entry]:
+    def at(self, domain: str) -> list[DirectoryEntry]:
         """Return the entries that name exactly *domain*."""
         return list(self._by_domain.get(domain, ()))
 
@@ -111,7 +111,7 @@ class Entries:
         """Tell whether *domain* is the main domain of one brand and of no other."""
         return [domain] == [e.domain for e in self.at(domain or "") if e.domain == domain]
 
-    def owner_of_site(self, entry: Entry) -> Entry | None:
+    def owner_of_site(self, entry: DirectoryEntry) -> DirectoryEntry | None:
         """Return the brand that the main site of *entry* is called after, if another."""
         if entry.domain is None or entry.named_at(entry.domain):
             return None

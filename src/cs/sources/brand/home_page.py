@@ -67,15 +67,15 @@ def read_home_page(page: str) -> HomePage:
     data: list[str] = []
     left = DATA
     for tag in tags(page, frozenset({"a", "title", "meta", "script"})):
-        given = tag.attributes
+        attributes = tag.attributes
         match tag.name:
-            case "a" if given.get("href"):
-                links.append(given["href"])
+            case "a" if attributes.get("href"):
+                links.append(attributes["href"])
             case "title" if title is None:  # an SVG further down has titles, too
                 title = html.unescape(tag.text[:_TITLE_READ]) if _is_short(tag.text) else ""
-            case "meta" if given.get("property", given.get("name")) == "og:site_name":
-                site_name = site_name or given.get("content", "")
-            case "script" if given.get("type", "").lower() == "application/ld+json":
+            case "meta" if attributes.get("property", attributes.get("name")) == "og:site_name":
+                site_name = site_name or attributes.get("content", "")
+            case "script" if attributes.get("type", "").lower() == "application/ld+json":
                 if len(tag.text) <= left:
                     left -= len(tag.text)
                     data.append(tag.text)

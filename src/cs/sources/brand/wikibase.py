@@ -23,7 +23,7 @@ class Matched(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Hit(msgspec.Struct, frozen=True):
+class WikidataHit(msgspec.Struct, frozen=True):
     """One item that ``wbsearchentities`` found, and the name it was found by."""
 
     id: str
@@ -31,8 +31,8 @@ class Hit(msgspec.Struct, frozen=True):
     match: Matched = Matched()
 
 
-class Found(msgspec.Struct, frozen=True):
-    search: tuple[Hit, ...] = ()
+class WikidataHits(msgspec.Struct, frozen=True):
+    search: tuple[WikidataHit, ...] = ()
     error: ApiError | None = None
 
 
@@ -51,7 +51,7 @@ class Statement(msgspec.Struct, frozen=True):
     qualifiers: Mapping[str, tuple[Snak, ...]] | Empty = {}
 
 
-class Item(msgspec.Struct, frozen=True):
+class WikidataItem(msgspec.Struct, frozen=True):
     labels: Mapping[str, Text] | Empty = {}
     aliases: Mapping[str, tuple[Text, ...]] | Empty = {}
     claims: Mapping[str, tuple[Statement, ...]] | Empty = {}
@@ -69,12 +69,12 @@ class Item(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(names))
 
 
-class Items(msgspec.Struct, frozen=True):
-    entities: Mapping[str, Item] | Empty = {}
+class WikidataItems(msgspec.Struct, frozen=True):
+    entities: Mapping[str, WikidataItem] | Empty = {}
     error: ApiError | None = None
 
 
-def values(item: Item, name: str, *, now: datetime) -> tuple[str, ...]:
+def values(item: WikidataItem, name: str, *, now: datetime) -> tuple[str, ...]:
     """Return what *item* says for property *name* today, texts or item ids.
 
     The preferred statements if there are any, else the normal ones; never deprecated
@@ -91,7 +91,7 @@ def values(item: Item, name: str, *, now: datetime) -> tuple[str, ...]:
     return tuple(dict.fromkeys(preferred or [value for _, value in current]))
 
 
-def _statements(item: Item, name: str) -> tuple[Statement, ...]:
+def _statements(item: WikidataItem, name: str) -> tuple[Statement, ...]:
     return item.claims.get(name, ()) if isinstance(item.claims, Mapping) else ()
 
 

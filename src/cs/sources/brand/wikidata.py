@@ -19,8 +19,8 @@ from cs.plugins.sources import (
     SourceStatus,
     takes,
 )
-from cs.sources.brand.wikibase import Hit, Item, values
-from cs.sources.brand.wikidata_api import Refused, WikidataApi
+from cs.sources.brand.wikibase import WikidataHit, WikidataItem, values
+from cs.sources.brand.wikidata_api import WikidataApi, WikidataRefused
 from cs.sources.social_pages import company_page_of, instagram_of, is_hosted, tiktok_of
 
 BASE_URL = "https://www.wikidata.org/w/api.php"
@@ -45,15 +45,15 @@ NOT_BRANDS = frozenset(
 )
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class WikidataCandidate(msgspec.Struct, frozen=True):
     """An item that may be the brand, with the domains of its web sites (at least one)."""
 
-    hit: Hit
-    item: Item
+    hit: WikidataHit
+    item: WikidataItem
     domains: tuple[str, ...]
 
 
-class Wikidata:
+class WikidataSource:
     """A brand source over the API of Wikidata, or of a Wikibase with its properties.
 
     Args:
@@ -89,7 +89,7 @@ class Wikidata:
             query = Query(brand=known.name, domain=known.domain or query.domain)
         try:
             matches = await self._matches(self._api, query)
-        except Refused as error:
+        except WikidataRefused as error:
             return BrandAnswer(
                 source=self.name, ended=error.ended, why=error.why, retry_in_s=error.retry_in_s
             )
@@ -97,13 +97,13 @@ class Wikidata:
         return BrandAnswer(source=self.name, ended=ended, matches=matches)
 
     async def _matches(self, api: WikidataApi, query: Query) -> tuple[BrandMatch, ...]:
-        hits: dict[str, Hit] = {}
+        hits: dict[str, WikidataHit] = {}
         for text in _texts(query):
             for hit in await api.search(text):
                 hits.setdefault(hit.id, hit)
         now = self._now()
         found = [
-            Candidate(hits[number], item, domains)
+            WikidataCandidate(hits[number], item, domains)
             for number, item in (await api.items(hits)).items()
             if number in hits and not _no_brand(item, now) and (domains := _domains(item, now))
         ]
@@ -124,10 +124,10 @@ class WikidataSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes(WikidataSettings)
-def from_context(context: SourceContext) -> Wikidata:
+def from_context(context: SourceContext) -> WikidataSource:
     """Make the source; an empty ``url`` switches it off."""
     settings = msgspec.convert(context.settings, WikidataSettings)
-    return Wikidata(context.trusted, base_url=settings.url or None, now=context.now)
+    return WikidataSource(context.trusted, base_url=settings.url or None, now=context.now)
 
 
 def _texts(query: Query) -> tuple[str, ...]:
@@ -138,11 +138,11 @@ def _texts(query: Query) -> tuple[str, ...]:
     return tuple(texts[:1] if alike else texts)
 
 
-def _no_brand(item: Item, now: datetime) -> bool:
+def _no_brand(item: WikidataItem, now: datetime) -> bool:
     return not NOT_BRANDS.isdisjoint(values(item, INSTANCE_OF, now=now))
 
 
-def _domains(item: Item, now: datetime) -> tuple[str, ...]:
+def _domains(item: WikidataItem, now: datetime) -> tuple[str, ...]:
     """Return the domains of the web sites of *item* that are its own, each once."""
     domains = []
     for url in values(item, WEBSITE, now=now):
@@ -155,7 +155,7 @@ def _domains(item: Item, now: datetime) -> tuple[str, ...]:
     return tuple(dict.fromkeys(domains))
 
 
-def _parent_id(item: Item, now: datetime) -> str | None:
+def _parent_id(item: WikidataItem, now: datetime) -> str | None:
     """Return the parent's id: the parent organisation, else the only owner.
 
     Several owners are shareholders, and no place where a marketing team sits.
@@ -166,7 +166,7 @@ def _parent_id(item: Item, now: datetime) -> str | None:
 
 
 def _match(
-    one: Candidate, query: Query, parents: Mapping[str, Item], now: datetime
+    one: WikidataCandidate, query: Query, parents: Mapping[str, WikidataItem], now: datetime
 ) -> BrandMatch:
     item = one.item
     name = item.label or one.hit.label or one.hit.match.text or one.hit.id
@@ -195,7 +195,7 @@ def _by_name(brand: str | None, names: tuple[str, ...]) -> float:
 
 
 def _parent(
-    item: Item, parents: Mapping[str, Item], now: datetime
+    item: WikidataItem, parents: Mapping[str, WikidataItem], now: datetime
 ) -> tuple[str | None, tuple[str, ...]]:
     """Return the name and the domains of the parent company; a person is none."""
     parent = parents.get(_parent_id(item, now) or "")

@@ -7,22 +7,22 @@ from typing import TypeVar
 import msgspec
 
 from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
-from cs.sources.brand.wikibase import Found, Hit, Item, Items
+from cs.sources.brand.wikibase import WikidataHit, WikidataHits, WikidataItem, WikidataItems
 from cs.sources.retry_after import retry_after_s
 
 #: Items looked at for one name.
 HITS = 10
-#: Characters of what it says of itself that are told on.
+#: Characters of what it says of itself that are passed on.
 _SAID = 300
 #: Wikidata's own advice to robots: be refused while its databases lag more (seconds).
 MAX_LAG_S = "5"
 #: How long to stay away when Wikidata lags and does not say for how long.
 LAG_RETRY_S = 5.0
 
-_Shape = TypeVar("_Shape", Found, Items)
+_Shape = TypeVar("_Shape", WikidataHits, WikidataItems)
 
 
-class Refused(Exception):
+class WikidataRefused(Exception):
     """Wikidata gave no answer; the attributes are those of a `BrandAnswer`."""
 
     def __init__(self, ended: SourceStatus, why: str, retry_in_s: float | None = None) -> None:
@@ -38,11 +38,11 @@ class WikidataApi:
         self._base_url = base_url
         self._now = now
 
-    async def search(self, text: str) -> tuple[Hit, ...]:
+    async def search(self, text: str) -> tuple[WikidataHit, ...]:
         """Return the items whose label or an alias begins with *text*.
 
         Raises:
-            Refused: No answer.
+            WikidataRefused: No answer.
         """
         params = {
             "action": "wbsearchentities",
@@ -52,13 +52,13 @@ class WikidataApi:
             "type": "item",
             "limit": str(HITS),
         }
-        return (await self._ask(params, Found)).search
+        return (await self._ask(params, WikidataHits)).search
 
-    async def items(self, numbers: Iterable[str]) -> Mapping[str, Item]:
+    async def items(self, numbers: Iterable[str]) -> Mapping[str, WikidataItem]:
         """Return the items with these ids, at most 50; asks nothing for none.
 
         Raises:
-            Refused: No answer.
+            WikidataRefused: No answer.
         """
         if not (ids := sorted(numbers)):
             return {}
@@ -68,37 +68,43 @@ class WikidataApi:
             "props": "labels|aliases|claims",
             "languages": "en|mul",
         }
-        items = (await self._ask(params, Items)).entities
+        items = (await self._ask(params, WikidataItems)).entities
         return items if isinstance(items, Mapping) else {}
 
     async def _ask(self, params: Mapping[str, str], shape: type[_Shape]) -> _Shape:
-        whole = {**params, "format": "json", "maxlag": MAX_LAG_S}
+        query = {**params, "format": "json", "maxlag": MAX_LAG_S}
         try:
-            answer = await self._fetcher.get(self._base_url, params=whole)
+            answer = await self._fetcher.get(self._base_url, params=query)
         except (Unreachable, Forbidden) as error:
-            raise Refused(SourceStatus.FAILED, f"Wikidata does not answer: {error}") from error
+            raise WikidataRefused(
+                SourceStatus.FAILED, f"Wikidata does not answer: {error}"
+            ) from error
         wait_s = retry_after_s(answer.headers, now=self._now())
         if answer.status == 429 or (answer.status == 503 and wait_s is not None):
-            raise Refused(
+            raise WikidataRefused(
                 SourceStatus.RATE_LIMITED, f"Wikidata answers {answer.status}", wait_s
             )
         if answer.status != 200:
-            raise Refused(SourceStatus.FAILED, f"Wikidata answers {answer.status}", wait_s)
+            raise WikidataRefused(
+                SourceStatus.FAILED, f"Wikidata answers {answer.status}", wait_s
+            )
         return _read(answer, shape, wait_s)
 
 
 def _read(answer: Response, shape: type[_Shape], wait_s: float | None) -> _Shape:
     try:
-        said = msgspec.json.decode(answer.body, type=shape)
+        decoded = msgspec.json.decode(answer.body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f"Wikidata answers something that is not its API: {error}"
-        raise Refused(SourceStatus.FAILED, why) from error
-    error_said = said.error
-    if error_said is None:
-        return said
+        raise WikidataRefused(SourceStatus.FAILED, why) from error
+    api_error = decoded.error
+    if api_error is None:
+        return decoded
     # Errors come with status 200 (MediaWiki, "API:Errors and warnings").
-    why = f"Wikidata: {error_said.code}: {error_said.info}"[:_SAID]
-    if error_said.code == "maxlag":
-        raise Refused(SourceStatus.RATE_LIMITED, why, wait_s or LAG_RETRY_S)
-    limited = error_said.code == "ratelimited"
-    raise Refused(SourceStatus.RATE_LIMITED if limited else SourceStatus.FAILED, why, wait_s)
+    why = f"Wikidata: {api_error.code}: {api_error.info}"[:_SAID]
+    if api_error.code == "maxlag":
+        raise WikidataRefused(SourceStatus.RATE_LIMITED, why, wait_s or LAG_RETRY_S)
+    limited = api_error.code == "ratelimited"
+    raise WikidataRefused(
+        SourceStatus.RATE_LIMITED if limited else SourceStatus.FAILED, why, wait_s
+    )

@@ -23,7 +23,13 @@ from cs.plugins.sources import (
     SourceStatus,
     takes,
 )
-from cs.sources.people.searxng_api import Page, Refused, Result, SearxngApi, phrase
+from cs.sources.people.searxng_api import (
+    SearxngApi,
+    SearxngPage,
+    SearxngRefused,
+    SearxngResult,
+    phrase,
+)
 
 #: What is searched for beside the brand, one question for each family of roles.
 WORDS = (
@@ -38,7 +44,7 @@ AT_ONCE = 2
 _BETWEEN_WORDS = re.compile(r"[\s<>()\[\],;:|·•\"“”]+")
 
 
-class Searxng:
+class SearxngSource:
     """A people source over an instance of SearXNG with its JSON format switched on.
 
     Args:
@@ -94,29 +100,31 @@ class SearxngSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes(SearxngSettings)
-def from_context(context: SourceContext) -> Searxng:
+def from_context(context: SourceContext) -> SearxngSource:
     """Make the source; without a ``url`` it is not configured."""
     settings = msgspec.convert(context.settings, SearxngSettings)
-    return Searxng(context.trusted, base_url=settings.url or None, now=context.now)
+    return SearxngSource(context.trusted, base_url=settings.url or None, now=context.now)
 
 
-async def _ask(api: SearxngApi, questions: list[str]) -> tuple[list[Page], Refused | None]:
+async def _ask(
+    api: SearxngApi, questions: list[str]
+) -> tuple[list[SearxngPage], SearxngRefused | None]:
     """Return the answers to *questions* up to the first refusal, and that."""
-    pages: list[Page] = []
+    pages: list[SearxngPage] = []
     for start in range(0, len(questions), AT_ONCE):
         batch = questions[start : start + AT_ONCE]
         answers = await asyncio.gather(*(_page_or_refusal(api, text) for text in batch))
-        pages += [answer for answer in answers if isinstance(answer, Page)]
+        pages += [answer for answer in answers if isinstance(answer, SearxngPage)]
         for answer in answers:
-            if isinstance(answer, Refused):
+            if isinstance(answer, SearxngRefused):
                 return pages, answer
     return pages, None
 
 
-async def _page_or_refusal(api: SearxngApi, text: str) -> Page | Refused:
+async def _page_or_refusal(api: SearxngApi, text: str) -> SearxngPage | SearxngRefused:
     try:
         return await api.search(text)
-    except Refused as refused:
+    except SearxngRefused as refused:
         return refused
 
 
@@ -135,7 +143,7 @@ def _names(brand: BrandFacts) -> tuple[str, ...]:
     return (brand.name, *parent, *brand.aliases)
 
 
-def _people(pages: list[Page], brand: BrandFacts) -> Iterator[Sighting]:
+def _people(pages: list[SearxngPage], brand: BrandFacts) -> Iterator[Sighting]:
     """Yield each person once, in the order found."""
     names = _names(brand)
     known: set[str] = set()
@@ -153,15 +161,15 @@ def _people(pages: list[Page], brand: BrandFacts) -> Iterator[Sighting]:
                 linkedin_url=address,
                 location=seen.location,
                 addresses=_addresses(result),
-                source=Searxng.name,
+                source=SearxngSource.name,
             )
 
 
-def _seen(result: Result) -> SearchResult | None:
+def _seen(result: SearxngResult) -> SearchResult | None:
     return read_title(result.title, result.content or "")
 
 
-def _addresses(result: Result) -> tuple[str, ...]:
+def _addresses(result: SearxngResult) -> tuple[str, ...]:
     """Return the mailboxes that the text of *result* names; candidates, never proof."""
     words = (word.strip(".'") for word in _BETWEEN_WORDS.split(result.content or ""))
     return tuple(dict.fromkeys(word.lower() for word in words if is_mailbox(word)))

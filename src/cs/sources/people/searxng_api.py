@@ -13,7 +13,7 @@ NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.y
 #: Results of one page that are read (SearXNG gives some thirty), and characters of each text.
 _RESULTS = 200
 _TEXT = 4_000
-#: Characters of what a service says of itself that are told on.
+#: Characters of what a service says of itself that are passed on.
 _SAID = 300
 #: What engines say when they have had enough of the instance (searx/network, searx/search).
 _ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
@@ -35,39 +35,39 @@ def phrase(name: str) -> str | None:
     ('"Yahoo! Mail images"', '"3 Acme fr g"')
     """
     words = (word.lstrip(COMMANDS) for word in name.replace('"', " ").split())
-    kept = " ".join(filter(None, words))
-    return f'"{kept}"' if kept else None
+    searchable = " ".join(filter(None, words))
+    return f'"{searchable}"' if searchable else None
 
 
-class Result(msgspec.Struct, frozen=True):
+class SearxngResult(msgspec.Struct, frozen=True):
     url: str = ""
     title: str = ""
     content: str | None = None
 
 
-class Page(msgspec.Struct, frozen=True):
+class SearxngPage(msgspec.Struct, frozen=True):
     """One page of results.
 
     Attributes:
         unresponsive_engines: Name and reason of each engine that gave nothing.
     """
 
-    results: tuple[Result, ...] = ()
+    results: tuple[SearxngResult, ...] = ()
     unresponsive_engines: tuple[Any, ...] = ()
 
     @property
-    def complaint(self) -> "Refused | None":
+    def complaint(self) -> "SearxngRefused | None":
         """Why "no results" means nothing here; ``None`` if it does mean something."""
         if self.results or not self.unresponsive_engines:
             return None
-        said = "; ".join(" ".join(map(str, _pair(one))) for one in self.unresponsive_engines)
-        said = said[:_SAID]
-        enough = any(word in said.lower() for word in _ENOUGH)
+        reasons = "; ".join(" ".join(map(str, _pair(one))) for one in self.unresponsive_engines)
+        reasons = reasons[:_SAID]
+        enough = any(word in reasons.lower() for word in _ENOUGH)
         ended = SourceStatus.RATE_LIMITED if enough else SourceStatus.FAILED
-        return Refused(ended, f"no search engine answered: {said}")
+        return SearxngRefused(ended, f"no search engine answered: {reasons}")
 
 
-class Refused(Exception):
+class SearxngRefused(Exception):
     """SearXNG gave no answer; the attributes are those of a `PeopleAnswer`."""
 
     def __init__(
@@ -91,46 +91,48 @@ class SearxngApi:
         self._url = f"{base_url.rstrip('/')}/search"
         self._now = now
 
-    async def search(self, text: str) -> Page:
+    async def search(self, text: str) -> SearxngPage:
         """Return the first page of results for *text*.
 
         Raises:
-            Refused: No answer, or one that is not a page of results.
+            SearxngRefused: No answer, or one that is not a page of results.
         """
         params = {"q": text, "format": "json", "categories": "general"}
         try:
             answer = await self._fetcher.get(self._url, params=params)
         except (Unreachable, Forbidden) as error:
-            raise Refused(SourceStatus.FAILED, f"SearXNG does not answer: {error}") from error
+            raise SearxngRefused(
+                SourceStatus.FAILED, f"SearXNG does not answer: {error}"
+            ) from error
         wait_s = retry_after_s(answer.headers, now=self._now())
         match answer.status:
             case 200:
                 return _read(answer)
             case 403:
-                raise Refused(SourceStatus.FAILED, NO_JSON, permanent=True)
+                raise SearxngRefused(SourceStatus.FAILED, NO_JSON, permanent=True)
             case 401:
-                raise Refused(
+                raise SearxngRefused(
                     SourceStatus.FAILED, "SearXNG asks for a password", permanent=True
                 )
             case 429:
-                raise Refused(SourceStatus.RATE_LIMITED, "SearXNG answers 429", wait_s)
+                raise SearxngRefused(SourceStatus.RATE_LIMITED, "SearXNG answers 429", wait_s)
             case status:
-                raise Refused(SourceStatus.FAILED, f"SearXNG answers {status}", wait_s)
+                raise SearxngRefused(SourceStatus.FAILED, f"SearXNG answers {status}", wait_s)
 
 
-def _read(answer: Response) -> Page:
+def _read(answer: Response) -> SearxngPage:
     try:
-        page = msgspec.json.decode(answer.body, type=Page)
+        page = msgspec.json.decode(answer.body, type=SearxngPage)
         results = tuple(_cut(result) for result in page.results[:_RESULTS])
-        return Page(results, page.unresponsive_engines[:_RESULTS])
+        return SearxngPage(results, page.unresponsive_engines[:_RESULTS])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f"SearXNG answers something that is not its JSON: {error}"
-        raise Refused(SourceStatus.FAILED, why) from error
+        raise SearxngRefused(SourceStatus.FAILED, why) from error
 
 
-def _cut(result: Result) -> Result:
+def _cut(result: SearxngResult) -> SearxngResult:
     content = None if result.content is None else result.content[:_TEXT]
-    return Result(result.url[:_TEXT], result.title[:_TEXT], content)
+    return SearxngResult(result.url[:_TEXT], result.title[:_TEXT], content)
 
 
 def _pair(one: object) -> list[object]:

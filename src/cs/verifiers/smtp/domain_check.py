@@ -16,7 +16,7 @@ from cs.plugins.verifiers import (
     Verdict,
     is_mailbox,
 )
-from cs.verifiers.smtp.errors import NoAnswer
+from cs.verifiers.smtp.errors import NoUsableReply
 from cs.verifiers.smtp.exchanger import Exchanger, PauseTimeout
 from cs.verifiers.smtp.mail_route import MailRoute
 from cs.verifiers.smtp.probe import ProbeMemory, ProbeOutcome, ProbeResult, probe_names
@@ -167,9 +167,9 @@ class SmtpCheck:
             is_backup = any(other.host != mx.host for _, other in undecided)
             try:
                 finding = await self._ask(exchanger, address, is_backup=is_backup)
-            except NoAnswer as no_answer:
+            except NoUsableReply as no_reply:
                 finding = RecipientFinding(
-                    Verdict.UNKNOWN, no_answer.why, retry_in_s=no_answer.retry_in_s
+                    Verdict.UNKNOWN, no_reply.why, retry_in_s=no_reply.retry_in_s
                 )
             if exchanger.one_recipient:
                 self._learn(one_recipient=True)

@@ -27,7 +27,7 @@ class SessionRefused(Exception):
         self.stage, self.reply, self.meaning = stage, reply, meaning
 
 
-class NoAnswer(Exception):
+class NoUsableReply(Exception):
     """The exchanger says nothing about anybody.
 
     Attributes:

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from cs.domain.mail.reply import Reply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, meaning
 from cs.verifiers.smtp.connection import Note
-from cs.verifiers.smtp.errors import ConnectionFailed, NoAnswer, SessionRefused
+from cs.verifiers.smtp.errors import ConnectionFailed, NoUsableReply, SessionRefused
 from cs.verifiers.smtp.session import (
     Identity,
     MxAddress,
@@ -61,13 +61,13 @@ class Exchanger:
         self._max_recipients = 1 if one_recipient else _RECIPIENTS
         self._try_tls = True
         self._broken_sessions = 0
-        self._no_answer: NoAnswer | None = None
+        self._no_reply: NoUsableReply | None = None
 
     async def ask(self, address: str, *, room_for: int = 1) -> tuple[Reply, ReplyMeaning]:
         """Ask about *address*, in a session with room for *room_for* recipients.
 
         Raises:
-            NoAnswer: No answer to be had, now or for the rest of this check.
+            NoUsableReply: No answer to be had, now or for the rest of this check.
         """
         while True:
             session = await self._session_with(room_for)
@@ -79,10 +79,10 @@ class Exchanger:
                 if earlier > 0:
                     continue  # many servers hang up after a refusal: that was not about us
                 self._broken_sessions += 1
-                no_answer = NoAnswer(failed.why)
+                no_reply = NoUsableReply(failed.why)
                 if self._broken_sessions >= _MAX_BROKEN_SESSIONS:
-                    self._no_answer = no_answer
-                raise no_answer from failed
+                    self._no_reply = no_reply
+                raise no_reply from failed
             meaning = self._meaning(reply, address)
             if meaning.kind in {ReplyKind.TOO_MANY, ReplyKind.CLOSING}:
                 await self.hang_up()
@@ -126,8 +126,8 @@ class Exchanger:
                 self._limiter.release(self.mx.address)
 
     async def _session_with(self, room_for: int) -> Session:
-        if self._no_answer is not None:
-            raise self._no_answer
+        if self._no_reply is not None:
+            raise self._no_reply
         room_for = min(room_for, self._max_recipients)
         if (
             self._session is not None
@@ -144,11 +144,11 @@ class Exchanger:
             return await self._dial()
         except SessionRefused as refused:
             # It has answered; knocking again in this check would not be polite.
-            self._no_answer = NoAnswer(refused.meaning.kind.value, refused.meaning)
-            raise self._no_answer from refused
+            self._no_reply = NoUsableReply(refused.meaning.kind.value, refused.meaning)
+            raise self._no_reply from refused
         except ConnectionFailed as failed:
-            self._no_answer = NoAnswer(failed.why)
-            raise self._no_answer from failed
+            self._no_reply = NoUsableReply(failed.why)
+            raise self._no_reply from failed
 
     async def _dial(self) -> Session:
         try:

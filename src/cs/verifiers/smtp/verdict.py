@@ -11,7 +11,7 @@ from cs.domain.mail.reply_meaning import (
     same_words,
 )
 from cs.plugins.verifiers import Verdict
-from cs.verifiers.smtp.errors import NoAnswer
+from cs.verifiers.smtp.errors import NoUsableReply
 from cs.verifiers.smtp.exchanger import Exchanger
 from cs.verifiers.smtp.probe import ProbeOutcome, ProbeResult
 
@@ -39,7 +39,7 @@ async def probe(exchanger: Exchanger, names: tuple[str, ...], mail_domain: str) 
     same session accepts the postmaster.
 
     Raises:
-        NoAnswer: As `Exchanger.ask`.
+        NoUsableReply: As `Exchanger.ask`.
     """
     await exchanger.hang_up()
     bare, doubt = False, None
@@ -75,7 +75,7 @@ async def judge(
         unlikely: An address that nobody has, to make sure of an acceptance.
 
     Raises:
-        NoAnswer: As `Exchanger.ask`.
+        NoUsableReply: As `Exchanger.ask`.
     """
     # Room for a control beside it, so that both answers are of the same machine.
     reply, meaning = await exchanger.ask(
@@ -147,7 +147,7 @@ async def _control_allows(
     if control is None or control[1].kind is ReplyKind.TOO_MANY:
         try:
             control = await exchanger.ask(postmaster)
-        except NoAnswer:
+        except NoUsableReply:
             return True  # the words stand for themselves
     if control[1].kind is ReplyKind.ACCEPTED:
         exchanger.has_accepted = True

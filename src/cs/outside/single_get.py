@@ -27,7 +27,7 @@ _TIME_OUTS = (httpx.TimeoutException, httpcore.TimeoutException)
 _CONNECTING = (httpx.ConnectError, httpcore.ConnectError)
 
 
-class Exchange:
+class GetClient:
     """Sends single GETs through *transport*: no redirects, no cookies, no environment.
 
     Args:
