@@ -13,7 +13,7 @@ from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Recorded
-from cs.projections import reading
+from cs.projections import current_rows
 from domain.acme_run import AT
 
 
@@ -273,8 +273,8 @@ async def test_a_new_key_and_a_new_secret_work_at_once_on_every_node(shared: Fro
 
 
 async def good_beside_wrong(frozen: Frozen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "WAIT_S", 0.05)
-    monkeypatch.setattr(reading, "AHEAD", 1)
+    monkeypatch.setattr(current_rows, "WAIT_S", 0.05)
+    monkeypatch.setattr(current_rows, "AHEAD", 1)
     good = await frozen.new_key()
     await frozen.start(1)
     for _ in range(3):

@@ -15,10 +15,11 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.memory import MemoryKeyStore
-from cs.projections import reading
+from cs.projections import current_rows
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
+from cs.projections.result_contacts import ResultContacts
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
 from cs.projections.sqlite.views import SqliteViews
@@ -56,7 +57,7 @@ async def reader() -> AsyncIterator[Reader]:
 @pytest.fixture
 def behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait no time for views that nobody moves."""
-    monkeypatch.setattr(reading, "WAIT_S", 0.001)
+    monkeypatch.setattr(current_rows, "WAIT_S", 0.001)
 
 
 async def _follow(reader: Reader) -> "asyncio.Task[None]":
@@ -165,7 +166,7 @@ async def test_views_that_are_behind_are_advanced_for_the_answer_and_stay_behind
 async def test_views_too_far_behind_are_waited_for(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "AHEAD", 0)
+    monkeypatch.setattr(current_rows, "AHEAD", 0)
     await reader.live_settles()
     asking = asyncio.create_task(reader.reading.search("s-done", "one"))
     await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
@@ -180,8 +181,8 @@ async def test_views_too_far_behind_are_waited_for(
 async def test_views_too_far_behind_for_too_long_are_told(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "AHEAD", 0)
-    monkeypatch.setattr(reading, "PATIENCE_S", 0.005)
+    monkeypatch.setattr(current_rows, "AHEAD", 0)
+    monkeypatch.setattr(current_rows, "PATIENCE_S", 0.005)
     await reader.live_settles()
 
     for ask in (
@@ -231,7 +232,7 @@ async def test_views_that_are_made_anew_do_not_hide_what_was_there(reader: Reade
 
 
 async def test_a_key_store_that_is_away_is_told(reader: Reader) -> None:
-    reader.reading._keys = KeyStoreUnavailable()
+    reader.reading._results = ResultContacts(KeyStoreUnavailable())
 
     with pytest.raises(LogUnavailable, match="the key store is away"):
         await reader.reading.search("s-done", "one")

@@ -67,9 +67,9 @@ async def build_api(
 
     ``views.run`` is the caller's to start afterwards.
     """
-    ring = KeyRing(reading.keys_shown, reading.keys_opened_by)
+    ring = KeyRing(reading.secrets.shown, reading.secrets.opened_by)
     await views.catch_up()
-    await ring.warm(reading.secrets())
+    await ring.warm(reading.secrets.pages())
     views.listen_early(ring.on_events)
     lookups = RunningLookups(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)

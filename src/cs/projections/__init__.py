@@ -1,0 +1,1 @@
+"""Views: rows made of events, and the answers read from them."""

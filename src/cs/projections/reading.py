@@ -1,53 +1,29 @@
-"""Answers from the views that reflect every call answered before.
-
-A reader that finds the views behind the log waits a moment for them, then applies what
-is missing in memory.  Nothing is decided here.
-"""
+"""Answers from the views, for callers and for whoever drives lookups."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from operator import itemgetter
-from typing import TypeVar
 
 import msgspec
-from cryptography.exceptions import InvalidTag
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.key import Key, KeyEvent, SearchSettled
-from cs.eventlog.damage import read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.key_cache import held_keys
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import Unfinished, WaitingSearch
 from cs.eventlog.port import EventLog, Recorded
-from cs.eventlog.sealing import need_of, open_bytes, why_lost
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.lost import LostValue
 from cs.projections.brands import BRANDS, BrandRow
-from cs.projections.damaged_keys import DamagedKeys
+from cs.projections.current_rows import Basis, CurrentRows
 from cs.projections.ended import EndedSearches
 from cs.projections.follower import Follower
-from cs.projections.port import Changed, Views
-from cs.projections.rows import Table
-from cs.projections.runner import sealer
+from cs.projections.key_secrets import KeySecrets
+from cs.projections.port import Views
+from cs.projections.result_contacts import ResultContacts, spliced
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
-from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, damage_of
+from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
 from cs.projections.usage import USAGE, UsageRow
-
-R = TypeVar("R", bound=msgspec.Struct)
-
-#: How long the views are waited for before their rows are advanced in memory.
-WAIT_S = 0.5
-#: Events applied in memory for one answer; further behind, the answer waits.
-AHEAD = 5_000
-#: How long it waits at most.
-PATIENCE_S = 4.0
-#: Keys read at once when their secrets are gone through: some 0.5 MB.
-SECRETS_PAGE = 5_000
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -77,25 +53,21 @@ class _Address(msgspec.Struct, frozen=True):
     email: str | None
 
 
-class _Basis(msgspec.Struct, frozen=True):
-    """What one answer rests on: views that reflect *since*, and rows newer than theirs."""
-
-    since: int
-    newer: Changed
-
-
 class Reading:
+    """Answers that reflect every call answered before (`CurrentRows`)."""
+
     def __init__(
-        self, events: EventLog, views: Views, followed: Follower, keys: DataKeys
+        self, events: EventLog, views: Views, follower: Follower, keys: DataKeys
     ) -> None:
         self._events = events
         self._views = views
-        self._followed = followed
-        self._keys = keys
+        self._follower = follower
         self._settled: dict[str, set[asyncio.Event]] = {}
         self._ended = EndedSearches()
-        self._damaged_keys = DamagedKeys(events)
-        followed.listen(self._on_events)
+        self._rows = CurrentRows(events, views, follower, keys)
+        self._results = ResultContacts(keys)
+        self.secrets = KeySecrets(events, views, self._rows)
+        follower.listen(self._on_events)
 
     def _on_events(self, page: Sequence[Recorded]) -> None:
         """Take note of a page whose rows are committed."""
@@ -131,8 +103,8 @@ class Reading:
             found = await self._known_to_have_ended(search, key_id, key, body)
             if found is not None:
                 return found
-        basis = await self._basis()
-        row = await self._get(SEARCHES, search, basis)
+        basis = await self._rows.basis()
+        row = await self._rows.get(SEARCHES, search, basis)
         if row is None or row.key_id != key_id:
             await self._check_whole(f"key-{key_id}")
             return None
@@ -157,19 +129,19 @@ class Reading:
         if body is not None:
             return Found(search, row, key, body)
         with suppress(LogUnavailable):  # the longer way may still go
-            result = await self._views.get(RESULTS, row.lookup, self._followed.position)
-            contacts = None if result is None else await self._contacts(result)
+            result = await self._views.get(RESULTS, row.lookup, self._follower.position)
+            contacts = None if result is None else await self._results.contacts(result)
             if result is not None and contacts is not None:
-                return Found(search, row, key, _spliced(result, contacts))
+                return Found(search, row, key, spliced(result, contacts))
         return None
 
     async def _usage(
-        self, search: str, row: SearchRow, key: Key | None, basis: _Basis
+        self, search: str, row: SearchRow, key: Key | None, basis: Basis
     ) -> UsageRow | Key:
         if key is not None and (row.status == "running" or not _runs(search, key)):
             return key
         self._check_readable(f"key-{row.key_id}")
-        usage = await self._get(USAGE, row.key_id, basis)
+        usage = await self._rows.get(USAGE, row.key_id, basis)
         assert usage is not None, "a key with a search was issued"
         return usage
 
@@ -179,7 +151,7 @@ class Reading:
         Raises:
             DamagedEvent: They pass over some of it.
         """
-        if stream in self._followed.set_aside:
+        if stream in self._follower.set_aside:
             why = "some of what is asked for is damaged, and set aside"
             raise DamagedEvent(0, stream, 0, why)
 
@@ -191,7 +163,7 @@ class Reading:
         self._check_readable(stream)
         aside = await self._views.get(ASIDE, stream)
         if aside is not None and not aside.mended:
-            self._followed.set_aside.note(damage_of(aside))
+            self._follower.set_aside.note(damage_of(aside))
             self._check_readable(stream)
 
     async def reusable(self, lookup: str) -> Reusable:
@@ -204,16 +176,16 @@ class Reading:
             DamagedEvent: Its contacts cannot be opened, and its stream is damaged.
             LogUnavailable: Log, views or keys are away.
         """
-        result = await self._views.get(RESULTS, lookup, self._followed.position)
+        result = await self._views.get(RESULTS, lookup, self._follower.position)
         if result is None:
             await self._check_whole(stream_of(lookup))
             return Reusable(shows_somebody=True)
-        contacts = await self._contacts(result)
+        contacts = await self._results.contacts(result)
         if contacts is None:
             contacts = await self._sealed_anew(lookup, result)
         found = msgspec.json.decode(contacts or b"[]", type=list[_Address])
         shows_somebody = any(contact.email is not None for contact in found)
-        return Reusable(shows_somebody, _spliced(result, contacts or b"[]"))
+        return Reusable(shows_somebody, spliced(result, contacts or b"[]"))
 
     async def _sealed_anew(self, lookup: str, result: ResultRow) -> bytes | None:
         """Return the contacts of *lookup* if *result*, which does not open, is an old one.
@@ -221,9 +193,9 @@ class Reading:
         Raises:
             DamagedEvent: It is not, and their stream is damaged: who is left is not known.
         """
-        basis = await self._basis()
-        result = await self._get(RESULTS, lookup, basis) or result
-        contacts = await self._contacts(result)
+        basis = await self._rows.basis()
+        result = await self._rows.get(RESULTS, lookup, basis) or result
+        contacts = await self._results.contacts(result)
         if contacts is None:
             await self._check_in_log(stream_of(lookup))
         return contacts
@@ -238,74 +210,19 @@ class Reading:
         try:
             await self._events.read(stream)
         except DamagedEvent as damaged:
-            self._followed.set_aside.note(damaged)
+            self._follower.set_aside.note(damaged)
             raise
 
     async def usage(self, key_id: str) -> UsageRow | None:
         self._check_readable(f"key-{key_id}")
-        return await self._get(USAGE, key_id, await self._basis())
+        return await self._rows.get(USAGE, key_id, await self._rows.basis())
 
     async def keys(self) -> list[tuple[str, UsageRow]]:
         """Return (key id, row) of every key there is."""
-        return await self._all(USAGE, await self._basis())
-
-    async def keys_shown(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
-        """Return the id of the key that each of *secret_hashes* opens, as the views show it.
-
-        They are not waited for: one that has an id may have been shut since they last moved,
-        and one without may open a key by now.
-
-        Raises:
-            LogUnavailable: The views are away.
-        """
-        return await self._secrets(secret_hashes, 0)
-
-    async def keys_opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
-        """Return the id of the key that each of *secret_hashes* opens, of those that open one.
-
-        Those without an id opened nothing when this was called, as far as anybody can tell.
-        One that has an id may have been shut since, or its key's stream is damaged: whoever
-        reads that learns it.
-
-        Raises:
-            LogUnavailable: As `search`.
-        """
-        basis = await self._basis()
-        found = await self._secrets(secret_hashes, basis.since)
-        newer = {
-            row_id: USAGE.tag(USAGE.decode(data))
-            for (table, row_id), data in basis.newer.items()
-            if table == USAGE.name
-        }
-        found = {s: k for s, k in found.items() if k not in newer or newer[k] == s}
-        found |= {s: k for k, s in newer.items() if s is not None and s in secret_hashes}
-        left = secret_hashes - found.keys()
-        if not left:
-            return found
-        aside = await self._set_aside(basis)
-        return {**found, **await self._damaged_keys.opened_by(left, aside)}
-
-    async def secrets(self) -> AsyncGenerator[list[tuple[str, str]], None]:
-        """Yield pages of (key id, hash of its secret), by id, of all keys that can be used."""
-        after = ""
-        while page := await self._views.tags(USAGE, after, SECRETS_PAGE):
-            yield page
-            after, _ = page[-1]
-
-    async def _secrets(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
-        found = await self._views.ids_tagged(USAGE, secret_hashes, since)
-        return {secret: key_id for key_id, secret in found}
-
-    async def _set_aside(self, basis: _Basis) -> list[AsideRow]:
-        """Return what the views pass over, by stream."""
-        rows = dict(await self._views.tagged(ASIDE, SET_ASIDE, basis.since))
-        for (table, row_id), data in basis.newer.items():
-            if table == ASIDE.name:
-                rows[row_id] = ASIDE.decode(data)
-        return [rows[row_id] for row_id in sorted(rows)]
+        return await self._rows.all(USAGE, await self._rows.basis())
 
     async def brands(self) -> list[tuple[str, BrandRow]]:
-        return await self._all(BRANDS, await self._basis())
+        return await self._rows.all(BRANDS, await self._rows.basis())
 
     async def until_settled(self, search: str) -> None:
         """Wait until the views hold the end of *search*."""
@@ -338,87 +255,16 @@ class Reading:
             [damage_of(row) for _, row in aside],
         )
 
-    async def _basis(self) -> _Basis:
-        """Wait for the views; make ready the rows that they still lack."""
-        head = await self._events.head()
-        waited_s = 0.0
-        while self._followed.position < head:
-            if waited_s >= PATIENCE_S:
-                behind = head - self._followed.position
-                raise LogUnavailable(f"the views are {behind} events behind the log")
-            try:
-                async with asyncio.timeout(WAIT_S):
-                    await self._followed.reached(head)
-            except TimeoutError:
-                waited_s += WAIT_S
-                if head - self._followed.position <= AHEAD:
-                    return await self._ahead(head)
-        return _Basis(head, {})
-
-    async def _ahead(self, head: int) -> _Basis:
-        since = self._followed.position
-        newer = await read_past(self._events, since, AHEAD)
-        if not newer:  # reached meanwhile
-            return _Basis(head, {})
-        while newer[-1].position < head:  # raises, if that is for what comes next
-            more = await read_past(self._events, newer[-1].position, AHEAD)
-            if not more:
-                break
-            newer = [*newer, *more]
-        seal = await sealer(self._keys, newer)
-        return _Basis(since, await self._views.ahead(newer, seal))
-
-    async def _get(self, table: Table[R], row_id: str, basis: _Basis) -> R | None:
-        data = basis.newer.get((table.name, row_id))
-        if data is not None:
-            return table.decode(data)
-        return await self._views.get(table, row_id, basis.since)
-
-    async def _all(self, table: Table[R], basis: _Basis) -> list[tuple[str, R]]:
-        rows = dict(await self._views.all(table, basis.since))
-        for (name, row_id), data in basis.newer.items():
-            if name == table.name:
-                rows[row_id] = table.decode(data)
-        return sorted(rows.items(), key=itemgetter(0))
-
-    async def _body(self, lookup: str, basis: _Basis) -> bytes:
-        result = await self._get(RESULTS, lookup, basis)
+    async def _body(self, lookup: str, basis: Basis) -> bytes:
+        result = await self._rows.get(RESULTS, lookup, basis)
         if result is None:  # a settled search's lookup has finished
             why = "what this search found is damaged, and set aside"
             raise DamagedEvent(0, stream_of(lookup), 0, why)
-        contacts = await self._contacts(result)
+        contacts = await self._results.contacts(result)
         if contacts is None:  # perhaps sealed anew between the two reads
             contacts = await self._sealed_anew(lookup, result)
-        return _spliced(result, contacts or b"[]")  # without its key nobody can be shown
-
-    async def _contacts(self, result: ResultRow) -> bytes | None:
-        """Return the contacts in *result*; ``None`` if their key was destroyed or is lost.
-
-        Raises:
-            LogUnavailable: The keys are away, or the row is damaged.
-        """
-        if not result.sealed:
-            return None
-        need = need_of(result.key, result.sealed)
-        try:
-            held = await held_keys(self._keys, [need])
-            why = why_lost(need, held, lambda key: open_bytes(key, result.key, result.sealed))
-            if why is not None:
-                self._keys.lost.note([LostValue(result.key, why)])
-                return None
-            key = held[result.key]
-            return None if key is None else open_bytes(key, result.key, result.sealed)
-        except KeysUnavailable as error:
-            raise LogUnavailable(str(error)) from error
-        except InvalidTag as error:
-            raise LogUnavailable(
-                f"what the views have under {result.key} is damaged; make them anew"
-            ) from error
+        return spliced(result, contacts or b"[]")  # without its key nobody can be shown
 
 
 def _runs(search: str, key: Key) -> bool:
     return any(running.search == search for running in key.running)
-
-
-def _spliced(result: ResultRow, contacts: bytes) -> bytes:
-    return result.head[:-1] + b',"contacts":' + contacts + b"}"
