@@ -1,0 +1,1 @@
+"""Verifiers that come with the service, and what runs any verifier safely."""

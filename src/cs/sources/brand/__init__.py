@@ -1,0 +1,1 @@
+"""Brand sources: the bundled directory, Wikidata, the brand's own web site."""

@@ -1,0 +1,1 @@
+"""People sources: web search through SearXNG."""
