@@ -55,9 +55,7 @@ def that_reads(folder: Path) -> Path:
 def that_writes(folder: Path) -> Path:
     """Make the release that writes the second version in *folder*; return where it is."""
     source = next_version(folder, {"domain/codec.py": WRITES})
-    _replaced(
-        source, "domain/codec.py", f'"{V1}": key.QuotaGranted,', f'"{V2}": key.QuotaGranted,'
-    )
+    _replaced(source, "domain/key.py", f'"{V1}": QuotaGranted,', f'"{V2}": QuotaGranted,')
     _replaced(
         source,
         "domain/key.py",
