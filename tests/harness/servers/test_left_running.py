@@ -53,7 +53,7 @@ def run_of(folder: Path, test: str, *words: str) -> "subprocess.CompletedProcess
     """Run *test* as a run of its own that waits half a second for what is left."""
     (folder / "test_it.py").write_text(test)
     (folder / "conftest.py").write_text(
-        "from servers import left_running as p; p.TO_END_S = 0.5"
+        "from harness.servers import left_running as p; p.TO_END_S = 0.5"
     )
     plugged = (
         "-p",

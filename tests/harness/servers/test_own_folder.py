@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 #: Starts a server, tells where, and dies without a chance to clear away.
 KILLED = """
 import os, signal
-from servers.own_folder import own_folder
-from servers.postgres import running_postgres
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import running_postgres
 with own_folder() as folder, running_postgres(folder / "postgres") as server:
     print(folder, server.port, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

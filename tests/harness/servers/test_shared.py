@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 HOLDER = """
 import sys
 from pathlib import Path
-from servers.shared import shared
+from harness.servers.shared import shared
 with shared(Path(sys.argv[1]), "postgres") as address:
     print(address, flush=True)
     sys.stdin.readline()

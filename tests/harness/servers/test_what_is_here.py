@@ -41,7 +41,7 @@ def test_where_every_part_is_demanded_it_says_that_its_tests_fail(
 
 LACKS = """
 import pytest
-from servers.missing import Missing
+from harness.servers.missing import Missing
 @pytest.fixture(scope="module")
 def moon():
     raise Missing("no moon")
