@@ -179,7 +179,7 @@ def test_a_role_that_fails_ends_the_service_with_a_reason(tmp_path: Path) -> Non
 
         assert service.ended(timeout_s=10) == 1
     last = service.told.splitlines()[-1]
-    assert last.startswith(f"cs: the service on {service.folder} has ended, Failed: ")
+    assert last.startswith(f"cs: the service on {service.folder} has ended, FailPointReached: ")
     assert '"event": "service_failed"' in service.told
 
 
