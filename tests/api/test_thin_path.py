@@ -69,7 +69,7 @@ async def test_a_reused_answer_asks_not_how_far_log_and_views_are(sqlite: Counte
     await reuse()
     asked = await sqlite.statements.of(reuse)
 
-    assert len([each for each in asked if " results " in each]) == 1
+    assert len([each for each in asked if "_results " in each]) == 1
     assert not [each for each in asked if "max(rowid)" in each.lower()]
 
 
