@@ -85,6 +85,29 @@ def not_a_plugin(_: object) -> str:
     return "shop"
 
 
+def nameless(_: object) -> Shop:
+    class Nameless(Shop):
+        @property
+        def name(self) -> str:  # type: ignore[override]
+            raise RuntimeError("it forgot")
+
+    return Nameless(source_context())
+
+
+def priceless(_: object) -> Named:
+    named = Named("priceless", 1)
+    del named.cost
+    return named
+
+
+def talkative(context: SourceContext) -> object:
+    class Talkative:
+        def __repr__(self) -> str:
+            return f"Talkative({context.settings['api_key']})"
+
+    return Talkative()
+
+
 def leaking(context: SourceContext) -> Shop:
     raise ValueError(f"401 for {context.settings['api_key']}")
 
@@ -201,9 +224,10 @@ def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
         ("broken", "ValueError: no key"),
         ("missing", "AttributeError"),
         ("no.such.module:make", "ModuleNotFoundError"),
-        ("not_a_plugin", "'shop' is no brand source"),
-        ("unset", "None is no brand source"),
+        ("not_a_plugin", "it made a str, which is no brand source"),
+        ("unset", "it made a NoneType, which is no brand source"),
         ("Shop", "it calls itself 'shop'"),
+        ("nameless", "RuntimeError: it forgot"),
     ],
 )
 def test_a_broken_source_is_named_with_the_reason(value: str, why: str) -> None:
@@ -219,7 +243,8 @@ def test_a_broken_source_is_named_with_the_reason(value: str, why: str) -> None:
     [
         ("broken", "broken", "ValueError: no key"),
         ("other", "cheap", "it calls itself 'cheap'"),
-        ("shop", "not_a_plugin", "'shop' is no verifier"),
+        ("shop", "not_a_plugin", "it made a str, which is no verifier"),
+        ("priceless", "priceless", "AttributeError: 'Named' object has no attribute 'cost'"),
     ],
 )
 def test_a_broken_verifier_is_named_with_its_reason(name: str, value: str, why: str) -> None:
@@ -254,6 +279,8 @@ def test_why_a_plugin_is_broken_is_told_without_its_secrets() -> None:
 
     with pytest.raises(BrokenPlugin, match=r"ValueError: 401 for \*{8}$"):
         brand_sources(lambda _: made, installed=[point("leaking", "leaking")])
+    with pytest.raises(BrokenPlugin, match=r"made a Talkative, which is no brand source$"):
+        brand_sources(lambda _: made, installed=[point("talkative", "talkative")])
 
 
 def test_a_setting_of_smtp_is_its_own_kind() -> None:

@@ -17,6 +17,13 @@ from cs.plugins.verifiers import Verifier, VerifierContext
 
 C = TypeVar("C", SourceContext, VerifierContext)
 
+#: The method that a plug-in of each group is asked with.
+_ASKED_WITH = {
+    Group.BRAND_SOURCES: "find",
+    Group.PEOPLE_SOURCES: "find",
+    Group.VERIFIERS: "open",
+}
+
 
 def brand_sources(
     context_of: Callable[[str], SourceContext],
@@ -36,7 +43,7 @@ def brand_sources(
         BrokenPlugin: One in use cannot be loaded or made, is no source, has another name than
             its entry point, or is installed twice.
     """
-    return tuple(_made(Group.BRAND_SOURCES, "find", context_of, enabled, installed))
+    return tuple(_made(Group.BRAND_SOURCES, context_of, enabled, installed))
 
 
 def people_sources(
@@ -46,7 +53,7 @@ def people_sources(
     installed: Iterable[EntryPoint] | None = None,
 ) -> tuple[PeopleSource, ...]:
     """Return the people sources; otherwise as `brand_sources`."""
-    return tuple(_made(Group.PEOPLE_SOURCES, "find", context_of, enabled, installed))
+    return tuple(_made(Group.PEOPLE_SOURCES, context_of, enabled, installed))
 
 
 def verifiers(
@@ -59,13 +66,12 @@ def verifiers(
 
     One whose function returns ``None`` is not configured.  Otherwise as `brand_sources`.
     """
-    made = _made(Group.VERIFIERS, "open", context_of, enabled, installed)
+    made = _made(Group.VERIFIERS, context_of, enabled, installed)
     return tuple(sorted(made, key=lambda verifier: (verifier.cost, verifier.name)))
 
 
 def _made(
     group: Group,
-    method: str,
     context_of: Callable[[str], C],
     enabled: Sequence[str] | None,
     installed: Iterable[EntryPoint] | None,
@@ -74,7 +80,6 @@ def _made(
 
     Args:
         group: What is made.
-        method: What such a plug-in is asked with.
         context_of: As `brand_sources`, like the rest.
         enabled: As there.
         installed: As there.
@@ -89,20 +94,33 @@ def _made(
         if others:
             raise BrokenPlugin(group, point, f"{others[0].value} has that name, too")
         plugin = _make(group, point, context_of(name))
-        if plugin is None and group is Group.VERIFIERS:
-            continue
-        its_name = getattr(plugin, "name", None)
-        if its_name is None or not callable(getattr(plugin, method, None)):
-            raise BrokenPlugin(group, point, f"{plugin!r} is no {group.kind}")
-        if its_name != name:
-            raise BrokenPlugin(group, point, f"it calls itself {its_name!r}")
-        made.append(plugin)
+        if plugin is not None:
+            made.append(plugin)
     return made
 
 
 def _make(group: Group, point: EntryPoint, context: C) -> Any:
+    """Return what *point* makes; ``None`` if it is a verifier that is not configured."""
     try:
-        return point.load()(context)
+        plugin = point.load()(context)
+        if plugin is None and group is Group.VERIFIERS:
+            return None
+        wrong = _wrong(group, plugin, point.name)
     except Exception as error:  # a plug-in is somebody else's code
         why = without_secrets(f"{type(error).__name__}: {error}", context.settings)
         raise BrokenPlugin(group, point, why) from error
+    if wrong is not None:
+        raise BrokenPlugin(group, point, without_secrets(wrong, context.settings))
+    return plugin
+
+
+def _wrong(group: Group, plugin: Any, name: str) -> str | None:
+    """Say what *plugin* lacks of what its *group* needs; its own words only for its name."""
+    its_name = getattr(plugin, "name", None)
+    if its_name is None or not callable(getattr(plugin, _ASKED_WITH[group], None)):
+        return f"it made a {type(plugin).__name__}, which is no {group.kind}"
+    if its_name != name:
+        return f"it calls itself {its_name!r}"
+    if group is Group.VERIFIERS and not isinstance(plugin.cost, int | float):
+        return f"its cost is a {type(plugin.cost).__name__}"
+    return None

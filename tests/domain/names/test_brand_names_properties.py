@@ -135,6 +135,14 @@ def test_a_host_name_can_be_read_by_every_client(host: str) -> None:
         assert len(host) <= 254
 
 
+@pytest.mark.parametrize(
+    "host", ["my_shop.xn--p1ai", "r3---sn-x.xn--p1ai", "ab--cd.xn--bcher-kva.de"]
+)
+def test_a_name_below_an_encoded_label_may_hold_what_other_names_may(host: str) -> None:
+    assert is_host_name(host)
+    assert httpx.URL(f"http://{host}/").host
+
+
 @given(st.text(st.characters(categories=("Ll", "Lo", "Nd")), min_size=1, max_size=20))
 def test_what_is_encoded_here_can_be_decoded_here(label: str) -> None:
     try:

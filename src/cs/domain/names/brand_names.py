@@ -119,16 +119,16 @@ def is_host_name(host: str) -> bool:
     name = host.lower().removesuffix(".")
     if len(name) > HOST_MAX:
         return False
-    labels = name.split(".")
-    if not all(_IN_USE.fullmatch(each) and _is_sound(each) for each in labels):
+    if not all(_IN_USE.fullmatch(each) and _is_sound(each) for each in name.split(".")):
         return False
-    return not any(each.startswith(_A_LABEL) for each in labels) or _decodes(name)
+    return not name.startswith(_A_LABEL) or _decodes(name)
 
 
 def _decodes(name: str) -> bool:
-    """Say whether all of *name* can be decoded, as a client does that shows encoded names.
+    """Say whether all of *name* can be decoded.
 
-    Then no label may have an underscore, or hyphens as its third and fourth characters.
+    httpx decodes a host that begins with ``xn--`` as a whole, and no other.  Then no label
+    may have an underscore, or hyphens as its third and fourth characters.
     """
     try:
         idna.decode(name)
