@@ -12,6 +12,7 @@ from cs.eventlog.damage import Unreadable
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Recorded
 from cs.projections.catalogue import projections
+from cs.projections.generation import NO_COPIES
 from cs.projections.port import Views
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows
@@ -123,6 +124,24 @@ class ViewGenerationsContract:
         applied = {each.name: each.applied for each in versions}
         assert min(applied["usage"]) == upto + 1
         assert applied["searches"] == []
+
+    async def test_who_died_between_the_copies_and_the_first_page_goes_on(
+        self, opened: Opened, history: History
+    ) -> None:
+        async with opened(projections()) as old:
+            await history.runner(old).catch_up()
+        async with opened(upgraded("usage")) as new:
+            (other, *_) = await new.others()
+            assert (await new.copy_from(other)).position
+
+        versions = upgraded("usage")
+        async with opened(versions) as new:
+            assert await new.position() == 0
+            assert await new.copy_from(other) == NO_COPIES
+            await history.runner(new).catch_up()
+
+            assert await history.rows(new) == await history.replayed()
+        assert {each.name: each.applied for each in versions}["searches"] == []
 
     async def test_rows_told_ahead_count_nothing_twice(
         self, opened: Opened, history: History

@@ -18,7 +18,7 @@ from cs.eventlog.sealing import seal_bytes
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
 from cs.projections.follower import Listener
-from cs.projections.generation import Copies, Generation
+from cs.projections.generation import NO_COPIES, Copies, Generation
 from cs.projections.port import UNREADABLE, Views, named
 from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
@@ -85,10 +85,11 @@ class ViewRunner:
             NewerEvent: The views hold all up to that event, and nothing of it.
         """
         self.position = await self._views.position()
-        if not self.position:
+        copies = await self._views.copies()
+        if not self.position and not copies.projections:
             await self._begin_with_copies()
             self.position = await self._views.position()
-        copies = await self._views.copies()
+            copies = await self._views.copies()
         reached = max(self.position, copies.position)
         # After the views: others move them on, and a log that was read before is shorter.
         head = await self._events.head()
@@ -107,18 +108,23 @@ class ViewRunner:
 
     async def _begin_with_copies(self) -> None:
         """Begin empty views with what another generation has of this log, if one has any."""
-        try:
-            others = await self._views.others()
-            head = await self._events.head() if others else 0
-            for other in others:
-                if other.position <= head and await self._is_of_log(other):
-                    copies = await self._views.copy_from(other, self._epoch)
-                    if copies.projections:
-                        names = " ".join(copies.projections)
-                        log.info("views_copied", projections=names, upto=copies.position)
-                        return
-        except LogUnavailable as error:
-            log.warning("views_not_copied", why=str(error))
+        others = await self._views.others()
+        head = await self._events.head() if others else 0
+        for other in others:
+            try:
+                copies = await self._copied(other, head)
+            except LogUnavailable as error:  # the others may do, and else the log does
+                log.warning("views_not_copied", generation=other.name, why=str(error))
+                continue
+            if copies.projections:
+                names = " ".join(copies.projections)
+                log.info("views_copied", projections=names, upto=copies.position)
+                return
+
+    async def _copied(self, other: Generation, head: int) -> Copies:
+        if other.position > head or not await self._is_of_log(other):
+            return NO_COPIES
+        return await self._views.copy_from(other, self._epoch)
 
     async def _same_history(self) -> bool:
         """Return whether the event at the checkpoint is the one that was applied."""

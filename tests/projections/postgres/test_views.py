@@ -1,13 +1,14 @@
 """Views in PostgreSQL: the contract, several processes, several versions, lost tables."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import asyncpg
 import pytest
 
-from contracts.view_generations import Opened, ViewGenerationsContract
+from contracts.view_generations import Opened, ViewGenerationsContract, upgraded
 from contracts.views import EVERY, History, ViewsContract
 from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
@@ -43,7 +44,7 @@ class TestGenerationsInPostgres(ViewGenerationsContract):
 
 @asynccontextmanager
 async def node(
-    dsn: str, versions: list[Projection] | None = None, **more: Any
+    dsn: str, versions: Sequence[Projection] | None = None, **more: Any
 ) -> AsyncIterator[PostgresViews]:
     """Yield views as one process has them."""
     async with open_pool(dsn, role="test") as pool:
@@ -353,6 +354,37 @@ async def test_after_a_crash_rows_and_checkpoint_still_belong_together(
 
 def test_every_table_of_the_projections_is_in_a_set() -> None:
     assert {table.name for table in EVERY} == set(TABLES)
+
+
+async def test_two_that_copy_at_once_both_begin(database: str, history: History) -> None:
+    async with node(database) as old:
+        await history.runner(old).catch_up()
+    async with (
+        node(database, upgraded("usage")) as one,
+        node(database, upgraded("usage")) as two,
+    ):
+        for each in (one, two):
+            assert await each.position() == 0
+        runners = [history.runner(each) for each in (one, two)]
+        await asyncio.gather(*(retry_while_unavailable(each.catch_up) for each in runners))
+
+        assert await history.rows(one) == await history.replayed()
+
+
+async def test_rows_that_may_not_be_read_are_made_from_the_log(
+    database: str, history: History
+) -> None:
+    async with node(database) as old:
+        await history.runner(old).catch_up()
+        connection = await asyncpg.connect(database)
+        await connection.execute(
+            f"ALTER TABLE {old._set.table('returned')} ALTER row TYPE text USING 'x'"
+        )
+        await connection.close()
+    async with node(database, upgraded("usage")) as new:
+        await history.runner(new).catch_up()
+
+        assert await history.rows(new) == await history.replayed()
 
 
 # A long log.

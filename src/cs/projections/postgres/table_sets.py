@@ -119,8 +119,10 @@ class TableSet:
             f"SELECT true FROM {source}_{ASIDE.name} WHERE tag = $1 LIMIT 1",  # noqa: S608
             SET_ASIDE,
         )
-        if own is None or own["position"] or (epoch is not None and epoch < own["epoch"]):
+        if own is None or own["position"] or own["has_copies"]:
             return NO_COPIES  # somebody else began
+        if epoch is not None and epoch < own["epoch"]:
+            return NO_COPIES  # somebody else leads
         if found is None or set_aside:
             return NO_COPIES
         position, last_event, copied_to = found
@@ -138,6 +140,8 @@ class TableSet:
             await connection.execute(
                 _KEEP_COPIES, self.generation, copies.projections, position, last_event
             )
+            # Changes the row, so that whoever copied meanwhile has to look again (40001).
+            await connection.execute(_USED, self.generation)
         return copies
 
 
@@ -194,7 +198,11 @@ _NO_COPIES = "DELETE FROM view_copies WHERE generation = $1"
 _COPIED = "SELECT projections, position, last_event FROM view_copies WHERE generation = $1"
 _KEEP_COPIES = "INSERT INTO view_copies VALUES ($1, $2, $3, $4)"
 _OTHERS = "SELECT generation, position, last_event FROM view_sets WHERE generation <> $1"
-_OWN = "SELECT position, epoch FROM view_sets WHERE generation = $1 FOR UPDATE"
+_OWN = """
+SELECT s.position, s.epoch, c.generation IS NOT NULL AS has_copies
+FROM view_sets AS s LEFT JOIN view_copies AS c USING (generation)
+WHERE s.generation = $1 FOR UPDATE OF s
+"""
 _SOURCE = """
 SELECT s.position, s.last_event, COALESCE(c.position, 0)
 FROM view_sets AS s LEFT JOIN view_copies AS c USING (generation) WHERE s.generation = $1

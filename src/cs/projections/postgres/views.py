@@ -220,8 +220,12 @@ class PostgresViews:
             return await self._set.others(connection)
 
     async def copy_from(self, other: Generation, epoch: int | None = None) -> Copies:
-        async with self._changing() as connection:
-            return await self._set.copy_from(connection, other.name, epoch)
+        try:
+            async with self._changing() as connection:
+                return await self._set.copy_from(connection, other.name, epoch)
+        except asyncpg.PostgresError as error:  # tables of theirs that cannot be read, say
+            why = f"the rows of {other.name} cannot be copied: {error}"
+            raise LogUnavailable(why) from error
 
     async def copies(self) -> Copies:
         async with self._reading() as connection:

@@ -185,10 +185,17 @@ class ViewStore:
             return to_copy_from(self._projections, [*others, *([legacy] if legacy else [])])
 
     def copy_from(self, other: Generation) -> Copies:
-        with self._held(), transaction(self._db):
-            if self._position():
-                return NO_COPIES
-            return self._copy(other.name)
+        try:
+            with self._held(), transaction(self._db):
+                if self._position() or self._copies().projections:
+                    return NO_COPIES
+                return self._copy(other.name)
+        except LogUnavailable:
+            with self._lock:
+                if not self._emptied:
+                    raise
+                self._emptied = False  # the checkpoint tells it
+            return NO_COPIES
 
     def copies(self) -> Copies:
         with self._held():
