@@ -436,6 +436,11 @@ def test_a_log_that_may_not_be_written_is_told(what: str) -> None:
             ran = child("write-without-the-right", path)
 
         assert ran.stderr == ""
+        if what == "file" and os.getuid():
+            # A file of its own is made writable for its owner (0600), as all data files are.
+            assert ran.stdout == ""
+            assert asyncio.run(_count(path)) > 25
+            return
         assert ran.stdout.startswith("the log could not ")
         # SQLite's words, or those of whoever makes the file its owner's before.
         told = ("this user may not write", "cannot be opened", "Permission denied")

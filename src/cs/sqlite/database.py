@@ -101,7 +101,10 @@ class DatabaseThreads:
         self._executor = ThreadPoolExecutor(count, thread_name_prefix=name)
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run *function*; if the caller is cancelled, it is done all the same."""
+        """Run *function*.
+
+        Once it has begun it is done also if the caller is cancelled; before that it is not.
+        """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, partial(function, *args, **kwargs))
 

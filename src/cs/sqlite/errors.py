@@ -17,7 +17,7 @@ _MEANING = {
 def describe(error: BaseException) -> str:
     """Return what happened to the file, with SQLite's own words.
 
-    >>> told(sqlite3.OperationalError("no such table: stored_events"))
+    >>> describe(sqlite3.OperationalError("no such table: stored_events"))
     'no such table: stored_events'
     """
     cause: BaseException | None = error

@@ -99,7 +99,9 @@ class Stored:
 
 def unpacked(name: str, folder: Path) -> Before:
     with tarfile.open(FILES / f"{name}.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+        # Python before 3.11.4 has no filters, and does not look at this.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     return Before(json.loads((FILES / f"{name}.json").read_text()))
 
 
