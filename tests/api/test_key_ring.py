@@ -264,6 +264,7 @@ async def new_ones_work(frozen: Frozen, nodes: int) -> None:
         assert ring.known(hash_key(rotated.key)) == before.id
 
 
+@pytest.mark.slow
 async def test_a_new_key_and_a_new_secret_work_at_once(embedded: Frozen) -> None:
     await new_ones_work(embedded, 1)
 
@@ -293,6 +294,7 @@ async def good_beside_wrong(frozen: Frozen, monkeypatch: pytest.MonkeyPatch) -> 
         assert each.json()["error"]["code"] == "server_error"
 
 
+@pytest.mark.slow
 async def test_a_good_key_is_answered_beside_a_wrong_one_while_the_views_are_far_behind(
     embedded: Frozen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

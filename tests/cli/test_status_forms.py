@@ -48,6 +48,7 @@ async def status(form: Form, *words: str) -> Any:
     return done
 
 
+@pytest.mark.slow
 async def test_what_runs_what_waits_and_what_failed(form: Form) -> None:
     held = gate()
     async with form.service(outside(held)) as service:

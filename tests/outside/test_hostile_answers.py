@@ -217,6 +217,7 @@ async def test_an_answer_of_many_records_is_not_kept(exchangers: int, kept: bool
     assert (asked_for == asked_first) is kept
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.binary(max_size=120), st.booleans())
 async def test_any_bytes_are_an_answer_or_none(noise: bytes, after_the_question: bool) -> None:

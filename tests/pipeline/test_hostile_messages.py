@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -186,6 +187,7 @@ CHECKS = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_ba
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
 @given(SENT)
 def test_in_memory_no_role_ends(sent: list[Sent]) -> None:
@@ -196,6 +198,7 @@ def test_in_memory_no_role_ends(sent: list[Sent]) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
 @given(SENT)
 def test_on_sqlite_no_role_ends(sent: list[Sent]) -> None:

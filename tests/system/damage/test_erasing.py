@@ -104,6 +104,7 @@ async def position_of(log: EventLog, kind: type[AnyEvent]) -> int:
     return next(e.position for e in await log.tail(0, 1_000) if isinstance(e.event, kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LookupStarted, LookupFinished])
 async def test_nobody_is_answered_with_an_erased_person_while_their_stream_is_damaged(
     stores: Stores, kind: type[AnyEvent]
