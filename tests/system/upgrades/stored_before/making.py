@@ -27,8 +27,11 @@ FOUND, ERASED_FROM = "Veltrana", "Kestrelle"
 FAILED = ("Grimsole", "Nowhere Known Trading")
 GREYLISTED, SLOW = "Quellmark", "Junimar"
 IDEMPOTENCY = "made-before"
-#: Until a lookup asks mail servers: the one is told to come back later, the other waits.
-UNTIL_VERIFYING_S = 2.0
+#: These waits are by the clock on the wall, in a program that is run by hand once a release
+#: and is no test: an old release has no call that says when every node knows of a pause or
+#: of a moved clock, or that a lookup has come to its mail servers.  Both lookups come there
+#: well before; the one is told to come back later, the other keeps waiting.
+UNTIL_KNOWN_S, UNTIL_VERIFYING_S = 1.0, 2.0
 SERVING = re.compile(r"serving (\S+), health at (\S+)/readyz,")
 
 #: Each database and the setting that names it; the keys last: each is there before the
@@ -70,7 +73,7 @@ def story(url: str, command: Command, move_clock: Callable[[], None]) -> dict[st
     made.extend((first, search(first["key"], brand)) for brand in FAILED)
     made.append((second, search(second["key"], FOUND)))
     command("pause", "--json")
-    time.sleep(1)
+    time.sleep(UNTIL_KNOWN_S)
     refused = call("POST", "/contacts", second["key"], json={"brand": "Ivorene"})
     assert refused.status_code == 503, refused.text
     command("resume", "--json")
@@ -78,7 +81,7 @@ def story(url: str, command: Command, move_clock: Callable[[], None]) -> dict[st
     second["key"] = keys("rotate", second["id"])["key"]
     keys("revoke", revoked["id"])
     move_clock()
-    time.sleep(1)
+    time.sleep(UNTIL_KNOWN_S)
     for brand, callers in ((GREYLISTED, (first, second)), (SLOW, (first,))):
         made.extend((key, search(key["key"], brand, wait=False)) for key in callers)
         time.sleep(UNTIL_VERIFYING_S)
