@@ -36,7 +36,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 REUSED = Query("Miruvane")
@@ -49,7 +49,9 @@ CEILING = 7
 
 
 class Bench:
-    def __init__(self, log: SqliteEventLog, service: RunningService, clock: HandClock) -> None:
+    def __init__(
+        self, log: SqliteEventLog, service: RunningService, clock: ManualClock
+    ) -> None:
         self.log = log
         self.clock = clock
         self._admitting = service.api.admission
@@ -84,7 +86,7 @@ class Bench:
 
 @asynccontextmanager
 async def service(ceiling: int | None = None) -> AsyncIterator[Bench]:
-    keys, clock, views = MemoryKeyStore(), HandClock(AT), SqliteViews(None, projections())
+    keys, clock, views = MemoryKeyStore(), ManualClock(AT), SqliteViews(None, projections())
     with tempfile.TemporaryDirectory() as folder:
         async with (
             SqliteEventLog(Path(folder, "log.db"), keys) as log,

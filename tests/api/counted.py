@@ -34,7 +34,7 @@ from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from postgres.migrated import migrated
 from projections.history import done
@@ -139,7 +139,7 @@ async def _answering(
 ) -> AsyncIterator[Counted]:
     stream = brand_stream(Query("Acme"))
     await log.append([Append(stream, NO_STREAM, done(stream).events)])
-    clock = HandClock(AT + timedelta(minutes=5))
+    clock = ManualClock(AT + timedelta(minutes=5))
     streams = Streams(log)
     runner = ViewRunner(log, views, keys, watch_s=3600)
     reading = Reading(log, views, runner, keys)

@@ -31,7 +31,7 @@ from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from postgres.migrated import migrated
 from projections.history import done
@@ -57,7 +57,7 @@ class Frozen:
 
     log: EventLog
     operator: Operator
-    clock: HandClock
+    clock: ManualClock
     open_node: Callable[[], Any]
     stack: AsyncExitStack
     nodes: list[Node] = field(default_factory=list)
@@ -77,7 +77,7 @@ async def on_sqlite(folder: Path) -> AsyncIterator[Frozen]:
         log = await stack.enter_async_context(SqliteEventLog(folder / "log.db", keys))
         views = SqliteViews(folder / "views.db", projections())
         stack.push_async_callback(views.close)
-        clock = HandClock(AT + timedelta(minutes=5))
+        clock = ManualClock(AT + timedelta(minutes=5))
 
         @asynccontextmanager
         async def node() -> AsyncIterator[Node]:
@@ -98,7 +98,7 @@ async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
         log = await stack.enter_async_context(PostgresEventLog(pool, keys))
         views = PostgresViews(pool, projections())
         stack.push_async_callback(views.close)
-        clock = HandClock(AT + timedelta(minutes=5))
+        clock = ManualClock(AT + timedelta(minutes=5))
 
         @asynccontextmanager
         async def node() -> AsyncIterator[Node]:
@@ -119,7 +119,7 @@ async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
 
 
 async def _with_acme(
-    log: EventLog, clock: HandClock, node: Callable[[], Any], stack: AsyncExitStack
+    log: EventLog, clock: ManualClock, node: Callable[[], Any], stack: AsyncExitStack
 ) -> Frozen:
     stream = brand_stream(Query("Acme"))
     await log.append([Append(stream, NO_STREAM, done(stream).events)])
@@ -133,7 +133,7 @@ async def _node(
     keys: MemoryKeyStore,
     followed: Follower,
     *,
-    clock: HandClock,
+    clock: ManualClock,
     checks: Checks,
 ) -> AsyncIterator[Node]:
     reading = Reading(log, views, followed, keys)

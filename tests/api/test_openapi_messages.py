@@ -18,7 +18,7 @@ from cs.api.running_lookups import RunningLookups
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from system.loop.outside import tools
 from system.loop.service import Service, in_memory
 
@@ -109,7 +109,7 @@ async def test_a_used_up_quota_and_an_unknown_search() -> None:
 
 
 async def test_every_limit_of_searches_and_checks() -> None:
-    clock = HandClock(datetime(2026, 11, 21, tzinfo=UTC))
+    clock = ManualClock(datetime(2026, 11, 21, tzinfo=UTC))
     async with in_memory(NEVER, clock=clock) as service:
         running, last = await service.new_key(), await service.new_key(quota=1)
         in_flight = [await post(service, running, json={"brand": b * 2}) for b in "abc"]

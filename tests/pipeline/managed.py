@@ -25,7 +25,7 @@ from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY, STREAM
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 
@@ -41,7 +41,7 @@ class Managed:
         self.log = log or MemoryEventLog(self.keys)
         self.streams = Streams(self.log)
         self.views = SqliteViews(None, projections())
-        self.clock = HandClock(AT)
+        self.clock = ManualClock(AT)
         self.bus = MemoryBus()
         self.others = 0
 

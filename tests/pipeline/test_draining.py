@@ -43,7 +43,7 @@ from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Report
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import RESOLVED
 from pipeline.receipted import RECEIPTS, receipted
 
@@ -144,7 +144,7 @@ async def ended(task: asyncio.Task[None]) -> None:
 
 async def test_a_cancelled_runner_finishes_what_is_in_flight_and_takes_no_more() -> None:
     bus, gate = bus_with_groups(), Gate()
-    async with started(Runner(gate, bus, HandClock(AT), drain_s=LONG_S)) as running:
+    async with started(Runner(gate, bus, ManualClock(AT), drain_s=LONG_S)) as running:
         await give(bus, "brand-a.1")
         await until(gate, 1)
 
@@ -163,7 +163,7 @@ async def test_a_cancelled_runner_finishes_what_is_in_flight_and_takes_no_more()
 
 async def test_what_is_not_finished_in_time_comes_again() -> None:
     bus, gate = bus_with_groups(), Gate()
-    async with started(Runner(gate, bus, HandClock(AT), drain_s=0.01)) as running:
+    async with started(Runner(gate, bus, ManualClock(AT), drain_s=0.01)) as running:
         await give(bus, "brand-a.1")
         await until(gate, 1)
 
@@ -176,7 +176,7 @@ async def test_what_is_not_finished_in_time_comes_again() -> None:
 
 async def test_who_is_told_twice_to_stop_stops_at_once() -> None:
     bus, gate = bus_with_groups(), Gate()
-    async with started(Runner(gate, bus, HandClock(AT), drain_s=LONG_S)) as running:
+    async with started(Runner(gate, bus, ManualClock(AT), drain_s=LONG_S)) as running:
         await give(bus, "brand-a.1")
         await until(gate, 1)
 
@@ -192,7 +192,7 @@ async def test_nothing_in_flight_waits_for_a_slot(monkeypatch: pytest.MonkeyPatc
     """It would be waited for, although nobody works on it."""
     monkeypatch.setattr(runner, "MAX_IN_FLIGHT", 2)
     bus, gate = bus_with_groups(), Gate()
-    async with started(Runner(gate, bus, HandClock(AT), drain_s=LONG_S)) as running:
+    async with started(Runner(gate, bus, ManualClock(AT), drain_s=LONG_S)) as running:
         await give(bus, "brand-a.1", "brand-b.1", "brand-c.1")
         await until(gate, 2)
         await turns()
@@ -223,7 +223,7 @@ class RecordingBus(MemoryBus):
 
 async def test_stages_and_recorders_are_given_five_seconds() -> None:
     bus, log = RecordingBus(), MemoryEventLog(MemoryKeyStore())
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     recorder = OutcomeRecorder(
         Streams(log),
         bus,
@@ -266,7 +266,7 @@ async def lookup_on(log: MemoryEventLog) -> str:
 async def test_a_cancelled_recorder_finishes_what_it_has_in_flight_in_time(
     *, drain_s: float, done: bool
 ) -> None:
-    bus, log, clock = bus_with_groups(), SlowLog(), HandClock(AT)
+    bus, log, clock = bus_with_groups(), SlowLog(), ManualClock(AT)
     lookup = await lookup_on(log)
     heartbeats = MemoryHeartbeats(clock.monotonic)
     recorder = OutcomeRecorder(
@@ -300,7 +300,7 @@ async def test_on_kafka_too_a_cancelled_runner_finishes_what_it_has_in_flight(
     await apply(settings, plans, partitions=1, replication=1)
     async with (
         KafkaBus(settings) as bus,
-        started(Runner(gate, bus, HandClock(AT), drain_s=LONG_S)) as running,
+        started(Runner(gate, bus, ManualClock(AT), drain_s=LONG_S)) as running,
     ):
         await give(bus, "brand-a.1")
         await until(gate, 1)

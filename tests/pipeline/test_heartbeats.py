@@ -6,7 +6,7 @@ import pytest
 
 from contracts.heartbeats import HeartbeatsContract
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats, MemoryHeartbeats
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -14,11 +14,11 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 class TestMemoryHeartbeats(HeartbeatsContract):
     @pytest.fixture
     def heartbeats(self) -> Heartbeats:
-        return MemoryHeartbeats(HandClock(AT).monotonic)
+        return MemoryHeartbeats(ManualClock(AT).monotonic)
 
 
 async def test_silence_is_counted_from_the_last_sign() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     heartbeats = MemoryHeartbeats(clock.monotonic)
     for _ in range(3):
         await heartbeats.record("brand-a.1", "ranking", "", 1)
@@ -28,7 +28,7 @@ async def test_silence_is_counted_from_the_last_sign() -> None:
 
 
 async def test_a_sign_older_than_silence_is_forgotten_with_the_next() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     heartbeats = MemoryHeartbeats(clock.monotonic)
     await heartbeats.record("brand-old.1", "ranking", "", 1)
     clock.set(clock.now() + timedelta(seconds=SILENCE_S + 1))

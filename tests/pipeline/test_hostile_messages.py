@@ -37,7 +37,7 @@ from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
 from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
 from cs.postgres.heartbeats import PostgresHeartbeats
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from domain.acme_run import AT, AcmeRun
 from harness.servers.fixtures import new_database
@@ -70,7 +70,7 @@ GROUPS = [
 @asynccontextmanager
 async def in_memory() -> AsyncIterator[Form]:
     keys = MemoryKeyStore()
-    heartbeats = MemoryHeartbeats(HandClock(AT).monotonic)
+    heartbeats = MemoryHeartbeats(ManualClock(AT).monotonic)
     yield Form(MemoryEventLog(keys), keys, heartbeats, MemoryBus(GROUPS))
 
 
@@ -78,7 +78,7 @@ async def in_memory() -> AsyncIterator[Form]:
 async def on_sqlite() -> AsyncIterator[Form]:
     with tempfile.TemporaryDirectory() as folder:
         async with open_folder(DataFolder(Path(folder))) as data:
-            heartbeats = MemoryHeartbeats(HandClock(AT).monotonic)
+            heartbeats = MemoryHeartbeats(ManualClock(AT).monotonic)
             yield Form(data.log, data.keys, heartbeats, MemoryBus(GROUPS))
 
 
@@ -111,7 +111,7 @@ def good_works(stream: str) -> list[Work]:
 async def withstands(form: Form, sent: Sequence[Sent]) -> None:
     """Send *sent* to every role of a fresh search, then what is good, which must be handled."""
     stream = f"brand-0{next(NUMBERS):05x}"[: len(STREAM)].ljust(len(STREAM), "z")
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     for name, events in at_each_stage(stream).items():
         await form.log.append([Append(name, NO_STREAM, events)])
 

@@ -48,7 +48,7 @@ from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Report
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun, checked
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 
@@ -103,7 +103,7 @@ class RunningRecorder:
         self.bus = bus
         self.log = MemoryEventLog(MemoryKeyStore())
         self.events = events
-        self.clock = HandClock(AT)
+        self.clock = ManualClock(AT)
         self.heartbeats = MemoryHeartbeats(self.clock.monotonic)
         self.recorder = OutcomeRecorder(
             Streams(self.log),
@@ -295,7 +295,7 @@ async def test_a_stage_repeats_the_receipt_also_of_a_duplicate_that_has_one() ->
     (issued,) = [each for each in AcmeRun().events if isinstance(each, StageIssued)]
     new = RECEIPTS.work(replace(issued, attempt=2))
     async with in_memory() as bus, bus.subscribe(OUTCOMES, group="test") as outcomes:
-        running = asyncio.create_task(Runner(stage, bus, HandClock(AT), drain_s=0).run())
+        running = asyncio.create_task(Runner(stage, bus, ManualClock(AT), drain_s=0).run())
         for work in (replace(RECEIPTS.work(issued), receipt=""), new):
             await bus.publish(TOPIC, key=work_key(work), value=encode(work))
         await stage.given.wait()

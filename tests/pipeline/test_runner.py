@@ -55,7 +55,7 @@ from cs.pipeline import runner
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.stage import Report
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.golden_files import golden_event
 from pipeline.receipted import RECEIPTS
 
@@ -97,7 +97,7 @@ class Side:
     def __init__(self, bus: MemoryBus | None = None) -> None:
         groups = [(TOPIC, "brand-resolution"), (OUTCOMES, "test"), (DEAD_LETTERS, "test")]
         self.bus = bus or MemoryBus(groups)
-        self.clock = HandClock(AT)
+        self.clock = ManualClock(AT)
 
     @asynccontextmanager
     async def running(self, stage: ScriptedStage, *, drain_s: float = 0) -> AsyncIterator[None]:
@@ -501,7 +501,7 @@ async def test_one_dead_partition_holds_up_no_other_work_and_the_checkpoint_wait
     async def keep(position: int) -> None:
         kept.append(position)
 
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     await log.append([Append("brand-x", NO_STREAM, [of("brand-a.1"), of("brand-dead.1")])])
     relaying = asyncio.create_task(
         relay(log, bus, after=0, receipts=RECEIPTS, deadline_clock=clock, save_position=keep)
@@ -538,7 +538,7 @@ async def test_work_that_a_dead_partition_kept_past_its_deadline_is_let_go(
     async def keep(position: int) -> None:
         kept.append(position)
 
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     await log.append([Append("brand-x", NO_STREAM, [dead])])
     relaying = asyncio.create_task(
         relay(log, bus, after=0, receipts=RECEIPTS, deadline_clock=clock, save_position=keep)

@@ -19,7 +19,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP, OutcomeRecorder
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, STREAM, AcmeRun
 from pipeline.receipted import RECEIPTS, receipted
 
@@ -62,7 +62,7 @@ class CountingLog(OddLog):
 
 @asynccontextmanager
 async def recording(log: MemoryEventLog, at_once: int = AT_ONCE) -> AsyncIterator[MemoryBus]:
-    bus, clock = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test")]), HandClock(AT)
+    bus, clock = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test")]), ManualClock(AT)
     recorder = OutcomeRecorder(
         Streams(log),
         bus,

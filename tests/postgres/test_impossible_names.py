@@ -12,7 +12,7 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.lookups import Lookups
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun
 from postgres.migrated import migrated
 
@@ -37,6 +37,6 @@ async def test_a_mail_domain_that_cannot_be_a_name_is_not_known(database: str) -
         learn = LearnDomain(facts=facts, at=AT)
         await streams.change(f"mail-domain-{HOME}", lambda state: decide(learn, state))
 
-        known = await Lookups(streams, HandClock(AT)).known(f"{STREAM}.1")
+        known = await Lookups(streams, ManualClock(AT)).known(f"{STREAM}.1")
 
     assert known == {HOME: facts}

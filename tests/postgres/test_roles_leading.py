@@ -21,7 +21,7 @@ from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from cs.settings import Settings
 from domain.acme_run import AT
 from harness.servers.fixtures import new_database
@@ -91,7 +91,7 @@ async def test_a_driver_that_takes_the_lead_waits_for_the_views(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cs.eventlog.follow.RETRY_S", 0.001)
-    log, clock, views = MemoryEventLog(MemoryKeyStore()), HandClock(AT), AwayAtFirst()
+    log, clock, views = MemoryEventLog(MemoryKeyStore()), ManualClock(AT), AwayAtFirst()
     heartbeats = MemoryHeartbeats(clock.monotonic)
     driver = Driver(Streams(log), views, clock, heartbeats, restart_work=False)
     driving = asyncio.create_task(driver.run())

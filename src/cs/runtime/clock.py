@@ -81,7 +81,7 @@ class SystemClock:
             await asyncio.sleep(left)
 
 
-class HandClock:
+class ManualClock:
     """A clock that stands still until it is moved by hand, for tests."""
 
     def __init__(self, now: datetime) -> None:

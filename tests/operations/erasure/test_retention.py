@@ -24,7 +24,7 @@ from cs.projections.catalogue import projections
 from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from cs.settings import BadSettings, Settings, load
 from operations.erasure.service import Erasable, at_zenith, erasable, outside
 from system.loop.outside import ADA
@@ -36,7 +36,7 @@ DAY = timedelta(days=1)
 OF_ANYBODY = ("Ada Kern", "ada.kern", "ada-kern", "Ben Ode", "ben.ode", "ben-ode")
 
 
-def retention(service: Erasable, clock: HandClock) -> Retention:
+def retention(service: Erasable, clock: ManualClock) -> Retention:
     return Retention(service.log, service.views, service.ageing, clock, months=MONTHS)
 
 
@@ -46,7 +46,7 @@ async def told(service: Erasable) -> list[str]:
 
 
 async def test_a_search_read_again_shows_nobody_and_is_as_charged_as_before() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     async with erasable(outside(), clock=clock) as service:
         key = await service.new_key()
         before = (await service.search(key, brand="Acme")).json()
@@ -72,7 +72,7 @@ async def test_a_search_read_again_shows_nobody_and_is_as_charged_as_before() ->
 
 
 async def test_a_later_search_that_returned_them_counts() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     async with erasable(outside(), clock=clock) as service:
         key = await service.new_key()
         await service.search(key, brand="Acme")
@@ -103,7 +103,7 @@ async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cs.operations.retention.PAGE", 5)
-    clock, keys = HandClock(AT), MemoryKeyStore()
+    clock, keys = ManualClock(AT), MemoryKeyStore()
     log, views = MemoryEventLog(keys), CountedIds(None, projections())
     streams = Streams(log)
     for n in range(23):
@@ -130,7 +130,7 @@ async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
 
 
 async def test_people_found_anew_are_kept_and_nobody_is_suppressed() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     async with erasable(outside(), clock=clock) as service:
         key = await service.new_key()
         old = (await service.search(key, brand="Acme")).json()
@@ -147,7 +147,7 @@ async def test_people_found_anew_are_kept_and_nobody_is_suppressed() -> None:
 
 
 async def test_a_lookup_whose_people_were_all_erased_is_not_looked_at_for_ever() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     async with erasable(outside(acme=(ADA,)), clock=clock) as service:
         key = await service.new_key()
         await service.search(key, brand="Acme")
@@ -160,7 +160,7 @@ async def test_a_lookup_whose_people_were_all_erased_is_not_looked_at_for_ever()
 
 
 async def test_keys_that_came_back_from_a_backup_are_forgotten_again() -> None:
-    clock, keys = HandClock(AT), MemoryKeyStore()
+    clock, keys = ManualClock(AT), MemoryKeyStore()
     async with erasable(outside(), keys, clock=clock) as service:
         await service.search(await service.new_key(), brand="Acme")
         older = dict(keys._keys)
@@ -175,7 +175,7 @@ async def test_keys_that_came_back_from_a_backup_are_forgotten_again() -> None:
 
 
 async def test_an_event_that_nobody_can_have_written_keeps_nobody_else() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     async with erasable(outside(zenith=(at_zenith(ADA),)), clock=clock) as service:
         key = await service.new_key()
         hurt = (await service.search(key, brand="Acme")).json()
@@ -208,7 +208,7 @@ class Away(MemoryKeyStore):
 
 
 async def test_what_was_cut_off_is_done_again() -> None:
-    clock, keys = HandClock(AT), Away()
+    clock, keys = ManualClock(AT), Away()
     async with erasable(outside(), keys, clock=clock) as service:
         key = await service.new_key()
         before = (await service.search(key, brand="Acme")).json()
@@ -225,7 +225,7 @@ async def test_what_was_cut_off_is_done_again() -> None:
 
 
 async def test_it_runs_by_itself_and_goes_on_after_a_failure() -> None:
-    clock, keys = HandClock(AT), Away()
+    clock, keys = ManualClock(AT), Away()
     async with erasable(outside(), keys, clock=clock, months=MONTHS) as service:
         key = await service.new_key()
         before = (await service.search(key, brand="Acme")).json()

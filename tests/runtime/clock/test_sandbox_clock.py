@@ -8,7 +8,7 @@ import pytest
 
 from cs.admin.errors import BadClockOffset
 from cs.admin.sandbox_clock import MOST, SandboxClock
-from cs.runtime.clock import HandClock, SystemClock
+from cs.runtime.clock import ManualClock, SystemClock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
 
 
 async def test_it_jumps_and_goes_on_ticking(file: Path) -> None:
-    real = HandClock(AT)
+    real = ManualClock(AT)
     clock = SandboxClock.on_file(file, real)
     await clock.move_to(AT + HOUR)
     real.set(AT + timedelta(seconds=3))
@@ -30,7 +30,7 @@ async def test_it_jumps_and_goes_on_ticking(file: Path) -> None:
 
 
 async def test_it_never_jumps_back(file: Path) -> None:
-    clock = SandboxClock.on_file(file, HandClock(AT))
+    clock = SandboxClock.on_file(file, ManualClock(AT))
     await clock.move_to(AT + HOUR)
     await clock.move_to(AT)
 
@@ -38,21 +38,21 @@ async def test_it_never_jumps_back(file: Path) -> None:
 
 
 async def test_a_new_one_on_the_same_file_is_as_far_ahead(file: Path) -> None:
-    await SandboxClock.on_file(file, HandClock(AT)).move_to(AT + timedelta(seconds=1.5))
+    await SandboxClock.on_file(file, ManualClock(AT)).move_to(AT + timedelta(seconds=1.5))
 
-    assert SandboxClock.on_file(file, HandClock(AT)).now() == AT + timedelta(seconds=1.5)
+    assert SandboxClock.on_file(file, ManualClock(AT)).now() == AT + timedelta(seconds=1.5)
     assert [each.name for each in file.parent.iterdir()] == ["clock"]
 
 
 def test_a_clock_that_was_not_moved_makes_no_file(file: Path) -> None:
-    clock = SandboxClock.on_file(file, HandClock(AT))
+    clock = SandboxClock.on_file(file, ManualClock(AT))
 
     assert clock.now() == AT
     assert not file.exists()
 
 
 async def test_nothing_moves_if_it_cannot_be_kept(tmp_path: Path) -> None:
-    clock = SandboxClock.on_file(tmp_path / "missing" / "clock", HandClock(AT))
+    clock = SandboxClock.on_file(tmp_path / "missing" / "clock", ManualClock(AT))
     with pytest.raises(OSError, match="clock"):
         await clock.move_to(AT + HOUR)
 
@@ -60,7 +60,7 @@ async def test_nothing_moves_if_it_cannot_be_kept(tmp_path: Path) -> None:
 
 
 async def test_it_moves_ten_years_at_most(file: Path) -> None:
-    clock = SandboxClock.on_file(file, HandClock(AT))
+    clock = SandboxClock.on_file(file, ManualClock(AT))
     with pytest.raises(ValueError, match="3660 days"):
         await clock.move_to(AT + MOST + HOUR)
     await clock.move_to(clock.furthest())

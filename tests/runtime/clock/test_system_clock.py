@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.runtime.clock import HandClock, SystemClock, until
+from cs.runtime.clock import ManualClock, SystemClock, until
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -83,7 +83,7 @@ def test_whatever_is_set_time_never_goes_back_or_stands_still(
 
 
 async def test_who_is_given_time_until_an_instant_is_ended_when_the_clock_is_there() -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
 
     async def hang() -> None:
         async with until(AT + HOUR, clock):
@@ -96,7 +96,7 @@ async def test_who_is_given_time_until_an_instant_is_ended_when_the_clock_is_the
 
 @pytest.mark.parametrize("left", [HOUR, timedelta(), -HOUR])
 async def test_what_is_done_before_is_not_ended(left: timedelta) -> None:
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     async with until(AT + left, clock):
         pass
     await asyncio.sleep(0)  # what was cancelled ends in the loop's next round

@@ -16,7 +16,7 @@ from cs.domain.api_key import hash_key, make_key
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.projections import damaged_keys
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from system.damage.stores import PostgresStores, SqliteStores, Stores
 
@@ -31,7 +31,7 @@ class Form:
     async def write(self, do: Callable[[Operator], Awaitable[str]]) -> str:
         """Let *do* write as a process of its own; return the secret that it gives."""
         async with self.stores.log() as log:
-            return await do(Operator(Streams(log), HandClock(AT)))
+            return await do(Operator(Streams(log), ManualClock(AT)))
 
     async def spoil(self, position: int, spoil: Callable[[bytes], bytes]) -> bytes:
         """Spoil the bytes of an event; return what they were."""

@@ -11,7 +11,7 @@ from cs.eventlog.streams import Streams
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.retention import MONTH, Retention
 from cs.projections.runner import ViewRunner
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from operations.erasure.service import at_zenith, outside
 from system.loop.outside import ADA, BEN
@@ -26,7 +26,7 @@ async def searched(folder: Path) -> tuple[int, bytes]:
 
     Returns the position of the damaged event, and what it was.
     """
-    clock = HandClock(AT)
+    clock = ManualClock(AT)
     tools = outside(acme=(ADA,), zenith=(at_zenith(BEN),))
     async with (
         open_folder(DataFolder(folder)) as data,
@@ -52,7 +52,7 @@ def state(folder: Path, position: int, new: bytes) -> bytes:
 
 
 def retention(data: FolderStores) -> Retention:
-    clock = HandClock(AT + MONTHS * MONTH + timedelta(days=1))
+    clock = ManualClock(AT + MONTHS * MONTH + timedelta(days=1))
     views = ViewRunner(data.log, data.views, data.keys)
     ageing = Ageing(Streams(data.log), data.keys, clock, views.catch_up)
     return Retention(data.log, data.views, ageing, clock, months=MONTHS)

@@ -32,7 +32,7 @@ from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.usage import USAGE
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 from projections.history import admitted, issued
@@ -84,7 +84,7 @@ class Process:
     reading: Reading
     streams: Streams
     bus: MemoryBus
-    clock: HandClock
+    clock: ManualClock
 
     async def say_no_match(self, stream: str) -> None:
         outcome = Outcome(
@@ -117,7 +117,7 @@ async def process(stores: Stores, *, restart_work: bool = False) -> AsyncIterato
         reading = Reading(log, views, runner, stores.keys)
         topics = [(topic, name) for name, topic in STAGE_TOPICS.items()]
         bus = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test"), *topics])
-        clock = HandClock(AT)
+        clock = ManualClock(AT)
         manager = ProcessManager(
             streams,
             bus,

@@ -8,7 +8,7 @@ from typing import Any
 from cs.assembly.one_process import RunningService
 from cs.domain.brand.events import StageIssued
 from cs.pipeline.heartbeats import SILENCE_S
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from system.loop.unreliable_bus import LosingBus
 
 
@@ -25,7 +25,7 @@ class Silences:
 
     service: RunningService
     bus: LosingBus
-    real: HandClock
+    real: ManualClock
     since: int = 0
 
     async def until(self, call: "asyncio.Future[Any]") -> None:

@@ -16,7 +16,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.key import SearchSettled
 from cs.plugins.sources import BrandAnswer
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from system.loop.outside import ACME, Directory, tools
 from system.loop.service import in_memory
 from system.loop.silences import Silences
@@ -38,7 +38,7 @@ def these(*numbers: int, of: str | None = None) -> Loses:
 
 async def searched(loses: Loses) -> tuple[dict[str, Any], list[AnyEvent], LosingBus]:
     """Search for Acme on a bus that *loses*; return the record and what is in the log."""
-    real = HandClock(AT)
+    real = ManualClock(AT)
     bus = LosingBus(loses)
     async with in_memory(tools(), bus=bus, real=real) as service:
         key = await service.new_key()
@@ -98,7 +98,7 @@ async def test_work_that_is_lost_twice_is_done_all_the_same(topic: str, stage: s
 async def test_work_that_is_lost_three_times_ends_with_the_deadline(
     topic: str, stage: str
 ) -> None:
-    clock, real = HandClock(AT), HandClock(AT)
+    clock, real = ManualClock(AT), ManualClock(AT)
     bus = LosingBus(these(1, 2, 3, of=topic))
     async with in_memory(tools(), bus=bus, clock=clock, real=real) as service:
         key = await service.new_key()
@@ -136,7 +136,7 @@ class SlowDirectory(Directory):
 
 async def test_signs_of_life_may_be_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cs.pipeline.runner.HEARTBEAT_EVERY_S", 0.001)
-    real = HandClock(AT)
+    real = ManualClock(AT)
     bus = LosingBus(lambda message: b'"alive"' in message.value)
     directory = SlowDirectory({"acme": ACME})
     world = replace(tools(), brand_sources=[directory])

@@ -30,7 +30,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from system.loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 from system.loop.silences import Silences
 from system.loop.unreliable_bus import Lost, UnreliableBus
@@ -75,8 +75,8 @@ class ServiceMachine(RuleBasedStateMachine):
     def begin(self, seed: int, quotas: tuple[int, int]) -> None:
         self.loop = asyncio.Runner()
         self.chance = random.Random(seed)
-        self.clock = HandClock(START)
-        self.real = HandClock(START)
+        self.clock = ManualClock(START)
+        self.real = ManualClock(START)
         self.lost = Lost(set)
         self.data_keys = MemoryKeyStore()
         self.log = MemoryEventLog(self.data_keys)

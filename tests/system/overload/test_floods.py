@@ -15,7 +15,7 @@ from cs.api.key_limiter import KeyLimiter
 from cs.api.key_ring import READ_THROUGH_PER_S
 from cs.api.limits import CHECKS_PER_MINUTE
 from cs.domain.api_key import make_key
-from cs.runtime.clock import HandClock
+from cs.runtime.clock import ManualClock
 from system.overload.http_service import ALLOWED, CountingLog, over_http
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ async def test_a_flood_without_a_key_reads_nothing_and_callers_are_served(
 
 async def test_a_flood_of_well_formed_wrong_keys_reads_a_few_times_a_second() -> None:
     log = CountingLog()
-    async with over_http(log, clock=HandClock(NOW)) as over:
+    async with over_http(log, clock=ManualClock(NOW)) as over:
         (valid,) = await over.keys(1)
         assert (await over.get(valid)).status_code == 200
         before, began = log.total, asyncio.get_running_loop().time()
@@ -67,7 +67,7 @@ async def test_a_flood_of_well_formed_wrong_keys_reads_a_few_times_a_second() ->
 
 async def test_checks_beyond_the_minute_read_nothing() -> None:
     log = CountingLog()
-    async with over_http(log, clock=HandClock(NOW)) as over:
+    async with over_http(log, clock=ManualClock(NOW)) as over:
         greedy, other = await over.keys(2)
         first = await asyncio.gather(*(over.get(greedy) for _ in range(150)))
         before = log.total
@@ -84,7 +84,7 @@ async def test_checks_beyond_the_minute_read_nothing() -> None:
 
 async def test_a_check_that_was_not_answered_does_not_count() -> None:
     log = CountingLog()
-    async with over_http(log, clock=HandClock(NOW)) as over:
+    async with over_http(log, clock=ManualClock(NOW)) as over:
         (key,) = await over.keys(1)
         log.shut.add(f"key-{key.id}")
         gone = asyncio.create_task(over.get(key))
