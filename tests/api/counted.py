@@ -15,9 +15,10 @@ import pytest
 
 from cs.api.api import Api
 from cs.api.app import build
-from cs.api.limits import Checks, MemoryChecks
-from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import ApiTerms, build_api
+from cs.checks.memory import MemoryChecks
+from cs.checks.port import Checks
+from cs.checks.postgres import PostgresChecks
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append, EventLog

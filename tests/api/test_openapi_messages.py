@@ -13,8 +13,9 @@ from api.openapi_document import DOCUMENT, faults
 from cs.api import failures
 from cs.api.admission import SearchAdmission
 from cs.api.key_limiter import KeyLimiter
-from cs.api.limits import Check, MemoryChecks
 from cs.api.running_lookups import RunningLookups
+from cs.checks.memory import MemoryChecks
+from cs.checks.port import Check
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.api.limits import daily_headers
+from cs.api.rate_limit_headers import daily_headers
 from cs.client.limits import Limits, Window, read_limits, read_retry_after
 from cs.domain.key import INITIAL
 from cs.runtime.clock import SystemClock

@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from cs.api.limits import CHECKS_PER_MINUTE, Check, Checks
+from cs.checks.port import CHECKS_PER_MINUTE, Check, Checks
 
 MINUTE = timedelta(seconds=60)
 

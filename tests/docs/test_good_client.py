@@ -7,7 +7,7 @@ import pytest
 
 from api.openapi_document import DOCUMENT
 from cs.api.errors import STATUS
-from cs.api.limits import CHECKS_PER_MINUTE
+from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.admission import LOOKUPS_RETRY_AFTER
 
 DOCS = Path(__file__).parents[2] / "docs"

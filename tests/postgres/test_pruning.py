@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
-from cs.api.postgres_limits import PostgresChecks
 from cs.assembly import roles
+from cs.checks.postgres import PostgresChecks
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres import log as postgres_log

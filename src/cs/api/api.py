@@ -7,9 +7,10 @@ from datetime import timedelta
 from cs.api.admission import SearchAdmission
 from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
 from cs.api.key_ring import KeyRing
-from cs.api.limits import CHECKS_PER_MINUTE, Checks, MemoryChecks, RecentKeys
 from cs.api.long_polls import LongPolls
+from cs.api.recent_keys import RecentKeys
 from cs.api.time_limits import TIME_LIMITS, TimeLimits
+from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.eventlog.streams import Streams
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
@@ -36,8 +37,8 @@ class Api:
     reading: Reading
     key_ring: KeyRing
     clock: Clock
+    checks: Checks
     hold: timedelta = HOLD
-    checks: Checks = field(default_factory=MemoryChecks)
     recent_keys: RecentKeys = field(default_factory=RecentKeys)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     long_polls: LongPolls = field(default_factory=LongPolls)

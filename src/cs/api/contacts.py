@@ -22,7 +22,7 @@ from cs.api.key_access import (
     too_many_waiting_now,
     unauthorized_now,
 )
-from cs.api.limits import daily_headers, hit_headers, too_many_checks
+from cs.api.rate_limit_headers import daily_headers, hit_headers, too_many_checks
 from cs.api.stored_search import StoredSearch
 from cs.api.time_limits import within
 from cs.domain.refusal import Refusal

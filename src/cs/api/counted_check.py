@@ -15,8 +15,9 @@ from cs.api.key_access import (
     require_open,
     too_many_waiting_now,
 )
-from cs.api.limits import Check, daily_headers, too_many_checks
+from cs.api.rate_limit_headers import daily_headers, too_many_checks
 from cs.api.time_limits import within
+from cs.checks.port import Check
 from cs.domain.key import Key
 from cs.eventlog.errors import LogUnavailable
 

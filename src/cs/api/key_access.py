@@ -6,7 +6,7 @@ What was read since the call came decides.  What this process remembers may only
 from cs.api.api import Api
 from cs.api.credentials import Caller, wrong_key
 from cs.api.errors import ApiError, TooManyWaiting
-from cs.api.limits import too_many_waiting
+from cs.api.rate_limit_headers import too_many_waiting
 from cs.api.time_limits import within
 from cs.domain.key import INITIAL, Key
 from cs.eventlog.errors import LogUnavailable

@@ -16,7 +16,7 @@ from cs.api.body import ContactsRequest
 from cs.api.credentials import Caller
 from cs.api.errors import ApiError
 from cs.api.key_access import read_key, require_not_refused, require_open
-from cs.api.limits import daily_headers
+from cs.api.rate_limit_headers import daily_headers
 from cs.api.time_limits import within
 from cs.domain.key import Key
 from cs.eventlog.errors import LogUnavailable

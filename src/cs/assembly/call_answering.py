@@ -10,9 +10,10 @@ from cs.api.admission import SearchAdmission
 from cs.api.api import HOLD, MAX_WAITING_SEARCHES, Api
 from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
 from cs.api.key_ring import KeyRing
-from cs.api.limits import CHECKS_PER_MINUTE, Checks, MemoryChecks
 from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
 from cs.api.running_lookups import LOOKUPS, RunningLookups
+from cs.checks.memory import MemoryChecks
+from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.domain.ranking import CONTACTS
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
@@ -89,8 +90,8 @@ async def build_api(
         reading,
         ring,
         clock,
+        checks or MemoryChecks(),
         hold=allowed.hold,
-        checks=checks or MemoryChecks(),
         long_polls=LongPolls(allowed.holds),
         search_limiter=KeyLimiter(allowed.calls_per_key, MAX_WAITING_SEARCHES),
         read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),

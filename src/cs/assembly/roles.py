@@ -19,7 +19,6 @@ from cs.admin.readiness import Readiness, ReadinessCheck
 from cs.admin.sandbox_clock import SandboxClock
 from cs.admin.shared_clock_advance import SharedClockAdvancer
 from cs.api.app import build
-from cs.api.postgres_limits import PostgresChecks
 from cs.assembly.call_answering import api_terms, build_api, reached_end
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.one_process import build_stage, build_suppression
@@ -40,6 +39,7 @@ from cs.assembly.postgres_stores import (
 )
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
+from cs.checks.postgres import PostgresChecks
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
 
-from cs.api.limits import CHECKS_PER_MINUTE
+from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import IN_FLIGHT, PER_DAY, PER_MINUTE, KeyEvent, SearchAdmitted, settled

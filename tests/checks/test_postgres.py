@@ -1,4 +1,4 @@
-"""The counters of status and usage checks keep the contract: in memory and for all nodes."""
+"""Checks counted in PostgreSQL keep the contract, also over several nodes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,27 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from contracts.checks import ChecksContract
-from cs.api import postgres_limits
-from cs.api.limits import CHECKS_PER_MINUTE, MemoryChecks
-from cs.api.postgres_limits import PostgresChecks
+from cs.checks import postgres
+from cs.checks.port import CHECKS_PER_MINUTE
+from cs.checks.postgres import PostgresChecks
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.pool import Pool, open_pool, transaction
 from cs.postgres.schema import migrate
 from harness.servers.postgres import Postgres
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class InMemory:
-    def __init__(self) -> None:
-        self.checks = MemoryChecks()
-        self._now = AT
-
-    def now(self) -> datetime:
-        return self._now
-
-    async def go_by(self, time: timedelta) -> None:
-        self._now += time
 
 
 class OnPostgres:
@@ -51,21 +39,6 @@ class OnPostgres:
             "times = ARRAY(SELECT t - $1::interval FROM unnest(times) AS t ORDER BY t)",
             time,
         )
-
-
-class TestMemoryChecks(ChecksContract):
-    @pytest.fixture
-    def counting(self) -> InMemory:
-        return InMemory()
-
-    async def test_a_check_of_exactly_a_minute_ago_has_left(self) -> None:
-        checks = MemoryChecks()
-        for _ in range(CHECKS_PER_MINUTE):
-            await checks.count("one", AT)
-
-        just_before = AT + timedelta(seconds=60) - timedelta(microseconds=1)
-        assert not (await checks.count("one", just_before)).counted
-        assert (await checks.count("one", AT + timedelta(seconds=60))).counted
 
 
 @pytest.fixture
@@ -118,7 +91,7 @@ async def test_a_flood_beyond_the_limit_asks_the_database_nothing(
     assert not check.counted
 
 
-async def test_checks_that_cannot_be_counted_are_told(own_postgres: Postgres) -> None:
+async def test_a_check_that_cannot_be_counted_raises(own_postgres: Postgres) -> None:
     async with open_pool(own_postgres.dsn, role="test") as pool:
         own_postgres.stop()
         checks = PostgresChecks(pool)
@@ -129,21 +102,10 @@ async def test_checks_that_cannot_be_counted_are_told(own_postgres: Postgres) ->
             await checks.uncount("one", AT)
 
 
-async def test_a_clock_that_steps_back_stands_still_for_the_checks() -> None:
-    checks = MemoryChecks()
-    await checks.count("one", AT + timedelta(seconds=90))
-
-    earlier = await checks.count("one", AT)
-    a_minute_after = await checks.count("one", AT + timedelta(seconds=150))
-
-    assert earlier.at == AT + timedelta(seconds=90)
-    assert (earlier.window.remaining, a_minute_after.window.remaining) == (118, 119)
-
-
 async def test_keys_that_make_no_checks_are_pruned_and_windows_stay(
     on_postgres: OnPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_limits, "PAGE", 3)
+    monkeypatch.setattr(postgres, "PAGE", 3)
     for n in range(10):
         await on_postgres.checks.count(f"old {n}", AT)
     await on_postgres.go_by(timedelta(minutes=11))

@@ -1,7 +1,7 @@
-"""The window of the status and usage checks, counted for all nodes in PostgreSQL.
+"""Checks counted in PostgreSQL, for all nodes.
 
 One statement a check, by the database's clock, on a table that is not logged
-(``migrations/service/0002_counters.sql``).  Who was refused is remembered here until the
+(``migrations/service/0002_counters.sql``).  A refusal is remembered here until the
 window opens, so that a flood beyond the limit asks the database nothing.
 """
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from cs.api.limits import CHECKS_PER_MINUTE, KEYS, Check
+from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.key import MINUTE, RateWindow
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.errors import DatabaseUnavailable
@@ -22,10 +22,11 @@ IDLE = timedelta(minutes=10)
 
 
 class PostgresChecks:
-    """`cs.api.limits.Checks` on *pool*.
+    """`cs.checks.port.Checks` on *pool*.
 
-    *ahead* says by how far the service's clock was moved before the database's, in a sandbox;
-    *monotonic* moves with it.
+    Args:
+        monotonic: Seconds; moves with *ahead*.
+        ahead: By how much a sandbox's clock is ahead of the database's.
     """
 
     def __init__(
@@ -37,26 +38,26 @@ class PostgresChecks:
         self._pool = pool
         self._monotonic = monotonic
         self._ahead = ahead
-        self._shut = LruDict[str, tuple[float, Check]](KEYS)
+        self._refusals = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
 
     async def count(self, key_id: str, at: datetime) -> Check:
         del at  # the database's clock is everybody's
         asked = self._monotonic()
-        refused = self._refused(key_id, asked)
-        if refused is not None:
-            return refused
-        check = await self._ask(key_id)
+        refusal = self._refusal(key_id, asked)
+        if refusal is not None:
+            return refusal
+        check = await self._counted(key_id)
         if not check.counted:
-            self._shut[key_id] = (asked, check)
+            self._refusals[key_id] = (asked, check)
         return check
 
     async def uncount(self, key_id: str, at: datetime) -> None:
-        self._shut.pop(key_id, None)
+        self._refusals.pop(key_id, None)
         try:
             with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                    await connection.execute(_TAKE_BACK, key_id, at)
+                    await connection.execute(_UNCOUNT, key_id, at)
         except DatabaseUnavailable as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
 
@@ -75,23 +76,23 @@ class PostgresChecks:
         self._pruned_up_to = row["last"] if more else ""
         return more
 
-    def _refused(self, key_id: str, now: float) -> Check | None:
+    def _refusal(self, key_id: str, now: float) -> Check | None:
         """Return the refusal that still holds, with the time that is left of it."""
-        if key_id not in self._shut:
+        if key_id not in self._refusals:
             return None
-        asked, check = self._shut[key_id]
+        asked, check = self._refusals[key_id]
         reset = check.window.reset - timedelta(seconds=now - asked)
         if reset <= timedelta(0):
-            del self._shut[key_id]
+            del self._refusals[key_id]
             return None
         return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
 
-    async def _ask(self, key_id: str) -> Check:
+    async def _counted(self, key_id: str) -> Check:
         try:
             with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
                     row = await connection.fetchrow(
-                        _TAKE, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+                        _COUNT, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
                     )
         except DatabaseUnavailable as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
@@ -103,7 +104,7 @@ class PostgresChecks:
 
 # The row's lock puts the checks of a key in order; the subquery reads the row and the clock
 # after it was taken.  A clock that steps back stands still here, so that all times differ.
-_TAKE = """
+_COUNT = """
 INSERT INTO checks AS c (key_id, times, at, taken)
 SELECT $1, ARRAY[n.at], n.at, true FROM (SELECT clock_timestamp() + $4::interval AS at) AS n
 ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
@@ -143,4 +144,4 @@ WITH page AS (
 )
 SELECT count(*) AS seen, max(key_id) AS last FROM page
 """
-_TAKE_BACK = "UPDATE checks SET times = array_remove(times, $2) WHERE key_id = $1"
+_UNCOUNT = "UPDATE checks SET times = array_remove(times, $2) WHERE key_id = $1"
