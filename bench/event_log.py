@@ -29,10 +29,10 @@ from eventsourcing.sqlite import (
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
-from cs.eventlog.port import Append, Recorded
+from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
-from cs.eventlog.table_log import Prepared
+from cs.eventlog.table_log import PreparedAppend
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.searches import SEARCHES
@@ -84,7 +84,7 @@ async def our_append(path: Path, events: int, *, with_events: bool) -> float:
                 else:
                     append = Append(stream, version - 1, ())
                     await log._writer.submit(  # noqa: SLF001  below the codec
-                        Prepared([append], [stored(stream, version)], None)
+                        PreparedAppend([append], [stored(stream, version)], None)
                     )
 
         began = time.perf_counter()
@@ -134,7 +134,7 @@ def library_projection(path: Path, events: int) -> float:
     return events / (time.perf_counter() - began)
 
 
-def history(events: int) -> list[Recorded]:
+def history(events: int) -> list[RecordedEvent]:
     """Return the stream of one key: issued, then searches admitted and settled in turn.
 
     Each event changes a row of two views, the search's and the key's.
@@ -149,7 +149,7 @@ def history(events: int) -> list[Recorded]:
             ),
             settled(n),
         )
-    return [Recorded(n + 1, "key-1", n, event) for n, event in enumerate(stream[:events])]
+    return [RecordedEvent(n + 1, "key-1", n, event) for n, event in enumerate(stream[:events])]
 
 
 def our_projection(path: Path, events: int) -> float:

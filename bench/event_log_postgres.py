@@ -40,7 +40,7 @@ from cs.eventlog.port import Append
 from cs.eventlog.postgres.append import APPEND
 from cs.eventlog.postgres.batch import arguments
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.table_log import Prepared
+from cs.eventlog.table_log import PreparedAppend
 from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import STORES, migrate
@@ -95,7 +95,7 @@ async def single_append(dsn: str, callers: int, events: int) -> float:
         stream = f"key-single-{callers}-{number}"
         for version in range(events // len(connections)):
             append = Append(stream, version - 1, [settled(version)])
-            request = Prepared([append], [stored(stream, version)], None)
+            request = PreparedAppend([append], [stored(stream, version)], None)
             await connection.fetch(APPEND, *arguments([request]))
 
     began = time.perf_counter()

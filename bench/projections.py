@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cs.domain.key import SearchSettled
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.catalogue import projections
@@ -40,7 +40,7 @@ def unsealed(_: str, body: bytes) -> bytes:
 
 
 async def project(
-    views: PostgresViews | SqliteViews, stream: list[Recorded], page: int
+    views: PostgresViews | SqliteViews, stream: list[RecordedEvent], page: int
 ) -> float:
     """Return events per second."""
     await views.position()
@@ -54,7 +54,7 @@ async def project(
     return len(stream) / took
 
 
-async def waited_for(pool: Pool, stream: list[Recorded]) -> float:
+async def waited_for(pool: Pool, stream: list[RecordedEvent]) -> float:
     """The least that a durable transaction for each event costs: one row and its tracking."""
     await pool.execute("CREATE TABLE tracked (id TEXT PRIMARY KEY, at BIGINT, row BYTEA)")
     began = time.perf_counter()

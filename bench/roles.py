@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from cs.domain.headline.role import Role, classify
+from cs.domain.headline.role import JobRole, classify
 from cs.domain.names.phrases import word_set
 from cs.domain.names.plain_text import folded
 
@@ -64,7 +64,7 @@ def _firm(name: str) -> str:
     return " ".join(word for word in re.findall(r"\w+", folded(name)) if word not in _LEGAL)
 
 
-def right(role: Role, row: Row) -> dict[str, bool]:
+def right(role: JobRole, row: Row) -> dict[str, bool]:
     return {
         "family": role.family == row["family"],
         "level": role.level == row["level"],

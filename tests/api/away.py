@@ -13,7 +13,7 @@ from cs.assembly.one_process import build_stages, memory_bus, run_service
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
@@ -74,12 +74,12 @@ class AwayLog(MemoryEventLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         if not self._readable:
             await self._there()
         return await super().read(stream, after, limit)
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
         await self._there()
         return await super().tail(after, limit)
 
@@ -106,7 +106,7 @@ class AwayViews(SqliteViews):
         self.broken = False
 
     async def apply(
-        self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
+        self, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None = None
     ) -> int:
         self._check()
         return await super().apply(page, seal, epoch)
@@ -115,7 +115,7 @@ class AwayViews(SqliteViews):
         self._check()
         return await super().get(table, row_id, since)
 
-    async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+    async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
         self._check()
         return await super().ahead(newer, seal)
 

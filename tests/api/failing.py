@@ -10,7 +10,7 @@ from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
 from cs.keystore.memory import MemoryKeyStore
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.plugins.verifiers import DomainCheck
@@ -57,7 +57,7 @@ class Unwritable(MemoryEventLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         return await self._log.read(stream, after, limit)
 
 

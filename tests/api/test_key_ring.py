@@ -12,7 +12,7 @@ from cs.api.key_ring import READ_THROUGH_PER_S, KeyRing
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections import current_rows
 from domain.acme_run import AT
 
@@ -44,9 +44,9 @@ async def started(*calls: "asyncio.Task[str | None]") -> None:
     await asyncio.wait(calls, timeout=0.02)
 
 
-def issued(key_id: str, secret: str) -> Recorded:
+def issued(key_id: str, secret: str) -> RecordedEvent:
     event = KeyIssued(label="", quota=1, secret_hash=secret, last4="", at=AT)
-    return Recorded(1, f"key-{key_id}", 0, event)
+    return RecordedEvent(1, f"key-{key_id}", 0, event)
 
 
 async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
@@ -229,10 +229,10 @@ async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
 
 async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
     ring = KeyRing(Keys().shown, Keys().look_up)
-    rotated = Recorded(2, "key-key_1", 1, KeyRotated(secret_hash="s2", last4="", at=AT))
+    rotated = RecordedEvent(2, "key-key_1", 1, KeyRotated(secret_hash="s2", last4="", at=AT))
     ring.on_events([issued("key_1", "s1"), issued("key_3", "s3")])
     assert (ring.known("s1"), ring.known("s3")) == ("key_1", "key_3")
-    ring.on_events([rotated, Recorded(3, "key-key_3", 1, KeyRevoked(at=AT))])
+    ring.on_events([rotated, RecordedEvent(3, "key-key_3", 1, KeyRevoked(at=AT))])
 
     assert [ring.known(f"s{n}") for n in (1, 2, 3)] == [None, "key_1", None]
 

@@ -12,7 +12,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
 from cs.eventlog.errors import WrongExpectedVersion
 from cs.eventlog.follow import follow
-from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
+from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
 from domain.golden_files import golden_event, golden_events
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ def units(*numbers: int) -> tuple[AnyEvent, ...]:
     return tuple(QuotaGranted(units=number, at=AT) for number in numbers)
 
 
-def said(recorded: Sequence[Recorded]) -> list[int]:
+def said(recorded: Sequence[RecordedEvent]) -> list[int]:
     return [r.event.units for r in recorded if isinstance(r.event, QuotaGranted)]
 
 
@@ -207,7 +207,7 @@ class EventLogContract:
         self, log: EventLog
     ) -> None:
         """A follower that keeps up misses nothing: no position appears behind its back."""
-        rounds, seen = 5, list[Recorded]()
+        rounds, seen = 5, list[RecordedEvent]()
 
         async def write(n: int) -> None:
             for version in range(rounds):

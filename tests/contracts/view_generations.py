@@ -8,9 +8,9 @@ import pytest
 
 from contracts.views import History
 from cs.domain.codec import AnyEvent
-from cs.eventlog.damage import Unreadable
+from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Recorded
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.projections.catalogue import projections
 from cs.projections.generation import NO_COPIES
 from cs.projections.port import Views
@@ -34,7 +34,7 @@ class Spied:
         self.applied: list[int] = []
         self._projection = projection
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         self.applied.append(recorded.position)
         self._projection.apply(rows, recorded, seal)
 
@@ -161,8 +161,8 @@ class ViewGenerationsContract:
         self, opened: Opened, history: History
     ) -> None:
         async with opened(projections()) as old:
-            events: list[Recorded] = [*await history.log.tail(0)]
-            events[5] = Unreadable(6, events[5].stream, events[5].version, None)  # type: ignore[arg-type]
+            events: list[RecordedEvent] = [*await history.log.tail(0)]
+            events[5] = UnreadableEvent(6, events[5].stream, events[5].version, None)  # type: ignore[arg-type]
             await history.apply(old, events)
         versions = upgraded("brands")
 
@@ -227,11 +227,11 @@ class ViewGenerationsContract:
             await history.runner(old).catch_up()
             (other, *_) = await new.others()
             await new.copy_from(other)
-            events: list[Recorded] = [*await history.log.tail(0)]
+            events: list[RecordedEvent] = [*await history.log.tail(0)]
             damaged = next(each for each in events if each.stream == "key-one" and each.version)
             at = damaged.position - 1
             passed = [*events]
-            passed[at] = Unreadable(
+            passed[at] = UnreadableEvent(
                 damaged.position, damaged.stream, damaged.version, damaged.event
             )
             await history.apply(new, passed)

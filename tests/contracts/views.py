@@ -8,7 +8,7 @@ import pytest
 
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
@@ -35,7 +35,9 @@ class History:
     def runner(self, views: Views) -> ViewRunner:
         return ViewRunner(self.log, views, self.keys)
 
-    async def apply(self, views: Views, page: list[Recorded], epoch: int | None = None) -> int:
+    async def apply(
+        self, views: Views, page: list[RecordedEvent], epoch: int | None = None
+    ) -> int:
         return await views.apply(page, await sealer(self.keys, page), epoch)
 
     async def rows(self, views: Views) -> dict[str, dict[str, Any]]:

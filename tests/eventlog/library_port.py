@@ -18,7 +18,7 @@ from eventsourcing.persistence import (
 
 from cs.domain.key import SearchSettled
 from cs.eventlog.errors import WrongExpectedVersion
-from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
+from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
 
 T = TypeVar("T")
 
@@ -144,7 +144,7 @@ def _carrying(topic: str, state: bytes) -> SearchSettled:
     )
 
 
-def _notification(recorded: Recorded) -> Notification:
+def _notification(recorded: RecordedEvent) -> Notification:
     event = recorded.event
     assert isinstance(event, SearchSettled)
     assert event.lookup is not None

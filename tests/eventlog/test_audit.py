@@ -12,14 +12,14 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.eventlog.audit import Audit, Kind
-from cs.eventlog.damage import unreadable
-from cs.eventlog.port import Recorded
+from cs.eventlog.damage import unreadable_event
+from cs.eventlog.port import RecordedEvent
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 QUERY = Query("Acme")
 LOOKUP = "brand-acme.1"
 
-Log = list[Recorded]
+Log = list[RecordedEvent]
 Entry = tuple[str, AnyEvent]
 
 
@@ -77,7 +77,7 @@ def log_of(*entries: Entry) -> Log:
     log = []
     for position, (stream, event) in enumerate(entries, 1):
         versions[stream] = versions.get(stream, -1) + 1
-        log.append(Recorded(position, stream, versions[stream], event))
+        log.append(RecordedEvent(position, stream, versions[stream], event))
     return log
 
 
@@ -162,7 +162,7 @@ def planted() -> dict[Kind, Log]:
         "lookup-twice": log_of(started(), started(2)),
         "finished-twice": log_of(started(), finished(), finished()),
         "verified": log_of(started(), ("brand-acme", replace(finished()[1], verified=0))),
-        "damaged": [unreadable(1, "key-a", 0, "is damaged"), *sound()[1:]],
+        "damaged": [unreadable_event(1, "key-a", 0, "is damaged"), *sound()[1:]],
         "unsettled": log_of(issued(), started(), admitted("s1"), finished()),
     }
 
@@ -174,7 +174,9 @@ def test_a_planted_violation_is_found(kind: Kind) -> None:
 
 def test_of_a_damaged_stream_nothing_but_its_damage_is_told() -> None:
     for number, recorded in enumerate(sound()):
-        gap = unreadable(recorded.position, recorded.stream, recorded.version, "is damaged")
+        gap = unreadable_event(
+            recorded.position, recorded.stream, recorded.version, "is damaged"
+        )
         log = [gap if n == number else each for n, each in enumerate(sound())]
 
         assert found(log) == {"damaged"}

@@ -27,12 +27,12 @@ from eventsourcing.sqlite import SQLiteCursor
 
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
-from cs.eventlog.damage import SetAside, Unreadable, read_past
+from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import NO_STREAM, Append, Recorded
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
-from cs.eventlog.table_log import Prepared
+from cs.eventlog.table_log import PreparedAppend
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.projections.catalogue import projections
@@ -53,7 +53,7 @@ def units(*numbers: int) -> list[AnyEvent]:
     return [QuotaGranted(units=number, at=AT) for number in numbers]
 
 
-def said(recorded: Sequence[Recorded]) -> list[int]:
+def said(recorded: Sequence[RecordedEvent]) -> list[int]:
     return [r.event.units for r in recorded if isinstance(r.event, QuotaGranted)]
 
 
@@ -68,14 +68,14 @@ async def opened(path: Path) -> AsyncIterator[SqliteEventLog]:
         yield log
 
 
-async def everything(log: SqliteEventLog) -> list[Recorded]:
-    found: list[Recorded] = []
+async def everything(log: SqliteEventLog) -> list[RecordedEvent]:
+    found: list[RecordedEvent] = []
     while page := await log.tail(len(found)):
         found += page
     return found
 
 
-async def filled(path: Path, streams: int = 40, events: int = 25) -> list[Recorded]:
+async def filled(path: Path, streams: int = 40, events: int = 25) -> list[RecordedEvent]:
     """Return what a new log at *path* holds; its file is some 30 pages."""
     async with opened(path) as log:
         for n in range(streams):
@@ -219,13 +219,13 @@ async def test_a_topic_or_stream_that_nobody_wrote_holds_up_nobody_else(
         database.execute(f"UPDATE stored_events SET {change} WHERE rowid = 4")
 
     async with opened(path) as log:
-        set_aside = SetAside(log)
-        found: list[Recorded] = []
+        set_aside = DamagedStreams(log)
+        found: list[RecordedEvent] = []
         while page := await read_past(log, len(found), set_aside=set_aside):
             found += page
         assert said(found) == [0, 1, 0, 0, 1]
         gap = found[3]
-        assert isinstance(gap, Unreadable)
+        assert isinstance(gap, UnreadableEvent)
         assert gap.stream == stream
         assert said(await log.read("key-2")) == [0, 1]
 
@@ -397,7 +397,7 @@ async def test_a_log_at_its_greatest_size_says_that_the_disk_is_full_and_goes_on
     class Small(BatchRecorder):
         pages = 12
 
-        def _write_one(self, cursor: SQLiteCursor, request: Prepared) -> int | Exception:
+        def _write_one(self, cursor: SQLiteCursor, request: PreparedAppend) -> int | Exception:
             cursor.execute(f"PRAGMA max_page_count={self.pages}")
             return super()._write_one(cursor, request)
 
@@ -600,7 +600,7 @@ async def test_a_row_that_is_damaged_ends_no_role_and_sets_no_stream_aside(
 async def test_views_on_a_full_disk_are_told_and_go_on(tmp_path: Path) -> None:
     async with followed(tmp_path) as here:
         issued = golden_event("key.issued.v1")
-        page = [Recorded(301 + n, f"key-{300 + n}", 0, issued) for n in range(1000)]
+        page = [RecordedEvent(301 + n, f"key-{300 + n}", 0, issued) for n in range(1000)]
         limit = here.views.store._db.execute("PRAGMA page_count").fetchone()[0]
         here.views.store._db.execute(f"PRAGMA max_page_count={limit}")
 

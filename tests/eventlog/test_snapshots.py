@@ -18,7 +18,7 @@ from cs.domain.key import KeyIssued, QuotaGranted
 from cs.domain.mail.mailbox import Verdict
 from cs.eventlog import snapshots
 from cs.eventlog import streams as deciding
-from cs.eventlog.port import NO_STREAM, Append, Recorded
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.snapshots import EVERY, Shape
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
@@ -42,7 +42,7 @@ class Counting(SqliteEventLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         found = await super().read(stream, after, limit)
         self.reads.append((stream, len(found)))
         return found

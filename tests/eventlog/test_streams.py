@@ -14,7 +14,7 @@ from cs.domain.refusal import Refusal
 from cs.eventlog import streams
 from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
 from cs.eventlog.streams import PAGE, Streams
 from cs.keystore.memory import MemoryKeyStore
 
@@ -169,7 +169,7 @@ class Counting(MemoryEventLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         found = await super().read(stream, after, limit)
         await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])  # as a disk does
         self.read_so_far += len(found)
@@ -191,7 +191,7 @@ class Paged(MemoryEventLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         self.turns_before.append(self.turns)
         asyncio.get_running_loop().call_soon(self._turn)
         found = await super().read(stream, after, limit)
@@ -255,7 +255,7 @@ class Held(MemoryEventLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         found = await super().read(stream, after, limit)
         if self.hold:
             self.hold = False

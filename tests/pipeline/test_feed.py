@@ -16,7 +16,7 @@ from cs.domain.key import QuotaGranted
 from cs.eventlog.mapper import EventMapper
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sealing import needs
+from cs.eventlog.sealing import key_references
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import feed as feeding
 from cs.pipeline.feed import feed
@@ -286,5 +286,5 @@ async def test_the_service_itself_could_still_open_what_went_out() -> None:
 
     event = decode_event(record.value)
     plain = EventMapper({}).transcoder.decode(bytes(event.state))
-    keys = await others.keys.find(need.name for need in needs(plain))
+    keys = await others.keys.find(need.name for need in key_references(plain))
     assert EventMapper(keys).event(event.topic, bytes(event.state)) == found

@@ -14,7 +14,7 @@ from cs.domain.brand.events import LookupFinished
 from cs.domain.stages.work import Alive, Outcome, Resolved
 from cs.eventlog.errors import LogUnavailable, NewerEvent
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import MemoryHeartbeats
@@ -48,7 +48,7 @@ class CountingLog(OddLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         if stream == STREAM:
             return await super().read(stream, after, limit)
         self.reading += 1

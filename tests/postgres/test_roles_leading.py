@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from cs.assembly import roles
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.open_work import Unfinished
+from cs.eventlog.open_work import UnfinishedWork
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver import Driver
@@ -80,11 +80,11 @@ class AwayAtFirst:
     def __init__(self) -> None:
         self.asked = 0
 
-    async def unfinished(self) -> Unfinished:
+    async def unfinished(self) -> UnfinishedWork:
         self.asked += 1
         if self.asked < 3:
             raise LogUnavailable("the views are 7 events behind the log")
-        return Unfinished(0, [], [])
+        return UnfinishedWork(0, [], [])
 
 
 async def test_a_driver_that_takes_the_lead_waits_for_the_views(

@@ -1,14 +1,14 @@
 """What is kept of ended searches is what the views say of them."""
 
 from cs.domain.key import settled
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.ended import EndedSearches
 from cs.projections.searches import SearchRow
 from domain.acme_run import AT
 from projections.history import admitted
 
-ADMITTED = Recorded(1, "key-one", 0, admitted("s", "brand-a.1"))
-ENDED = Recorded(2, "key-one", 1, settled("s", "brand-a.1", "done", 1, cached=True, at=AT))
+ADMITTED = RecordedEvent(1, "key-one", 0, admitted("s", "brand-a.1"))
+ENDED = RecordedEvent(2, "key-one", 1, settled("s", "brand-a.1", "done", 1, cached=True, at=AT))
 ROW = SearchRow(
     key_id="one", brand="Acme", lookup="brand-a.1", status="done", cached=True, charged=True
 )

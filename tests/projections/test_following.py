@@ -8,7 +8,7 @@ import pytest
 
 from contracts.views import History
 from cs.domain.key import settled
-from cs.eventlog.port import Append, Recorded
+from cs.eventlog.port import Append, RecordedEvent
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
@@ -104,7 +104,7 @@ class FollowerCases:
         heard: list[int] = []
         all_heard = asyncio.Event()
 
-        def on_events(page: Sequence[Recorded]) -> None:
+        def on_events(page: Sequence[RecordedEvent]) -> None:
             heard.extend(each.position for each in page)
             if heard[-1] == head + 2:
                 all_heard.set()
@@ -204,7 +204,7 @@ async def test_a_database_that_restarts_is_followed_on(
         runner, follower = history.runner(views), ViewFollower(history.log, views)
         await runner.catch_up()
         await follower.catch_up()
-        head, told = await history.log.head(), list[Sequence[Recorded]]()
+        head, told = await history.log.head(), list[Sequence[RecordedEvent]]()
         follower.listen(told.append)
         async with running(follower):
             await asyncio.to_thread(own_postgres.restart)

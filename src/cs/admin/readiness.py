@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from cs.eventlog.damage import SetAside
+from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import EventLog
 from cs.keystore.errors import KeysUnavailable
@@ -51,7 +51,7 @@ class Readiness:
         leader: Leader | None = None,
         bus: MeasuredBus | None = None,
         misconfiguration: Misconfiguration | None = None,
-        set_aside: SetAside | None = None,
+        set_aside: DamagedStreams | None = None,
         outcomes: ForgeryCounter | None = None,
     ) -> None:
         self._outcomes = outcomes

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from structlog import get_logger
 
 from cs.domain.operator_actions import act_of
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 
 log = get_logger()
 
 
-def log_actions(page: Sequence[Recorded]) -> None:
+def log_actions(page: Sequence[RecordedEvent]) -> None:
     """Log what operators did in *page*: ``api_paused``, ``key_revoked`` and so on, and who.
 
     Of a person only that it was one.

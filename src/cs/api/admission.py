@@ -20,7 +20,7 @@ from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, ev
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import AppendInDoubt, CeilingReached, DamagedEvent, LogUnavailable
 from cs.eventlog.port import Append, Ceiling
-from cs.eventlog.streams import CATEGORIES, Folded, Streams
+from cs.eventlog.streams import CATEGORIES, FoldedState, Streams
 from cs.projections.reading import Reusable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -92,8 +92,8 @@ class SearchAdmission:
         search = random_id("srch_")
         stream = f"key-{caller.key_id}"
         begun = asyncio.Event()
-        before: Folded[Key] | None = None
-        fresh: Folded[Key] | None = None
+        before: FoldedState[Key] | None = None
+        fresh: FoldedState[Key] | None = None
 
         async def attempt() -> StoredAdmission:
             nonlocal fresh
@@ -125,7 +125,7 @@ class SearchAdmission:
         request_id: str,
         *,
         begun: asyncio.Event,
-        key: Folded[Key] | None,
+        key: FoldedState[Key] | None,
     ) -> StoredAdmission:
         ask = AskSearch(
             at=self._clock.now(),
@@ -242,7 +242,7 @@ class SearchAdmission:
             return Reusable(shows_somebody=True)  # the log is believed, as without views
 
     async def _looked_up(
-        self, stream: str, before: Folded[Key], request_id: str, time_limits: TimeLimits
+        self, stream: str, before: FoldedState[Key], request_id: str, time_limits: TimeLimits
     ) -> StoredAdmission | None:
         """Find out whether an append whose answer was lost was stored (contract H5).
 
@@ -256,7 +256,7 @@ class SearchAdmission:
             raise AppendInDoubt(str(error)) from error
 
     async def _stored(
-        self, stream: str, before: Folded[Key], request_id: str
+        self, stream: str, before: FoldedState[Key], request_id: str
     ) -> StoredAdmission | None:
         found: Admission | None = None
         key = before.state

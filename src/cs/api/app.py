@@ -14,7 +14,7 @@ from structlog.contextvars import bound_contextvars
 
 from cs.api import failures
 from cs.api.api import Api
-from cs.api.call_log import Call
+from cs.api.call_log import CallRecord
 from cs.api.contacts import post_contacts
 from cs.api.credentials import Caller, presented, wrong_key
 from cs.api.errors import ApiError
@@ -77,7 +77,7 @@ class Gate:
         request_id = self._request_ids.new()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
-        call = Call(scope, self._keyless)
+        call = CallRecord(scope, self._keyless)
 
         begun = ended = False
 

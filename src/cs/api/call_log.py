@@ -37,7 +37,7 @@ _SEARCH_ID = re.compile(r"srch_[0-9a-z]{26}")
 _CLIENTS_ID = re.compile(rb"(?!.*%b)[!-$&-?A-~]{1,128}" % PREFIX.encode(), re.IGNORECASE)
 
 
-class Call:
+class CallRecord:
     """A call from its first byte to its answer's last; `log` writes the line.
 
     What is learned of it on the way stands in the state of *scope*: ``key_id``, ``code`` of

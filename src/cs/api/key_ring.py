@@ -16,11 +16,11 @@ from contextlib import aclosing
 
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.runtime.lru import LruDict
 
 #: Keys remembered, some 350 bytes each; the least recently used goes first.
-KEPT = 100_000
+MAX_KEYS = 100_000
 #: Look-ups of each kind a second that find some secret to open nothing: a flood costs no more.
 READ_THROUGH_PER_S = 10
 #: Secrets that may wait for a look-up of each kind.
@@ -40,7 +40,7 @@ class KeyRing:
         kept: Keys remembered at most.
     """
 
-    def __init__(self, shown: LookUp, look_up: LookUp, *, kept: int = KEPT) -> None:
+    def __init__(self, shown: LookUp, look_up: LookUp, *, kept: int = MAX_KEYS) -> None:
         self._shown = _BatchedLookUp(shown)
         self._looked_up = _BatchedLookUp(look_up)
         self._key_of = LruDict[str, str](kept, self._evicted)
@@ -58,7 +58,7 @@ class KeyRing:
                         return
                     self.remember(key_id, secret_hash)
 
-    def on_events(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[RecordedEvent]) -> None:
         for recorded in page:
             key_id = recorded.stream.removeprefix("key-")
             match recorded.event:

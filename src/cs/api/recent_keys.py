@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cs.domain.key import Key, KeyRevoked, KeyRotated, evolve
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.runtime.lru import LruDict
 
 #: How old what is remembered of a key may be when a check beyond the limit is answered with it.
@@ -40,7 +40,7 @@ class RecentKeys:
     def remembered(self, key_id: str) -> Key | None:
         return self._read.get(key_id)
 
-    def on_events(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Take note of secrets that stopped working, of keys that are remembered."""
         for recorded in page:
             if isinstance(recorded.event, KeyRotated | KeyRevoked):

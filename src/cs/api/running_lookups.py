@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from cs.domain.brand.events import LookupFinished, LookupStarted
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 
 #: Lookups that run at once unless told otherwise; each lasts about a minute.
 LOOKUPS = 1_000
@@ -33,7 +33,7 @@ class RunningLookups:
         """Take up the lookups that ran when the last process ended."""
         self._running.update(lookups)
 
-    def on_events(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[RecordedEvent]) -> None:
         for recorded in page:
             match recorded.event:
                 case LookupStarted(lookup=lookup):

@@ -17,7 +17,7 @@ from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import NewerEvent
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.keystore.lost import LostValue, Why
 from cs.projections.searches import instant
 from cs.settings import Settings
@@ -176,7 +176,7 @@ def _lost(values: Iterable[LostValue]) -> Iterator[Violation]:
         yield Violation("key-lost", value.position, value.stream, what)
 
 
-async def _events(log: EventLog, head: int) -> AsyncIterator[Recorded]:
+async def _events(log: EventLog, head: int) -> AsyncIterator[RecordedEvent]:
     """Yield the events up to position *head*."""
     position = 0
     while position < head:
@@ -189,7 +189,9 @@ async def _events(log: EventLog, head: int) -> AsyncIterator[Recorded]:
         position = page[-1].position
 
 
-async def _told(events: AsyncIterator[Recorded], head: int) -> AsyncIterator[Recorded]:
+async def _told(
+    events: AsyncIterator[RecordedEvent], head: int
+) -> AsyncIterator[RecordedEvent]:
     """Yield *events*, telling now and then how far it is."""
     told_at = time.monotonic()
     async for recorded in events:

@@ -23,7 +23,7 @@ from cs.domain.brand.events import (
 from cs.domain.mail.mailbox import Evidence
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.brands import BRANDS
 from cs.projections.searches import SEARCHES
 
@@ -139,7 +139,7 @@ class _Recent:
         self.failures: list[Failure] = []
         self._why: dict[str, str] = {}
 
-    def on_events(self, page: Iterable[Recorded]) -> None:
+    def on_events(self, page: Iterable[RecordedEvent]) -> None:
         for recorded in page:
             match recorded.event:
                 case (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cs.domain.contact import BrandFacts, LeftOut, Person, Ranked
-from cs.domain.headline.role import Role, classify
+from cs.domain.headline.role import JobRole, classify
 from cs.domain.names.employer import is_employer
 
 #: Contacts of one search.  Not part of the contract (contract S6).
@@ -60,7 +60,7 @@ def rank(
     return tuple(ranked for _, ranked in shown[:limit]), tuple(left)
 
 
-def _works_there(person: Person, role: Role, brand: BrandFacts) -> bool:
+def _works_there(person: Person, role: JobRole, brand: BrandFacts) -> bool:
     names = [brand.name, *brand.aliases]
     if brand.parent_company:
         names.append(brand.parent_company)

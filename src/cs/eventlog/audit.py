@@ -22,8 +22,8 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
 )
-from cs.eventlog.damage import Unreadable
-from cs.eventlog.port import NO_STREAM, Recorded
+from cs.eventlog.damage import UnreadableEvent
+from cs.eventlog.port import NO_STREAM, RecordedEvent
 
 Kind = Literal[
     "position",  # not one more than the event before
@@ -90,14 +90,14 @@ class Audit:
         self._settled: set[str] = set()
         self._damaged: set[str] = set()  # streams
 
-    def check(self, recorded: Recorded) -> Iterator[Violation]:
+    def check(self, recorded: RecordedEvent) -> Iterator[Violation]:
         """Yield what *recorded* breaks."""
 
         def broken(kind: Kind, what: str) -> Violation:
             return Violation(kind, recorded.position, recorded.stream, what)
 
         self.events += 1
-        if isinstance(recorded, Unreadable):
+        if isinstance(recorded, UnreadableEvent):
             yield broken("damaged", recorded.why)
             self._damaged.add(recorded.stream)
             self._position = recorded.position
@@ -148,7 +148,7 @@ class Audit:
     def _key(self, stream: str) -> _Key:
         return self._keys.setdefault(stream, _Key())
 
-    def _search(self, recorded: Recorded, key: _Key) -> Iterator[tuple[Kind, str]]:
+    def _search(self, recorded: RecordedEvent, key: _Key) -> Iterator[tuple[Kind, str]]:
         event = recorded.event
         if isinstance(event, SearchSettled):
             yield from self._settle(event, key)

@@ -1,6 +1,6 @@
 """Streams that cannot be read are set aside, so that everybody else's go on.
 
-A damaged event stays where it is: whoever reads the log on finds an `Unreadable` in its
+A damaged event stays where it is: whoever reads the log on finds an `UnreadableEvent` in its
 place.  Its stream is named until somebody has mended it, and is then taken up again by all
 who passed over it, without a restart.
 """
@@ -15,8 +15,8 @@ import msgspec
 from structlog import get_logger
 
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.port import NO_STREAM, EventLog, Recorded
-from cs.eventlog.retries import Retries
+from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent
+from cs.eventlog.retries import RetrySchedule
 
 log = get_logger()
 
@@ -30,7 +30,7 @@ NAMED = 5
 PAGE = 500
 
 
-class Unreadable(Recorded, frozen=True):
+class UnreadableEvent(RecordedEvent, frozen=True):
     """Stands in a page where a damaged event is.
 
     Attributes:
@@ -46,16 +46,16 @@ class _NoEvent(msgspec.Struct, frozen=True):
     """In the place of an event, for those who look for events they know."""
 
 
-def unreadable(position: int, stream: str, version: int, why: str) -> Unreadable:
+def unreadable_event(position: int, stream: str, version: int, why: str) -> UnreadableEvent:
     """Return what stands in the place of that event."""
     nothing: Any = _NoEvent()
-    return Unreadable(position, stream, version, nothing, why)
+    return UnreadableEvent(position, stream, version, nothing, why)
 
 
 async def read_past(
-    events: EventLog, after: int, limit: int = 500, set_aside: "SetAside | None" = None
-) -> Sequence[Recorded]:
-    """Return what `EventLog.tail` does, with an `Unreadable` in the place of a damaged event.
+    events: EventLog, after: int, limit: int = 500, set_aside: "DamagedStreams | None" = None
+) -> Sequence[RecordedEvent]:
+    """Return what `EventLog.tail` does, an `UnreadableEvent` in the place of a damaged one.
 
     A page ends before a damaged event, or is that one alone, noted in *set_aside*.
 
@@ -70,12 +70,14 @@ async def read_past(
                 if set_aside is not None:
                     set_aside.note(damaged)
                 return [
-                    unreadable(damaged.position, damaged.stream, damaged.version, str(damaged))
+                    unreadable_event(
+                        damaged.position, damaged.stream, damaged.version, str(damaged)
+                    )
                 ]
             limit = damaged.position - after - 1
 
 
-class SetAside:
+class DamagedStreams:
     """The streams of *events* that this process found damaged.
 
     Whoever passes over damage notes it here, and takes the stream up again when it hears
@@ -86,7 +88,7 @@ class SetAside:
         self, events: EventLog, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._events = events
-        self._retries = Retries(events, monotonic)
+        self._retries = RetrySchedule(events, monotonic)
         self._damaged: dict[str, DamagedEvent] = {}  # by stream, or @position without one
         self._told_at: dict[str, float] = {}
         self._takers: list[Callable[[DamagedEvent], Awaitable[None]]] = []
@@ -186,7 +188,7 @@ class SetAside:
 
 async def events_since(
     events: EventLog, damaged: DamagedEvent
-) -> AsyncIterator[Sequence[Recorded]]:
+) -> AsyncIterator[Sequence[RecordedEvent]]:
     """Yield, in pages, the events of a mended stream from the one that was damaged on.
 
     Raises:

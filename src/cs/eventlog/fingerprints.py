@@ -14,11 +14,11 @@ from cs.domain.mail.syntax import ascii_mailbox
 from cs.domain.names.profile_url import person_page
 
 
-class Hashing(Protocol):
+class Fingerprinter(Protocol):
     def fingerprint(self, kind: str, value: str) -> str: ...
 
 
-def email_print(keys: Hashing, address: str) -> str:
+def email_print(keys: Fingerprinter, address: str) -> str:
     """Return the fingerprint of a mailbox, whatever its case and however its domain is written.
 
     RFC 5321 lets a host tell cases of the local part apart; none that matters does.
@@ -26,7 +26,7 @@ def email_print(keys: Hashing, address: str) -> str:
     return _print(keys, "email", ascii_mailbox(address.strip().casefold()))
 
 
-def profile_print(keys: Hashing, url: str) -> str:
+def profile_print(keys: Fingerprinter, url: str) -> str:
     """Return the fingerprint of a profile, whichever address of it a source gave."""
     try:
         page = person_page(url)
@@ -35,16 +35,16 @@ def profile_print(keys: Hashing, url: str) -> str:
     return _print(keys, "profile", (page or url).strip().casefold())
 
 
-def name_print(keys: Hashing, full_name: str, company: str) -> str:
+def name_print(keys: Fingerprinter, full_name: str, company: str) -> str:
     return _print(keys, "name", f"{full_name.casefold()}|{company.casefold()}")
 
 
-def _print(keys: Hashing, kind: str, value: str) -> str:
+def _print(keys: Fingerprinter, kind: str, value: str) -> str:
     # A lone surrogate has no bytes; JSON cannot bring one, a plug-in can.
     return keys.fingerprint(kind, value.encode(errors="replace").decode())
 
 
-def fingerprints(keys: Hashing, value: Mapping[str, Any]) -> Iterator[str]:
+def fingerprints(keys: Fingerprinter, value: Mapping[str, Any]) -> Iterator[str]:
     """Yield by what the person of *value*, the fields of a personal value, can be found."""
     for address in (value.get("email"), value.get("address"), *value.get("addresses", ())):
         if address:

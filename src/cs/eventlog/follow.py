@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.damage import SetAside, read_past
+from cs.eventlog.damage import DamagedStreams, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 
 log = get_logger()
@@ -26,8 +26,8 @@ async def follow(
     *,
     page: int = 500,
     gate: VersionGate | None = None,
-    set_aside: SetAside | None = None,
-) -> AsyncIterator[Sequence[Recorded]]:
+    set_aside: DamagedStreams | None = None,
+) -> AsyncIterator[Sequence[RecordedEvent]]:
     """Yield pages of events after position *after*, for ever, in order of position.
 
     At an event of a newer version *gate* stands still.  Without one whoever follows leads,

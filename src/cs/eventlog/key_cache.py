@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from cs.eventlog.sealing import Held, Need, key_id
+from cs.eventlog.sealing import HeldKeys, KeyReference, key_id
 
 
-class Finding(Protocol):
+class DataKeyReader(Protocol):
     """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]: ...
 
 
-async def held_keys(keys: Finding, needs: Iterable[Need]) -> Held:
+async def held_keys(keys: DataKeyReader, needs: Iterable[KeyReference]) -> HeldKeys:
     """Return what is held of the keys that *needs* tell of.
 
     The store is asked again for what is not there or is another key than the one needed:
@@ -30,6 +30,6 @@ async def held_keys(keys: Finding, needs: Iterable[Need]) -> Held:
     return {**sure, **await keys.look(doubtful)}
 
 
-def _fits(need: Need, found: Mapping[str, bytes]) -> bool:
+def _fits(need: KeyReference, found: Mapping[str, bytes]) -> bool:
     key = found.get(need.name)
     return key is not None and need.key_id in {None, key_id(key)}

@@ -22,14 +22,14 @@ from cs.domain.person import PersonErased
 from cs.eventlog.errors import NewerEvent
 from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.key_cache import held_keys
-from cs.eventlog.port import Append, Recorded
+from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.sealing import (
     PERSONAL,
-    Held,
-    Need,
-    is_kept,
+    HeldKeys,
+    KeyReference,
     key_name,
-    needs,
+    key_references,
+    needs_key,
     personal_values,
     seal,
     unseal,
@@ -96,7 +96,7 @@ class EventMapper(Mapper[str]):
         lost: Values that were read as erased because their key is lost.
     """
 
-    def __init__(self, keys: Held) -> None:
+    def __init__(self, keys: HeldKeys) -> None:
         super().__init__(JsonTranscoder())
         self._keys = keys
         self.lost: list[LostValue] = []
@@ -149,7 +149,7 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
             continue
         plain = to_plain(envelope.event)
         lookup = str(plain.get("lookup"))
-        for value in filter(is_kept, personal_values(plain)):
+        for value in filter(needs_key, personal_values(plain)):
             name = key_name(lookup, value["person"])
             names.add(name)
             entries.update((print_, name) for print_ in fingerprints(keys, value))
@@ -175,7 +175,7 @@ def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
     return rows
 
 
-async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorded]:
+async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[RecordedEvent]:
     """Return the events in *rows*, what was sealed opened.
 
     The news that somebody was erased drops the keys kept open, theirs among them.
@@ -185,7 +185,7 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
             the keys kept open are dropped then too.
         LookupError: The topic of one is none that any version writes.
     """
-    wanted: set[Need] = set()
+    wanted: set[KeyReference] = set()
     for position, stream, _, topic, state in rows:
         if _is_newer(topic):
             keys.forget()
@@ -193,18 +193,18 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
         if event_of(topic) is None:
             raise LookupError("no topic of an event")
         if _SEALED in state:
-            wanted.update(needs(msgspec.json.decode(state)))
+            wanted.update(key_references(msgspec.json.decode(state)))
     if any(event_of(topic) in _FORGETTING for _, _, _, topic, _ in rows):
         keys.forget()
     return _opened(await held_keys(keys, wanted), rows, keys.lost)
 
 
-def _opened(held: Held, rows: Sequence[StoredRow], lost: LostValues) -> list[Recorded]:
+def _opened(held: HeldKeys, rows: Sequence[StoredRow], lost: LostValues) -> list[RecordedEvent]:
     """Return the events in *rows*, and tell *lost* of what could not be opened."""
     mapper, values = EventMapper(held), list[LostValue]()
-    found: list[Recorded] = []
+    found: list[RecordedEvent] = []
     for position, stream, version, topic, state in rows:
-        found.append(Recorded(position, stream, version, mapper.event(topic, state)))
+        found.append(RecordedEvent(position, stream, version, mapper.event(topic, state)))
         if mapper.lost:
             values += (replace(v, position=position, stream=stream) for v in mapper.lost)
             mapper.lost.clear()

@@ -9,8 +9,8 @@ from eventsourcing.persistence import StoredEvent
 from cs.domain.key import DAY
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.mapper import DataKeys, domain_form, envelopes, readable, store_form
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded, Stored
-from cs.eventlog.recent import Recent
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent
+from cs.eventlog.recent import RecentEvents
 
 
 class MemoryEventLog:
@@ -19,7 +19,7 @@ class MemoryEventLog:
         self._events: list[StoredEvent] = []
         self._streams: dict[str, list[int]] = {}  # where the events of each are
         self._starts: list[datetime] = []
-        self._recent = Recent()
+        self._recent = RecentEvents()
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
         stored = await store_form(self._keys, list(envelopes(appends)))
@@ -40,17 +40,17 @@ class MemoryEventLog:
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         positions = self._streams.get(stream, ())
         page = positions[after + 1 : None if limit is None else after + 1 + limit]
         rows = _stored((n, self._events[n - 1]) for n in page)
         return await domain_form(self._keys, rows)
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
         page = self._events[after : after + limit]
         return await domain_form(self._keys, readable(_stored(enumerate(page, after + 1))))
 
-    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
+    async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
         return _stored(enumerate(self._events[after : after + limit], after + 1))
 
     def spoil(self, position: int, state: bytes) -> bytes:
@@ -74,8 +74,8 @@ class MemoryEventLog:
         return opens_at if opens_at > ceiling.at else None
 
 
-def _stored(numbered: Iterable[tuple[int, StoredEvent]]) -> list[Stored]:
+def _stored(numbered: Iterable[tuple[int, StoredEvent]]) -> list[SealedEvent]:
     return [
-        Stored(n, str(e.originator_id), e.originator_version, e.topic, e.state)
+        SealedEvent(n, str(e.originator_id), e.originator_version, e.topic, e.state)
         for n, e in numbered
     ]

@@ -14,7 +14,7 @@ class WaitingSearch(msgspec.Struct, frozen=True):
     lookup: str
 
 
-class Unfinished(msgspec.Struct, frozen=True):
+class UnfinishedWork(msgspec.Struct, frozen=True):
     """Everything unfinished as of log position ``position``.
 
     Attributes:
@@ -30,7 +30,7 @@ class Unfinished(msgspec.Struct, frozen=True):
 class OpenWork(Protocol):
     """A persisted view, so that a start need not read the whole log."""
 
-    async def unfinished(self) -> Unfinished:
+    async def unfinished(self) -> UnfinishedWork:
         """Return what is unfinished.
 
         Raises:

@@ -25,7 +25,7 @@ class Append(msgspec.Struct, frozen=True):
     events: Sequence[AnyEvent]
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class RecordedEvent(msgspec.Struct, frozen=True):
     """One stored event."""
 
     position: int
@@ -34,7 +34,7 @@ class Recorded(msgspec.Struct, frozen=True):
     event: AnyEvent
 
 
-class Stored(NamedTuple):
+class SealedEvent(NamedTuple):
     """One event as it is stored, personal values sealed."""
 
     position: int
@@ -69,7 +69,7 @@ class EventLog(Protocol):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         """Return the events of *stream* after version *after*, in order.
 
         At most *limit* of them, the first ones; ``None``: all, however long it is.
@@ -80,7 +80,7 @@ class EventLog(Protocol):
             NewerEvent: One of them is of a newer version.
         """
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
         """Return events of all streams after position *after*, in order of position.
 
         They end before the first one of a newer version, if it is not the very first.
@@ -91,7 +91,7 @@ class EventLog(Protocol):
             NewerEvent: The first of them is of a newer version.
         """
 
-    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
+    async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
         """Return what `tail` returns, as it is stored: no data key is asked for.
 
         Raises:

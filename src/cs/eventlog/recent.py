@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.runtime.broadcast import Broadcast
 
 
@@ -18,18 +18,18 @@ def _forgets(event: AnyEvent) -> bool:
 
 
 #: Events kept.  A follower further behind reads the store.
-KEPT = 4096
+MAX_EVENTS = 4096
 
 
-class Recent:
+class RecentEvents:
     """Tells followers that the log grew, and hands them its newest events."""
 
     def __init__(self, head: int = 0) -> None:
         self.head = head
-        self._events: deque[Recorded] = deque(maxlen=KEPT)
+        self._events: deque[RecordedEvent] = deque(maxlen=MAX_EVENTS)
         self._grew = Broadcast()
 
-    def add(self, events: Iterable[Recorded]) -> None:
+    def add(self, events: Iterable[RecordedEvent]) -> None:
         """Take events just committed by this process, in order of position."""
         for event in events:
             if self._events and self._events[-1].position != event.position - 1:
@@ -46,7 +46,7 @@ class Recent:
             self.head = head
             self._tell()
 
-    def after(self, position: int, limit: int) -> Sequence[Recorded] | None:
+    def after(self, position: int, limit: int) -> Sequence[RecordedEvent] | None:
         """Return events after *position*; ``None`` if they are not all in memory."""
         if position >= self.head:
             return ()
@@ -57,7 +57,7 @@ class Recent:
         found = [self._events[n] for n in range(start, min(start + limit, len(self._events)))]
         return found or None
 
-    def on_events(self, events: Iterable[Recorded]) -> None:
+    def on_events(self, events: Iterable[RecordedEvent]) -> None:
         """Take note of *events* read from the store: drop what came before an erasure."""
         erased = [each.position for each in events if _forgets(each.event)]
         while erased and self._events and self._events[0].position <= erased[-1]:

@@ -27,7 +27,7 @@ class _Tried(msgspec.Struct, frozen=True):
     next_at: float
 
 
-class Retries:
+class RetrySchedule:
     """Decides for each stream by itself; in seconds of *monotonic*."""
 
     def __init__(

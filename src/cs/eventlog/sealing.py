@@ -33,7 +33,7 @@ SEALED_WITH = "sealed_with"
 _ID_BYTES = 8
 
 
-class Need(NamedTuple):
+class KeyReference(NamedTuple):
     """A key that a sealed value needs: its name, and which one of that name.
 
     ``key_id`` is ``None`` of values that were sealed before they named their key.
@@ -44,7 +44,7 @@ class Need(NamedTuple):
 
 
 #: What is known of keys by name: the key, ``None`` if it was destroyed; not there: lost.
-Held = Mapping[str, bytes | None]
+HeldKeys = Mapping[str, bytes | None]
 
 
 def key_id(key: bytes) -> str:
@@ -70,9 +70,9 @@ def open_bytes(key: bytes, name: str, sealed: bytes) -> bytes:
     return _decrypted(key, name, sealed[_ID_BYTES:])
 
 
-def need_of(name: str, sealed: bytes) -> Need:
+def key_reference_of(name: str, sealed: bytes) -> KeyReference:
     """Return which key of *name* opens what `seal_bytes` has *sealed*."""
-    return Need(name, sealed[:_ID_BYTES].hex())
+    return KeyReference(name, sealed[:_ID_BYTES].hex())
 
 
 def _encrypted(key: bytes, name: str, plain: bytes) -> bytes:
@@ -84,7 +84,9 @@ def _decrypted(key: bytes, name: str, sealed: bytes) -> bytes:
     return AESGCM(key).decrypt(sealed[:12], sealed[12:], name.encode())
 
 
-def why_lost(need: Need, held: Held, opened: Callable[[bytes], bytes]) -> Why | None:
+def why_lost(
+    need: KeyReference, held: HeldKeys, opened: Callable[[bytes], bytes]
+) -> Why | None:
     """Return why the key that *need* tells of is lost; ``None`` if it is held or destroyed.
 
     Args:
@@ -121,7 +123,7 @@ def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
             yield from personal_values(value)
 
 
-def needs(plain: Mapping[str, Any]) -> Iterator[Need]:
+def key_references(plain: Mapping[str, Any]) -> Iterator[KeyReference]:
     """Yield the keys that the sealed values of the stored event *plain* need."""
     lookup = plain.get("lookup", "")
     for value in _sealed_values(plain):
@@ -129,9 +131,9 @@ def needs(plain: Mapping[str, Any]) -> Iterator[Need]:
             yield _need(plain, lookup, value)
 
 
-def _need(event: Mapping[str, Any], lookup: str, value: Mapping[str, Any]) -> Need:
+def _need(event: Mapping[str, Any], lookup: str, value: Mapping[str, Any]) -> KeyReference:
     with_ids = event.get(SEALED_WITH, {})
-    return Need(key_name(lookup, value["person"]), with_ids.get(value["person"]))
+    return KeyReference(key_name(lookup, value["person"]), with_ids.get(value["person"]))
 
 
 def _sealed_values(plain: Any) -> Iterator[Mapping[str, Any]]:
@@ -150,7 +152,7 @@ def key_name(lookup: str, person: str) -> str:
     return f"{lookup}#{person}"
 
 
-def is_kept(value: Mapping[str, Any]) -> bool:
+def needs_key(value: Mapping[str, Any]) -> bool:
     """Return whether the personal *value* says anything that needs a key."""
     return not is_erased(value)
 
@@ -166,7 +168,7 @@ def seal(plain: dict[str, Any], lookup: str, keys: Mapping[str, bytes]) -> dict[
     def box(value: dict[str, Any]) -> Any:
         person = value["person"]
         name = key_name(lookup, person)
-        key = keys.get(name) if is_kept(value) else None
+        key = keys.get(name) if needs_key(value) else None
         sealed = b""
         if key is not None:
             sealed = _encrypted(key, name, msgspec.json.encode(value))
@@ -178,7 +180,7 @@ def seal(plain: dict[str, Any], lookup: str, keys: Mapping[str, bytes]) -> dict[
 
 
 def unseal(
-    plain: dict[str, Any], lookup: str, held: Held, lost: Callable[[LostValue], None]
+    plain: dict[str, Any], lookup: str, held: HeldKeys, lost: Callable[[LostValue], None]
 ) -> dict[str, Any]:
     """Return the event *plain* with every sealed value opened.
 

@@ -24,9 +24,9 @@ from cs.domain.brand import brand
 from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
-from cs.eventlog.damage import SetAside
+from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, WrongExpectedVersion
-from cs.eventlog.port import NO_STREAM, Append, EventLog, Recorded
+from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
 from cs.eventlog.snapshots import EVERY, NoSnapshots, Shape, Snapshots
 from cs.runtime import failpoints
 from cs.runtime.keyed_lock import KeyedLock
@@ -92,7 +92,7 @@ def shape_of(category: str) -> Shape:
     return Shape(type(known.initial), known.evolve)
 
 
-class Folded(msgspec.Struct, Generic[S], frozen=True):
+class FoldedState(msgspec.Struct, Generic[S], frozen=True):
     """A stream's state and the version it reflects."""
 
     state: S
@@ -103,16 +103,16 @@ class Folded(msgspec.Struct, Generic[S], frozen=True):
 class Streams:
     def __init__(self, log: EventLog, snapshots: Snapshots | None = None) -> None:
         self.log = log
-        self.set_aside = SetAside(log)
+        self.set_aside = DamagedStreams(log)
         self._snapshots = snapshots or NoSnapshots()
         self._kept = {
-            name: LruDict[str, Folded[Any]](category.kept)
+            name: LruDict[str, FoldedState[Any]](category.kept)
             for name, category in CATEGORIES.items()
         }
         self._stream_locks = KeyedLock()
         self._first_read_locks = KeyedLock()
 
-    async def load(self, stream: str) -> Folded[Any]:
+    async def load(self, stream: str) -> FoldedState[Any]:
         """Return the state of *stream* as it is now: what is kept, and what came since.
 
         Raises:
@@ -126,7 +126,7 @@ class Streams:
             self.set_aside.note(damaged)
             raise
 
-    async def _loaded(self, stream: str) -> Folded[Any]:
+    async def _loaded(self, stream: str) -> FoldedState[Any]:
         states = self._kept[category_name(stream)]
         kept = states.get(stream)
         if kept is None:
@@ -138,7 +138,7 @@ class Streams:
                     return self._keep(stream, await self._folded_first(stream))
         return self._keep(stream, await self._advanced(stream, kept))
 
-    def on_events(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Keep nothing in memory of brands in which somebody was erased, as *page* tells.
 
         Also of one of which nobody can say so, as it is damaged: once it is mended, it is
@@ -158,16 +158,16 @@ class Streams:
         """Keep nothing of *stream* in memory."""
         self._kept[category_name(stream)].pop(stream, None)
 
-    async def key(self, key_id: str) -> Folded[key.Key]:
+    async def key(self, key_id: str) -> FoldedState[key.Key]:
         return await self.load(f"key-{key_id}")
 
-    async def brand(self, stream: str) -> Folded[brand.Brand]:
+    async def brand(self, stream: str) -> FoldedState[brand.Brand]:
         return await self.load(stream)
 
-    async def service(self) -> Folded[service.Service]:
+    async def service(self) -> FoldedState[service.Service]:
         return await self.load("service")
 
-    async def mail_domain(self, domain: str) -> Folded[mail_domain.MailDomain]:
+    async def mail_domain(self, domain: str) -> FoldedState[mail_domain.MailDomain]:
         return await self.load(f"mail-domain-{domain}")
 
     async def change(
@@ -219,7 +219,7 @@ class Streams:
         """Hold *stream* against other writers of this process, so that they queue, not race."""
         return self._stream_locks.of(stream)
 
-    async def _folded_first(self, stream: str) -> Folded[Any]:
+    async def _folded_first(self, stream: str) -> FoldedState[Any]:
         """Fold *stream* from its snapshot, or from its first event if there is none to use."""
         category = category_of(stream)
         snapshot = state = None
@@ -231,11 +231,11 @@ class Streams:
             # The last event it is made of is read too: is it really in this log?
             new = await self.log.read(stream, snapshot.version - 1, 1)
             if new and new[0].version == snapshot.version:
-                start = Folded(state, snapshot.version, snapshot.version)
+                start = FoldedState(state, snapshot.version, snapshot.version)
                 return await self._advanced(stream, start)
-        return await self._advanced(stream, Folded(category.initial, NO_STREAM))
+        return await self._advanced(stream, FoldedState(category.initial, NO_STREAM))
 
-    async def _advanced(self, stream: str, folded: Folded[Any]) -> Folded[Any]:
+    async def _advanced(self, stream: str, folded: FoldedState[Any]) -> FoldedState[Any]:
         """Fold into *folded* what came since, a page at a time; others get their turns."""
         category = category_of(stream)
         while True:
@@ -245,7 +245,7 @@ class Streams:
                 return folded
             await asyncio.sleep(0)
 
-    def _keep(self, stream: str, folded: Folded[Any]) -> Folded[Any]:
+    def _keep(self, stream: str, folded: FoldedState[Any]) -> FoldedState[Any]:
         """Keep *folded*, unless somebody who read later was here first."""
         category = category_of(stream)
         states = self._kept[category_name(stream)]
@@ -256,7 +256,9 @@ class Streams:
         states.use(stream)
         return folded
 
-    def _snapshotted(self, stream: str, folded: Folded[Any], category: Category) -> Folded[Any]:
+    def _snapshotted(
+        self, stream: str, folded: FoldedState[Any], category: Category
+    ) -> FoldedState[Any]:
         """Offer a snapshot of *folded* if one is due and may be made."""
         if folded.version - folded.snapshot < EVERY:
             return folded
@@ -267,7 +269,9 @@ class Streams:
         return msgspec.structs.replace(folded, snapshot=folded.version)
 
 
-def _folded_on(folded: Folded[Any], new: Sequence[Recorded], category: Category) -> Folded[Any]:
+def _folded_on(
+    folded: FoldedState[Any], new: Sequence[RecordedEvent], category: Category
+) -> FoldedState[Any]:
     if not new:
         return folded
     state = folded.state

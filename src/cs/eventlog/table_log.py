@@ -22,8 +22,8 @@ from cs.eventlog.mapper import (
     readable,
     store_form,
 )
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, Recorded, Stored
-from cs.eventlog.recent import Recent
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent
+from cs.eventlog.recent import RecentEvents
 from cs.keystore.errors import KeysUnavailable
 
 #: What decoding raises if a stored event is not what was stored.
@@ -38,7 +38,7 @@ _DAMAGED = (
 )
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class PreparedAppend(msgspec.Struct, frozen=True):
     """One append, ready to store."""
 
     appends: Sequence[Append]
@@ -56,11 +56,13 @@ class TableLog(ABC):
 
     def __init__(self, keys: DataKeys, *, waiting: int | None) -> None:
         self._keys = keys
-        self._recent = Recent()
-        self._writer = GroupWriter[Prepared, int](self._write, self._wrote, waiting=waiting)
+        self._recent = RecentEvents()
+        self._writer = GroupWriter[PreparedAppend, int](
+            self._write, self._wrote, waiting=waiting
+        )
 
     @abstractmethod
-    async def _write(self, requests: Sequence[Prepared]) -> Sequence[int | Exception]:
+    async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
         """Return what became of each: its last position, or why it was not stored."""
 
     @abstractmethod
@@ -86,20 +88,22 @@ class TableLog(ABC):
             stored = await store_form(self._keys, list(envelopes(appends)))
         except KeysUnavailable as error:
             raise LogUnavailable(f"the data keys could not be stored: {error}") from error
-        return await self._writer.submit(Prepared(appends, stored, ceiling))
+        return await self._writer.submit(PreparedAppend(appends, stored, ceiling))
 
-    def _wrote(self, request: Prepared, last: int) -> None:
+    def _wrote(self, request: PreparedAppend, last: int) -> None:
         position = last - len(request.stored)
         events = []
         for append in request.appends:
             for n, event in enumerate(append.events, 1):
                 position += 1
-                events.append(Recorded(position, append.stream, append.expected + n, event))
+                events.append(
+                    RecordedEvent(position, append.stream, append.expected + n, event)
+                )
         self._recent.add(events)
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         rows = await self._select_stream(stream, after, limit)
         if rows and rows[-1][2] != after + len(rows):
             version = next(n for n, row in enumerate(rows, after + 1) if row[2] != n)
@@ -107,7 +111,7 @@ class TableLog(ABC):
             raise DamagedEvent(0, stream, version, why)
         return await self._recorded(rows)
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[Recorded]:
+    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
         recent = self._recent.after(after, limit)
         if recent is not None and self._knows_its_end():
             upto = recent[-1].position if recent else after
@@ -117,8 +121,8 @@ class TableLog(ABC):
         self._recent.on_events(events)
         return events
 
-    async def stored(self, after: int, limit: int = 500) -> Sequence[Stored]:
-        return [Stored(*row) for row in await self._page(after, limit)]
+    async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
+        return [SealedEvent(*row) for row in await self._page(after, limit)]
 
     async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
         rows = await self._select_page(after, limit)
@@ -141,7 +145,7 @@ class TableLog(ABC):
     async def grown(self, after: int) -> None:
         await self._recent.wait(after)
 
-    async def _recorded(self, rows: Sequence[StoredRow]) -> Sequence[Recorded]:
+    async def _recorded(self, rows: Sequence[StoredRow]) -> Sequence[RecordedEvent]:
         try:
             return await domain_form(self._keys, rows)
         except KeysUnavailable as error:

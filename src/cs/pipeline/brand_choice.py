@@ -36,7 +36,7 @@ ASKED = "query"
 _SINGLE = ("name", "domain", "linkedin_company_url", "parent_company", "instagram", "tiktok")
 
 
-class Choice(msgspec.Struct, frozen=True):
+class BrandChoice(msgspec.Struct, frozen=True):
     status: Status
     facts: BrandFacts | None = None
 
@@ -66,7 +66,7 @@ class BrandCandidate(msgspec.Struct):
         return best_likeness(brand, (facts.name, *facts.aliases)) >= COMPANY
 
 
-def choose(query: Query, answers: Sequence[BrandAnswer]) -> Choice:
+def choose(query: Query, answers: Sequence[BrandAnswer]) -> BrandChoice:
     """Choose the brand of *query* from *answers*, given in falling order of trust."""
     candidates = [c for c in _candidates(answers) if c.score >= SURE]
     if query.domain is not None:
@@ -147,17 +147,19 @@ def _same_site(
     return next(iter(called_so or there), None) if len(there) == 1 or called_so else None
 
 
-def _best(candidates: Sequence[BrandCandidate]) -> Choice:
+def _best(candidates: Sequence[BrandCandidate]) -> BrandChoice:
     """Return the candidate that scores highest, unless another scores alike."""
     if not candidates:
-        return Choice("no_match")
+        return BrandChoice("no_match")
     best = max(candidates, key=lambda c: c.score)
     if any(c is not best and best.score - c.score <= ALIKE for c in candidates):
-        return Choice("ambiguous")
-    return Choice("matched", best.facts)
+        return BrandChoice("ambiguous")
+    return BrandChoice("matched", best.facts)
 
 
-def _by_domain(candidates: Sequence[BrandCandidate], domain: str, brand: str | None) -> Choice:
+def _by_domain(
+    candidates: Sequence[BrandCandidate], domain: str, brand: str | None
+) -> BrandChoice:
     at_home = [c for c in candidates if c.facts.domain == domain]
     if brand is None:
         return _owner(at_home)
@@ -165,13 +167,13 @@ def _by_domain(candidates: Sequence[BrandCandidate], domain: str, brand: str | N
     called = [c for c in candidates if c.is_called(brand) and _lives_at(c, domain, owner)]
     named = _best([c for c in called if c.facts.domain == domain] or called)
     if named.facts is not None:
-        return Choice("matched", _with_owner(named.facts, domain, owner.facts))
+        return BrandChoice("matched", _with_owner(named.facts, domain, owner.facts))
     if named.status == "ambiguous" or owner.facts is None:
-        return Choice("ambiguous" if at_home else "no_match")
-    return Choice("matched", _by_other_name(owner.facts, domain, brand))
+        return BrandChoice("ambiguous" if at_home else "no_match")
+    return BrandChoice("matched", _by_other_name(owner.facts, domain, brand))
 
 
-def _owner(at_home: Sequence[BrandCandidate]) -> Choice:
+def _owner(at_home: Sequence[BrandCandidate]) -> BrandChoice:
     """Return the brand whose site it is; of several, the one that several sources know."""
     choice = _best(at_home)
     if choice.status != "ambiguous":
@@ -180,7 +182,7 @@ def _owner(at_home: Sequence[BrandCandidate]) -> Choice:
     return agreed if agreed.facts else choice
 
 
-def _lives_at(candidate: BrandCandidate, domain: str, owner: Choice) -> bool:
+def _lives_at(candidate: BrandCandidate, domain: str, owner: BrandChoice) -> bool:
     """Tell whether a source ties *candidate* to *domain* or to the owner of it."""
     facts = candidate.facts
     if domain in {facts.domain, *facts.mail_domains}:

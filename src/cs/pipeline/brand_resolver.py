@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
-from cs.pipeline.brand_choice import SURE, Choice, Status, choose, merge, on_owners_site
+from cs.pipeline.brand_choice import SURE, BrandChoice, Status, choose, merge, on_owners_site
 from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceStatus
 
 #: Names of sources that read the brand's own site: they need to know which it is.
@@ -62,7 +62,7 @@ class BrandResolver:
         if choice.facts is None:
             choice = choose(query, [*answers, *site])
         else:
-            choice = Choice("matched", _completed(choice.facts, site))
+            choice = BrandChoice("matched", _completed(choice.facts, site))
         return _resolution(choice, [*answers, *site])
 
 
@@ -99,7 +99,7 @@ def _completed(known: BrandFacts, site: Sequence[BrandAnswer]) -> BrandFacts:
     return merge([("", known), *more])
 
 
-def _resolution(choice: Choice, answers: Sequence[BrandAnswer]) -> Resolution:
+def _resolution(choice: BrandChoice, answers: Sequence[BrandAnswer]) -> Resolution:
     ended = {answer.source: answer.ended for answer in answers}
     silent = [answer for answer in answers if answer.ended in INCONCLUSIVE]
     asked = any(e in {SourceStatus.USED, SourceStatus.NO_RESULTS} for e in ended.values())

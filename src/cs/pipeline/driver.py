@@ -36,7 +36,7 @@ from cs.eventlog.damage import events_since
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import AttemptId, InFlightWork
@@ -215,7 +215,7 @@ class Driver:
             await self._settle_late(page)
             self._position = page[-1].position
 
-    async def _note(self, recorded: Recorded) -> None:
+    async def _note(self, recorded: RecordedEvent) -> None:
         closed = closed_work(recorded.event)
         if closed is not None:
             self._in_flight.answered(closed.lookup, closed.stage, closed.item)
@@ -245,7 +245,7 @@ class Driver:
             case _:
                 pass
 
-    async def _settle_late(self, page: Sequence[Recorded]) -> None:
+    async def _settle_late(self, page: Sequence[RecordedEvent]) -> None:
         """Settle searches that joined a lookup just after its finish was stored."""
         for recorded in page:
             if isinstance(recorded.event, SearchAdmitted):

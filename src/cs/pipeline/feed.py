@@ -18,7 +18,7 @@ from cs.bus.port import Bus
 from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import EventLog, Stored
+from cs.eventlog.port import EventLog, SealedEvent
 from cs.pipeline.lanes import Lanes, save_position_while
 
 log = get_logger()
@@ -47,7 +47,7 @@ async def feed(
         Exception: What *save_position* raises.
     """
 
-    async def publish(row: Stored | int) -> None:
+    async def publish(row: SealedEvent | int) -> None:
         event = await _read_mended(events, row) if isinstance(row, int) else row
         await _publish(event, bus)
 
@@ -75,7 +75,7 @@ async def feed(
         await save_position_while(read(), lanes, after, save_position)
 
 
-async def _page(events: EventLog, after: int) -> Sequence[Stored | int]:
+async def _page(events: EventLog, after: int) -> Sequence[SealedEvent | int]:
     """Return what comes after *after*; the position alone of an event that is missing."""
     limit = PAGE
     while True:
@@ -87,7 +87,7 @@ async def _page(events: EventLog, after: int) -> Sequence[Stored | int]:
             limit = damaged.position - after - 1
 
 
-async def _read_mended(events: EventLog, position: int) -> Stored:
+async def _read_mended(events: EventLog, position: int) -> SealedEvent:
     """Return the event at *position*, which was damaged, as soon as it is mended."""
     log.error("feed_waits_for_damaged_event", position=position)
     while True:
@@ -98,7 +98,7 @@ async def _read_mended(events: EventLog, position: int) -> Stored:
         await asyncio.sleep(MENDED_S)
 
 
-def _is_event(row: Stored) -> bool:
+def _is_event(row: SealedEvent) -> bool:
     """Return whether *row* can be published: damage may leave JSON, but of no event."""
     try:
         msgspec.json.decode(row.state)  # all of it; the headers need one field
@@ -108,7 +108,7 @@ def _is_event(row: Stored) -> bool:
     return True
 
 
-def _public(row: Stored) -> PublicEvent:
+def _public(row: SealedEvent) -> PublicEvent:
     return PublicEvent(
         position=row.position,
         stream=row.stream,
@@ -118,7 +118,7 @@ def _public(row: Stored) -> PublicEvent:
     )
 
 
-async def _publish(row: Stored, bus: Bus) -> None:
+async def _publish(row: SealedEvent, bus: Bus) -> None:
     event = _public(row)
     key, value, headers = row.stream.encode(), encode(event), event_headers(event)
     while True:

@@ -14,7 +14,7 @@ from cs.bus.headers import work_headers
 from cs.bus.port import Bus
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
-from cs.eventlog.damage import SetAside
+from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.eventlog.version_gate import VersionGate
@@ -40,7 +40,7 @@ async def relay(
     receipts: Receipts,
     deadline_clock: Clock | None = None,
     save_position: Callable[[int], Awaitable[None]] | None = None,
-    set_aside: SetAside | None = None,
+    set_aside: DamagedStreams | None = None,
 ) -> None:
     """Publish every `StageIssued` after position *after*, for ever, each with its receipt.
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from structlog import get_logger
 
 from cs.domain.brand.events import ReissueSilent
-from cs.eventlog.damage import SetAside
+from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import Attempt, InFlightWork
@@ -36,7 +36,7 @@ class Silence:
         clock: Clock,
         real: Clock,
         *,
-        set_aside: SetAside,
+        set_aside: DamagedStreams,
         after_s: float = SILENCE_S,
         check_s: float = SILENCE_CHECK_S,
     ) -> None:

@@ -19,7 +19,7 @@ from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.sealing import key_name
 
 
-class Suppressions(Protocol):
+class SuppressionStore(Protocol):
     """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
 
     def fingerprint(self, kind: str, value: str) -> str: ...
@@ -51,7 +51,7 @@ class SuppressionFilter:
     """Args: *erase*: erases whom a suppressed mailbox has led to, from everything."""
 
     def __init__(
-        self, keys: Suppressions, erase: Callable[[SuppressedPerson], Awaitable[None]]
+        self, keys: SuppressionStore, erase: Callable[[SuppressedPerson], Awaitable[None]]
     ) -> None:
         self._keys = keys
         self._erase = erase

@@ -35,7 +35,7 @@ _CERTAINTY = (
 )
 
 
-class Checkup(NamedTuple):
+class PersonCheck(NamedTuple):
     """What came of one person at one mail domain.
 
     Attributes:
@@ -99,7 +99,7 @@ async def _check(
     candidate: Candidate,
     mail_domain: str,
     pattern: str | None,
-) -> Checkup:
+) -> PersonCheck:
     """Try addresses until one is deliverable or says something about the whole domain."""
     evidence: list[Evidence] = []
     words: list[Evidence] = []
@@ -123,7 +123,7 @@ async def _check(
                 verifier=word.verifier,
                 evidence=tuple(evidence),
             )
-            return Checkup(verified, made_by)
+            return PersonCheck(verified, made_by)
         if word.verdict is not Verdict.UNDELIVERABLE and _wait(word) is None:
             break  # full, catch-all or a server that will not say: more guesses tell nothing
     unverified = Checked(
@@ -133,7 +133,7 @@ async def _check(
         evidence=tuple(evidence),
     )
     waits = [wait for word in words if (wait := _wait(word)) is not None]
-    return Checkup(unverified, retry_in_s=max(waits, default=None))
+    return PersonCheck(unverified, retry_in_s=max(waits, default=None))
 
 
 async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:

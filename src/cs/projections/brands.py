@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.brand.events import BrandForgotten, ContactsErased, LookupFinished, LookupStarted
 from cs.domain.contact import Query
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
 
@@ -31,7 +31,7 @@ class Brands:
     version = 2
     tables = (BRANDS,)
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         del seal
         stream = recorded.stream
         match recorded.event:

@@ -12,7 +12,7 @@ from itertools import islice
 
 from cs.domain.key import KeyIssued, KeyRotated
 from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.projections.set_aside import AsideRow
 
 #: Damaged keys that are looked through; with more than these the whole log is in doubt.
@@ -80,6 +80,6 @@ class DamagedKeys:
         return {match.decode() for row in rows for match in _HASH.findall(row.state)}
 
 
-def _told_by(page: Iterable[Recorded]) -> set[str]:
+def _told_by(page: Iterable[RecordedEvent]) -> set[str]:
     events = (recorded.event for recorded in page)
     return {e.secret_hash for e in events if isinstance(e, KeyIssued | KeyRotated)}

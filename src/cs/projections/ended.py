@@ -11,7 +11,7 @@ import msgspec
 
 from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.rows import Rows
 from cs.projections.searches import SEARCHES, Searches, SearchRow
 from cs.runtime.lru import LruDict
@@ -40,7 +40,7 @@ class EndedSearches:
         if row.status != "running":
             self._rows[search] = msgspec.json.encode(row)
 
-    def on_events(self, page: Sequence[Recorded]) -> None:
+    def on_events(self, page: Sequence[RecordedEvent]) -> None:
         told = [each for each in page if self._tells_more(each.event)]
         if not told:
             return

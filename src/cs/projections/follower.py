@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from cs.eventlog.damage import SetAside
-from cs.eventlog.port import Recorded
+from cs.eventlog.damage import DamagedStreams
+from cs.eventlog.port import RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 
 #: Hears of every page once its rows are committed; of a stream that was set aside when it
 #: is taken up.
-Listener = Callable[[Sequence[Recorded]], None]
+Listener = Callable[[Sequence[RecordedEvent]], None]
 
 
 class Follower(Protocol):
@@ -22,7 +22,7 @@ class Follower(Protocol):
         """Where it stands still, if it does: at an event of a newer version."""
 
     @property
-    def set_aside(self) -> SetAside:
+    def set_aside(self) -> DamagedStreams:
         """The streams that it passes over, since they cannot be read."""
 
     def listen(self, listener: Listener) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 
 from structlog import get_logger
 
-from cs.eventlog.damage import SetAside, events_since, read_past
+from cs.eventlog.damage import DamagedStreams, events_since, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.port import EventLog
@@ -28,9 +28,9 @@ class ViewFollower:
     """Reads only; `cs.projections.follower.Follower`."""
 
     def __init__(
-        self, events: EventLog, views: Views, set_aside: SetAside | None = None
+        self, events: EventLog, views: Views, set_aside: DamagedStreams | None = None
     ) -> None:
-        self.set_aside = set_aside or SetAside(events)
+        self.set_aside = set_aside or DamagedStreams(events)
         self._events = events
         self._views = views
         self._listeners: list[Listener] = []

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 import msgspec
 
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows
 from cs.projections.set_aside import ASIDE
@@ -100,7 +100,7 @@ class _After:
         self._projection = projection
         self._position = position
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         if recorded.position > self._position:
             self._projection.apply(rows, recorded, seal)
 

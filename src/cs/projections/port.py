@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from cs.domain.codec import topic_of
-from cs.eventlog.damage import Unreadable
+from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.generation import Copies, Generation
 from cs.projections.projection import SealBody
 from cs.projections.rows import Table
@@ -44,7 +44,7 @@ class Views(Protocol):
         """Return the checkpoint as soon as it is beyond *after*, or after a second."""
 
     async def apply(
-        self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
+        self, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None = None
     ) -> int:
         """Apply what is new in *page* and return the checkpoint after it.
 
@@ -55,7 +55,7 @@ class Views(Protocol):
         and all that follow it in its stream are passed over.
 
         Args:
-            page: Events in order of position, without gaps; damaged ones `Unreadable`.
+            page: Events in order of position, without gaps; damaged ones `UnreadableEvent`.
             seal: Has the keys of all bodies in *page*.
             epoch: Of the caller's lease, if it has one.
 
@@ -74,7 +74,7 @@ class Views(Protocol):
             DamagedEvent: The events make no sense.
         """
 
-    async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+    async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
         """Return the rows that *newer* will change, as they will be; nothing is written."""
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None: ...
@@ -133,13 +133,13 @@ class Views(Protocol):
 UNREADABLE = "unreadable"
 
 
-def named(recorded: Recorded) -> str:
+def named(recorded: RecordedEvent) -> str:
     """Return what tells *recorded* from an event of another history at its position.
 
     Nothing in it is personal, so that it stays the same when somebody is erased; nor does
     it tell the version of the event, which is another one to who upcasts it.
     """
-    if isinstance(recorded, Unreadable):
+    if isinstance(recorded, UnreadableEvent):
         return UNREADABLE
     event = recorded.event
     kind = topic_of(event).rpartition(".")[0]
@@ -156,7 +156,7 @@ def check_since(position: int, since: int) -> None:
         raise LogUnavailable(f"the views are made anew: at {position}, they were at {since}")
 
 
-def following_on(page: Sequence[Recorded], checkpoint: int) -> Sequence[Recorded]:
+def following_on(page: Sequence[RecordedEvent], checkpoint: int) -> Sequence[RecordedEvent]:
     """Return what of *page* comes after *checkpoint*; empty if that leaves a gap."""
     new = [recorded for recorded in page if recorded.position > checkpoint]
     return new if new and new[0].position == checkpoint + 1 else ()

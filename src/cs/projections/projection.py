@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.rows import Rows, Table
 
 #: Seals a ready-made body under the data key of that name; prepared before the event
@@ -31,5 +31,5 @@ class Projection(Protocol):
     @property
     def tables(self) -> Sequence[Table[Any]]: ...
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         """Change *rows* by one event.  Never refuses."""

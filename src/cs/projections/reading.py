@@ -12,8 +12,8 @@ from cs.domain.key import Key, KeyEvent, SearchSettled
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.open_work import Unfinished, WaitingSearch
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.open_work import UnfinishedWork, WaitingSearch
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.current_rows import Basis, CurrentRows
 from cs.projections.ended import EndedSearches
@@ -69,7 +69,7 @@ class Reading:
         self.secrets = KeySecrets(events, views, self._rows)
         follower.listen(self._on_events)
 
-    def _on_events(self, page: Sequence[Recorded]) -> None:
+    def _on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Take note of a page whose rows are committed."""
         self._ended.on_events(page)
         for recorded in page:
@@ -80,7 +80,7 @@ class Reading:
     def admitted(self, key_id: str, events: Sequence[KeyEvent]) -> None:
         """Take note of *events* that the key *key_id* was just given, before the views are."""
         stream = f"key-{key_id}"
-        self._ended.on_events([Recorded(0, stream, 0, event) for event in events])
+        self._ended.on_events([RecordedEvent(0, stream, 0, event) for event in events])
 
     async def search(
         self, search: str, key_id: str, key: Key | None = None, body: bytes | None = None
@@ -239,7 +239,7 @@ class Reading:
             if not waiting:
                 del self._settled[search]
 
-    async def unfinished(self) -> Unfinished:
+    async def unfinished(self) -> UnfinishedWork:
         """Return what is unfinished (the port `cs.eventlog.open_work.OpenWork`)."""
         position = await self._views.position()
         brands = await self._views.tagged(BRANDS, "live", position)
@@ -248,7 +248,7 @@ class Reading:
             for search, row in await self._views.tagged(SEARCHES, "running", position)
         ]
         aside = await self._views.tagged(ASIDE, SET_ASIDE, position)
-        return Unfinished(
+        return UnfinishedWork(
             position,
             [row.live for _, row in brands if row.live],
             searches,

@@ -5,7 +5,7 @@ from cryptography.exceptions import InvalidTag
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.key_cache import held_keys
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.sealing import need_of, open_bytes, why_lost
+from cs.eventlog.sealing import key_reference_of, open_bytes, why_lost
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue
 from cs.projections.searches import ResultRow
@@ -25,7 +25,7 @@ class ResultContacts:
         """
         if not result.sealed:
             return None
-        need = need_of(result.key, result.sealed)
+        need = key_reference_of(result.key, result.sealed)
         try:
             held = await held_keys(self._keys, [need])
             why = why_lost(need, held, lambda key: open_bytes(key, result.key, result.sealed))

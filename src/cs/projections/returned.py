@@ -6,7 +6,7 @@ import msgspec
 
 from cs.domain.brand.events import ContactsErased, LookupFinished
 from cs.domain.key import SearchSettled
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
 
@@ -30,7 +30,7 @@ class Returned:
     version = 2
     tables = (RETURNED,)
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         del seal
         match recorded.event:
             case LookupFinished(lookup=lookup, at=at) | SearchSettled(lookup=lookup, at=at):

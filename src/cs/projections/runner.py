@@ -8,12 +8,12 @@ from functools import partial
 
 from structlog import get_logger
 
-from cs.eventlog.damage import PAGE, SetAside, read_past
+from cs.eventlog.damage import PAGE, DamagedStreams, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import EventLog, Recorded
-from cs.eventlog.retries import Retries
+from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.retries import RetrySchedule
 from cs.eventlog.sealing import seal_bytes
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
@@ -52,11 +52,11 @@ class ViewRunner:
         *,
         epoch: int | None = None,
         watch_s: float = WATCH_S,
-        set_aside: SetAside | None = None,
+        set_aside: DamagedStreams | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.set_aside = set_aside or SetAside(events)
-        self._retries = Retries(events, monotonic)
+        self.set_aside = set_aside or DamagedStreams(events)
+        self._retries = RetrySchedule(events, monotonic)
         self._turn = asyncio.Lock()
         self._watch_s = watch_s
         self._events = events
@@ -141,7 +141,7 @@ class ViewRunner:
         names = [named(recorded) for recorded in found]
         return names == [rows.last_event] or UNREADABLE in [*names, rows.last_event]
 
-    async def _page(self) -> Sequence[Recorded]:
+    async def _page(self) -> Sequence[RecordedEvent]:
         return await read_past(self._events, self.position, set_aside=self.set_aside)
 
     async def run(self) -> None:
@@ -245,7 +245,7 @@ class ViewRunner:
             self.gate.check()
             await self._moved.wait()
 
-    async def _apply(self, page: Sequence[Recorded]) -> None:
+    async def _apply(self, page: Sequence[RecordedEvent]) -> None:
         seal = await retry_while_unavailable(partial(sealer, self._keys, page))
         failpoints.reach("projection.before-apply")
         self.position = await retry_while_unavailable(
@@ -258,7 +258,7 @@ class ViewRunner:
         self._moved.notify_all()
         failpoints.reach("projection.after-wake")
 
-    def _tell_early(self, page: Sequence[Recorded]) -> None:
+    def _tell_early(self, page: Sequence[RecordedEvent]) -> None:
         """Tell of what was not heard yet: views that are made anew begin with the oldest."""
         new = [recorded for recorded in page if recorded.position > self._early_position]
         if new:
@@ -267,7 +267,7 @@ class ViewRunner:
                 listener(new)
 
 
-async def sealer(keys: DataKeys, page: Sequence[Recorded]) -> SealBody:
+async def sealer(keys: DataKeys, page: Sequence[RecordedEvent]) -> SealBody:
     """Return what seals the bodies of *page*; their data keys are durable by then.
 
     Raises:

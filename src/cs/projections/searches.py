@@ -14,7 +14,7 @@ import msgspec
 from cs.domain.brand.events import ContactsErased, LookupFinished
 from cs.domain.contact import Contact
 from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
 
@@ -51,7 +51,7 @@ def later_result_key(lookup: str, version: int) -> str:
     return f"{result_key(lookup)}@{version}"
 
 
-def key_of(recorded: Recorded) -> str | None:
+def key_of(recorded: RecordedEvent) -> str | None:
     """Return the name of the data key of the contacts that *recorded* holds, if it does."""
     match recorded.event:
         case LookupFinished(lookup=lookup):
@@ -67,7 +67,7 @@ class Searches:
     version = 3
     tables = (SEARCHES, RESULTS)
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         match recorded.event:
             case SearchAdmitted(search=search, brand=brand, lookup=lookup):
                 key_id = recorded.stream.removeprefix("key-")
@@ -97,7 +97,7 @@ class Searches:
 
 
 def _result(
-    head: bytes, recorded: Recorded, contacts: Iterable[Contact], seal: SealBody
+    head: bytes, recorded: RecordedEvent, contacts: Iterable[Contact], seal: SealBody
 ) -> ResultRow:
     shown = [
         contact_fields(contact)

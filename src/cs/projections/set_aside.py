@@ -11,9 +11,9 @@ import msgspec
 from structlog import get_logger
 
 from cs.domain.cause import fault
-from cs.eventlog.damage import Unreadable
+from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 
@@ -83,7 +83,7 @@ class Fold:
         self._excused = excused
         self._senseless: dict[str, int] = {}  # the first such version, by stream
 
-    def rows(self, make: Callable[[], Rows], page: Sequence[Recorded]) -> Rows:
+    def rows(self, make: Callable[[], Rows], page: Sequence[RecordedEvent]) -> Rows:
         """Return the rows after *page*, beginning with what *make* gives.
 
         An event that a projection cannot follow sets its stream aside like a damaged one:
@@ -98,13 +98,13 @@ class Fold:
             else:
                 return rows
 
-    def _apply(self, rows: Rows, recorded: Recorded, aside: set[str]) -> bool:
+    def _apply(self, rows: Rows, recorded: RecordedEvent, aside: set[str]) -> bool:
         """Apply *recorded*; return whether that went, or all is to begin again."""
         place = row_id(recorded.position, recorded.stream)
         if place in aside:
             return True
         senseless = self._senseless.get(place) == recorded.version
-        if isinstance(recorded, Unreadable) or senseless:
+        if isinstance(recorded, UnreadableEvent) or senseless:
             aside.add(place)
             row = AsideRow(
                 position=recorded.position, stream=recorded.stream, version=recorded.version
@@ -128,7 +128,7 @@ class TakeUp(msgspec.Struct, frozen=True):
     """
 
     place: str
-    events: Sequence[Recorded]
+    events: Sequence[RecordedEvent]
     checkpoint: int
     whole: bool
 
@@ -159,7 +159,7 @@ class TakeUp(msgspec.Struct, frozen=True):
 def _applied(
     projections: Sequence[Projection],
     rows: Rows,
-    recorded: Recorded,
+    recorded: RecordedEvent,
     seal: SealBody,
     excused: Callable[[Exception], bool],
 ) -> bool:

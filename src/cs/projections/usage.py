@@ -14,7 +14,7 @@ from cs.domain.key import (
     SearchSettled,
 )
 from cs.domain.operator_actions import OperatorAct, act_of
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
 
@@ -48,7 +48,7 @@ class Usage:
     version = 3  # 2: tagged by the hash of the secret; 3: what operators did
     tables = (USAGE,)
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: SealBody) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         del seal
         event = recorded.event
         key_id = recorded.stream.removeprefix("key-")
@@ -85,6 +85,6 @@ class Usage:
         rows.put(USAGE, key_id, _noted(row, recorded))
 
 
-def _noted(row: UsageRow, recorded: Recorded) -> UsageRow:
+def _noted(row: UsageRow, recorded: RecordedEvent) -> UsageRow:
     act = act_of(recorded.stream, recorded.event)
     return row if act is None else replace(row, acts=(*row.acts, act)[-ACTS:])

@@ -9,7 +9,7 @@ import pytest
 from contracts.event_log import said, units
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
-from cs.eventlog.port import Append, Recorded
+from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
@@ -34,7 +34,7 @@ async def two_logs(dsn: str, stack: AsyncExitStack) -> list[PostgresEventLog]:
     return logs
 
 
-async def watched(log: PostgresEventLog, seen: list[Recorded], total: int) -> None:
+async def watched(log: PostgresEventLog, seen: list[RecordedEvent], total: int) -> None:
     async for page in follow(log, 0, page=50):
         seen.extend(page)
         if len(seen) >= total:
@@ -45,7 +45,7 @@ async def test_a_tailer_sees_every_event_in_order_while_two_logs_write(
     every_database: str,
 ) -> None:
     total = WRITERS * ROUNDS
-    seen: list[list[Recorded]] = [[], []]
+    seen: list[list[RecordedEvent]] = [[], []]
 
     async def write(log: PostgresEventLog, stream: str) -> list[int]:
         return [
@@ -89,7 +89,7 @@ async def test_a_server_that_goes_down_under_load_loses_nothing_and_doubles_noth
     total = writers * rounds
     answers: dict[int, tuple[str, int]] = {}
     lost = 0
-    seen: list[Recorded] = []
+    seen: list[RecordedEvent] = []
     half = asyncio.Event()
 
     async def write(log: PostgresEventLog, stream: str) -> None:
@@ -125,7 +125,7 @@ async def test_a_server_that_goes_down_under_load_loses_nothing_and_doubles_noth
     assert len(answers) >= total - lost
 
 
-async def _read_in_the_end(log: PostgresEventLog, stream: str) -> list[Recorded]:
+async def _read_in_the_end(log: PostgresEventLog, stream: str) -> list[RecordedEvent]:
     while True:
         try:
             return list(await log.read(stream))

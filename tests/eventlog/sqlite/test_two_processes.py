@@ -15,7 +15,7 @@ import pytest
 
 from cs.domain.key import QuotaGranted
 from cs.eventlog.follow import follow
-from cs.eventlog.port import Append, Recorded
+from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 
@@ -46,7 +46,7 @@ async def test_a_tailer_sees_every_position_once_in_order_while_two_processes_wr
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.db"
-    seen: list[Recorded] = []
+    seen: list[RecordedEvent] = []
     async with SqliteEventLog(path, MemoryKeyStore()) as log:
 
         async def watch() -> None:

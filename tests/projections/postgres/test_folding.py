@@ -21,7 +21,7 @@ from cs.domain.key import (
     SearchAdmitted,
     SearchSettled,
 )
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.catalogue import projections
 from cs.projections.postgres.folding import folded
 from cs.projections.rows import Rows, Table
@@ -101,14 +101,14 @@ def _brand_events(stream: str) -> st.SearchStrategy[AnyEvent]:
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> list[Recorded]:
+def logs(draw: st.DrawFn) -> list[RecordedEvent]:
     """A log in any order that streams allow, and in many that they do not."""
     event = st.one_of(
         NAMES.flatmap(lambda n: st.tuples(st.just(f"key-{n}"), _key_events(n))),
         BRANDS.flatmap(lambda s: st.tuples(st.just(s), _brand_events(s))),
     )
     drawn = draw(st.lists(event, max_size=40))
-    return [Recorded(n, stream, n, event) for n, (stream, event) in enumerate(drawn, 1)]
+    return [RecordedEvent(n, stream, n, event) for n, (stream, event) in enumerate(drawn, 1)]
 
 
 class Far:
@@ -122,7 +122,7 @@ class Far:
         self.asked.append((table, ids))
         return {each: self.rows[table][each] for each in ids if each in self.rows[table]}
 
-    async def apply(self, page: Sequence[Recorded]) -> None:
+    async def apply(self, page: Sequence[RecordedEvent]) -> None:
         rows = await folded(projections(), page, plain, self.fetch)
         for table, row_id, _, data in rows.changes():
             self.rows[table][row_id] = data
@@ -135,7 +135,7 @@ def plain(name: str, body: bytes) -> bytes:
 @settings(max_examples=150, deadline=None)
 @given(logs(), st.lists(st.integers(1, 15), min_size=1, max_size=40))
 def test_rows_are_those_of_the_sqlite_file_whatever_the_page_cuts(
-    log: list[Recorded], sizes: list[int]
+    log: list[RecordedEvent], sizes: list[int]
 ) -> None:
     async def both() -> None:
         far, views = Far(), SqliteViews(None, projections())
@@ -166,7 +166,7 @@ class Chain:
 
     name, version, tables = "chain", 1, (HOPS,)
 
-    def apply(self, rows: Rows, recorded: Recorded, seal: object) -> None:
+    def apply(self, rows: Rows, recorded: RecordedEvent, seal: object) -> None:
         del seal
         at = recorded.stream
         while (hop := rows.get(HOPS, at)) is not None:
@@ -176,7 +176,7 @@ class Chain:
 
 async def test_rows_that_tell_which_rows_to_read_take_a_round_each() -> None:
     far = Far()
-    page = [Recorded(n, "a", n, QuotaGranted(units=1, at=AT)) for n in range(1, 4)]
+    page = [RecordedEvent(n, "a", n, QuotaGranted(units=1, at=AT)) for n in range(1, 4)]
 
     rows = await folded([Chain()], page, plain, far.fetch)
 
@@ -187,10 +187,12 @@ async def test_rows_that_tell_which_rows_to_read_take_a_round_each() -> None:
 async def test_a_page_of_many_keys_asks_once_a_table() -> None:
     far = Far()
     issued = KeyIssued(label="", quota=1, secret_hash="h", last4="", at=AT)
-    await far.apply([Recorded(n, f"key-{n}", 0, issued) for n in range(1, 501)])
+    await far.apply([RecordedEvent(n, f"key-{n}", 0, issued) for n in range(1, 501)])
     assert far.asked == []
 
     grant = QuotaGranted(units=1, at=AT)
-    await far.apply([Recorded(n, f"key-{n % 500 + 1}", 1, grant) for n in range(501, 1_501)])
+    await far.apply(
+        [RecordedEvent(n, f"key-{n % 500 + 1}", 1, grant) for n in range(501, 1_501)]
+    )
 
     assert [(table, len(ids)) for table, ids in far.asked] == [("usage", 500)]

@@ -13,7 +13,7 @@ from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.brand.events import StageIssued
 from cs.domain.key import SearchAdmitted
 from cs.domain.stages.work import DiscoveryInput
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.port import KeyStore
 from cs.projections.brands import BRANDS
@@ -131,7 +131,7 @@ async def _questions(log: EventLog) -> Mapping[Question, int]:
     return {question: len(of) for question, of in lookups.items()}
 
 
-async def _events(log: EventLog) -> AsyncIterator[Recorded]:
+async def _events(log: EventLog) -> AsyncIterator[RecordedEvent]:
     position = 0
     while page := await log.tail(position):
         for recorded in page:
@@ -139,7 +139,7 @@ async def _events(log: EventLog) -> AsyncIterator[Recorded]:
         position = page[-1].position
 
 
-def _line(recorded: Recorded) -> str:
+def _line(recorded: RecordedEvent) -> str:
     event = recorded.event
     shown = {
         name: getattr(event, name)

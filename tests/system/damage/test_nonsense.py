@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cs.domain.codec import encode
-from cs.eventlog.damage import SetAside
+from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.retries import MOST_S
@@ -44,7 +44,7 @@ class Taker:
 
     def __init__(self, log: MemoryEventLog) -> None:
         self.seconds = Seconds()
-        self.set_aside = SetAside(log, self.seconds)
+        self.set_aside = DamagedStreams(log, self.seconds)
         self.finds: Exception | None = DamagedEvent(2, "key-a", 1, "makes no sense")
         self.tried_at: list[float] = []
 

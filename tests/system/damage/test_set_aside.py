@@ -15,10 +15,10 @@ from cs.domain.brand.brand import decide
 from cs.domain.brand.events import LookupFinished, StartLookup
 from cs.domain.key import SearchSettled, settled
 from cs.domain.stages.work import Outcome, Resolved
-from cs.eventlog.damage import SetAside, Unreadable, read_past
+from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import EventLog, Recorded
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.outcomes import GROUP
@@ -157,16 +157,16 @@ async def test_a_page_is_read_past_what_is_damaged_in_it(
     await stores.write(4, spoil(await stores.state(4)))
 
     async with stores.log() as log:
-        found: list[Recorded] = []
+        found: list[RecordedEvent] = []
         position = 0
-        set_aside = SetAside(log)
+        set_aside = DamagedStreams(log)
         while page := await read_past(log, position, set_aside=set_aside):
             found += page
             position = page[-1].position
 
         assert [each.position for each in found] == [1, 2, 3, 4, 5, 6]
         gap = found[3]
-        assert isinstance(gap, Unreadable)
+        assert isinstance(gap, UnreadableEvent)
         assert (gap.stream, gap.version) == ("key-1", 1)
         assert "key-1" in set_aside
         assert set_aside.why == ["the event at position 4 cannot be read"]
@@ -378,7 +378,7 @@ async def test_settling_twice_what_is_settled_is_quiet_after_a_mend(stores: Stor
 
 async def test_who_takes_up_and_meets_a_newer_event_is_told_again_and_ends_nobody() -> None:
     """Searches are settled side by side, so that what goes wrong comes as a group."""
-    set_aside = SetAside(MemoryEventLog(MemoryKeyStore()))
+    set_aside = DamagedStreams(MemoryEventLog(MemoryKeyStore()))
     told: list[DamagedEvent] = []
     done = asyncio.Event()
 

@@ -21,7 +21,7 @@ from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.brand.events import LookupStarted
 from cs.domain.key import IN_FLIGHT, PER_MINUTE, SearchAdmitted, SearchRepeated
 from cs.eventlog.audit import Audit
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
@@ -71,9 +71,9 @@ class Nodes:
             )
         )
 
-    async def events(self, *kinds: type[Any]) -> list[Recorded]:
+    async def events(self, *kinds: type[Any]) -> list[RecordedEvent]:
         """Return the events of *kinds*; all of the log has to keep every promise."""
-        audit, found = Audit(), list[Recorded]()
+        audit, found = Audit(), list[RecordedEvent]()
         async with self._log() as log:  # each node's own hears late of the other's appends
             while page := await log.tail(audit.events):
                 for recorded in page:

@@ -16,7 +16,7 @@ from cs.assembly.one_process import RunningService, build_stages, memory_bus, ru
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, Recorded
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
 from cs.http_server.serving import address, listen, serving
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
@@ -70,7 +70,7 @@ class CountingLog(MemoryEventLog):
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         self.reads["read"] += 1
         if stream in self.shut:
             self.at_the_door += 1

@@ -8,7 +8,7 @@ from threading import Event
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
-from cs.eventlog.table_log import Prepared
+from cs.eventlog.table_log import PreparedAppend
 from cs.keystore.memory import MemoryKeyStore
 from system.overload.http_service import over_http
 
@@ -19,7 +19,7 @@ class StuckRecorder(BatchRecorder):
     let = Event()
     began = Event()
 
-    def write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+    def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
         self.began.set()
         assert self.let.wait(20)
         return super().write(requests)

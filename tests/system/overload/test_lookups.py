@@ -11,7 +11,7 @@ from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from system.overload.http_service import ALLOWED, over_http
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -53,7 +53,7 @@ async def test_no_number_of_callers_at_one_moment_gets_past_the_bound() -> None:
         assert (statuses.count(202), statuses.count(503)) == (5, 25)
 
 
-def started(lookup: str) -> Recorded:
+def started(lookup: str) -> RecordedEvent:
     event = LookupStarted(
         lookup=lookup,
         number=1,
@@ -61,12 +61,12 @@ def started(lookup: str) -> Recorded:
         deadline_at=AT + timedelta(seconds=60),
         at=AT,
     )
-    return Recorded(1, "brand-acme", 0, event)
+    return RecordedEvent(1, "brand-acme", 0, event)
 
 
-def finished(lookup: str) -> Recorded:
+def finished(lookup: str) -> RecordedEvent:
     event = LookupFinished(lookup=lookup, outcome="done", reusable=True, verified=1, at=AT)
-    return Recorded(2, "brand-acme", 1, event)
+    return RecordedEvent(2, "brand-acme", 1, event)
 
 
 def test_a_start_counts_from_its_append_to_its_end() -> None:

@@ -12,7 +12,7 @@ from cs.bus.topics import STAGE_TOPICS
 from cs.domain.brand.events import StageIssued
 from cs.eventlog.errors import NewerEvent
 from cs.eventlog.follow import follow
-from cs.eventlog.port import NO_STREAM, Append, Recorded
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.relay import relay
 from domain.golden_files import golden_event
@@ -30,7 +30,7 @@ async def managed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Managed]:
 
 
 async def test_a_follower_waits_at_it_and_misses_nothing_after(managed: Managed) -> None:
-    log, pages = managed.log, list[Sequence[Recorded]]()
+    log, pages = managed.log, list[Sequence[RecordedEvent]]()
     gate = VersionGate("test")
 
     async def watch() -> None:

@@ -21,7 +21,7 @@ from cs.domain.headline.unspaced import split_firm
 from cs.domain.names.plain_text import flat
 
 
-class Claim(msgspec.Struct, frozen=True):
+class ClaimedRole(msgspec.Struct, frozen=True):
     """A role somebody says they hold, as written, and with whom."""
 
     role: str
@@ -31,7 +31,7 @@ class Claim(msgspec.Struct, frozen=True):
 class HeadlineReading(msgspec.Struct, frozen=True):
     """What a headline says: the roles of today in order, and the lines of work it lists."""
 
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[ClaimedRole, ...] = ()
     topics: tuple[str, ...] = ()
 
 
@@ -69,7 +69,7 @@ def read(headline: str) -> HeadlineReading:
         found = found[1:]
     items = _worked(_joined([item for part in found for item in _items(part)]))
     claims = tuple(
-        Claim(item.text, item.company or _beside(items, n))
+        ClaimedRole(item.text, item.company or _beside(items, n))
         for n, item in enumerate(items)
         if item.kind is _Kind.ROLE
     )

@@ -8,7 +8,7 @@ first at all.
 import msgspec
 
 from cs.domain.headline import words
-from cs.domain.headline.headline import Claim, HeadlineReading, read
+from cs.domain.headline.headline import ClaimedRole, HeadlineReading, read
 from cs.domain.headline.role_family import (
     Family,
     family_named,
@@ -34,7 +34,7 @@ _WEIGHTS = {
 }
 
 
-class Role(msgspec.Struct, frozen=True, kw_only=True):
+class JobRole(msgspec.Struct, frozen=True, kw_only=True):
     """What a headline says somebody does.
 
     Attributes:
@@ -54,7 +54,7 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     score: float
 
 
-def classify(headline: str) -> Role:
+def classify(headline: str) -> JobRole:
     """Return the role *headline* speaks of.  Never raises.
 
     >>> classify("Former Model | Head of Social at Acme").title
@@ -64,7 +64,7 @@ def classify(headline: str) -> Role:
     claim = _chosen(reading.claims)
     if claim is None:
         family = _topic(reading)
-        return Role(
+        return JobRole(
             family=family,
             level=Level.UNKNOWN.value,
             eligible=False,
@@ -73,7 +73,7 @@ def classify(headline: str) -> Role:
             score=0,
         )
     family, level = _judged(claim)
-    return Role(
+    return JobRole(
         family=family.value,
         level=level.value,
         eligible=_is_eligible(family, level),
@@ -83,12 +83,12 @@ def classify(headline: str) -> Role:
     )
 
 
-def _chosen(claims: tuple[Claim, ...]) -> Claim | None:
+def _chosen(claims: tuple[ClaimedRole, ...]) -> ClaimedRole | None:
     """Return the role that counts; the first of those that are worth the same."""
     return max(claims, key=_worth, default=None)
 
 
-def _worth(claim: Claim) -> int:
+def _worth(claim: ClaimedRole) -> int:
     family, level = _judged(claim)
     if _is_eligible(family, level):
         return 4
@@ -97,7 +97,7 @@ def _worth(claim: Claim) -> int:
     return 2 if family is Family.OTHER else 3
 
 
-def _judged(claim: Claim) -> tuple[Family, Level]:
+def _judged(claim: ClaimedRole) -> tuple[Family, Level]:
     if helps_a_leader(claim.role):
         return Family.OTHER, Level.COORDINATOR
     if is_creator(claim.role):

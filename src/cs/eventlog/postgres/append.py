@@ -24,7 +24,7 @@ from cs.eventlog.errors import (
     WrongExpectedVersion,
 )
 from cs.eventlog.postgres.batch import arguments
-from cs.eventlog.table_log import Prepared
+from cs.eventlog.table_log import PreparedAppend
 from cs.postgres.dedicated_connection import DedicatedConnection
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, PooledConnection, translate_errors
@@ -53,7 +53,7 @@ class PostgresAppender:
     async def close(self) -> None:
         await self._kept.drop()
 
-    async def write(self, requests: Sequence[Prepared]) -> Sequence[Answer]:
+    async def write(self, requests: Sequence[PreparedAppend]) -> Sequence[Answer]:
         """Store each request or say why not; all that are stored commit together.
 
         Raises:
@@ -73,7 +73,7 @@ class PostgresAppender:
         return answers
 
     async def _in_doubt(
-        self, requests: Sequence[Prepared], lost: DatabaseUnavailable
+        self, requests: Sequence[PreparedAppend], lost: DatabaseUnavailable
     ) -> Sequence[Answer]:
         """Find out what became of *requests*.
 
@@ -88,7 +88,7 @@ class PostgresAppender:
             await self._kept.drop()
             raise AppendInDoubt(f"{lost}; what was stored is not known") from lost
 
-    async def _sent_again(self, requests: Sequence[Prepared]) -> Sequence[Answer]:
+    async def _sent_again(self, requests: Sequence[PreparedAppend]) -> Sequence[Answer]:
         """Send *requests* until answered; what stands there was stored the first time."""
         while True:
             await self._kept.drop()
@@ -105,7 +105,9 @@ class PostgresAppender:
             await asyncio.sleep(_PAUSE_S)
 
 
-async def _sent(connection: PooledConnection, requests: Sequence[Prepared]) -> list[Answer]:
+async def _sent(
+    connection: PooledConnection, requests: Sequence[PreparedAppend]
+) -> list[Answer]:
     """Send *requests*, one by one if one of them may be at fault.
 
     Raises:
@@ -125,7 +127,9 @@ async def _sent(connection: PooledConnection, requests: Sequence[Prepared]) -> l
     return [_refused(why) for _ in requests]
 
 
-async def _called(connection: PooledConnection, requests: Sequence[Prepared]) -> list[Answer]:
+async def _called(
+    connection: PooledConnection, requests: Sequence[PreparedAppend]
+) -> list[Answer]:
     with translate_errors():
         (row,) = await connection.fetch(APPEND, *arguments(requests))
     parts = [append for request in requests for append in request.appends]
@@ -142,7 +146,7 @@ async def _called(connection: PooledConnection, requests: Sequence[Prepared]) ->
 
 
 async def _standing(
-    connection: PooledConnection, requests: Mapping[int, Prepared]
+    connection: PooledConnection, requests: Mapping[int, PreparedAppend]
 ) -> dict[int, Answer]:
     """Return the last position of those of *requests* whose events all stand in the log."""
     wanted = [event for request in requests.values() for event in request.stored]

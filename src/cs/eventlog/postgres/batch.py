@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from cs.eventlog.table_log import Prepared
+from cs.eventlog.table_log import PreparedAppend
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Batch(msgspec.Struct, frozen=True):
     event_topic: list[str] = msgspec.field(default_factory=list)
     event_state: list[bytes] = msgspec.field(default_factory=list)
 
-    def add(self, request: Prepared, numbers: dict[str, int]) -> None:
+    def add(self, request: PreparedAppend, numbers: dict[str, int]) -> None:
         """Add *request*; *numbers* are those of the streams so far."""
         self.starts_at.append(None if request.ceiling is None else request.ceiling.at)
         self.starts_limit.append(None if request.ceiling is None else request.ceiling.limit)
@@ -45,7 +45,7 @@ class Batch(msgspec.Struct, frozen=True):
             self.event_state.append(event.state)
 
 
-def arguments(requests: Sequence[Prepared]) -> tuple[object, ...]:
+def arguments(requests: Sequence[PreparedAppend]) -> tuple[object, ...]:
     """Return what ``append_events`` takes for *requests*."""
     batch = Batch()
     numbers: dict[str, int] = {}

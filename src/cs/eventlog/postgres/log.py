@@ -18,7 +18,7 @@ from cs.eventlog.mapper import DataKeys, StoredRow
 from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres.append import PostgresAppender
 from cs.eventlog.postgres.listening import LAST_POSITION, follow_last_position
-from cs.eventlog.table_log import Prepared, TableLog
+from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected
 from cs.postgres.pruning import PAGE
@@ -64,7 +64,7 @@ class PostgresEventLog(TableLog):
         self._heard = True
         self._recent.moved(head)
 
-    async def _write(self, requests: Sequence[Prepared]) -> Sequence[int | Exception]:
+    async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
         return await self._appender.write(requests)
 
     async def _select_stream(

@@ -21,10 +21,10 @@ from eventsourcing.sqlite import SQLiteDatastore
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys, StoredRow
 from cs.eventlog.port import Ceiling
-from cs.eventlog.recent import Recent
+from cs.eventlog.recent import RecentEvents
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder
-from cs.eventlog.table_log import Prepared, TableLog
+from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
 from cs.sqlite.errors import describe
 
@@ -81,7 +81,7 @@ class SqliteEventLog(TableLog):
             self._file.check_not_emptied()
             self._file.make_private()
             await asyncio.to_thread(self._recorder.create_table)
-            self._recent = Recent(await self._last_position())
+            self._recent = RecentEvents(await self._last_position())
             self._file.opened()
         except (*FAILED, OSError) as error:
             raise LogUnavailable(f"the log could not be opened: {describe(error)}") from error
@@ -101,10 +101,10 @@ class SqliteEventLog(TableLog):
         self._readers.close()
         self._datastore.close()
 
-    async def _write(self, requests: Sequence[Prepared]) -> Sequence[int | Exception]:
+    async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
         return await asyncio.to_thread(self._write_here, requests)
 
-    def _write_here(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+    def _write_here(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
         self._file.check()
         try:
             answers = self._recorder.write(requests)

@@ -19,7 +19,7 @@ from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.mapper import StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling
-from cs.eventlog.table_log import Prepared
+from cs.eventlog.table_log import PreparedAppend
 from cs.runtime import failpoints
 from cs.sqlite.database import transaction
 
@@ -51,7 +51,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
             if not self._starts.whole(cursor):  # else another process was first
                 log.info("lookup_starts_rebuilt", starts=self._starts.rebuild(cursor))
 
-    def write(self, requests: Sequence[Prepared]) -> list[int | Exception]:
+    def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
         """Store each request or say why not; all that are stored commit together."""
         with self._writing() as cursor:
             answers = [self._write_one(cursor, request) for request in requests]
@@ -73,7 +73,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
     def _commit(self, cursor: SQLiteCursor) -> None:
         cursor.execute("COMMIT")
 
-    def _write_one(self, cursor: SQLiteCursor, request: Prepared) -> int | Exception:
+    def _write_one(self, cursor: SQLiteCursor, request: PreparedAppend) -> int | Exception:
         for append in request.appends:
             found = self._version(cursor, append.stream)
             if found != append.expected:

@@ -14,7 +14,7 @@ from cs.domain.brand.events import (
 from cs.domain.codec import to_plain
 from cs.domain.contact import Contact
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, Append, Recorded
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.projections.searches import key_of, later_result_key, result_key
@@ -97,7 +97,7 @@ class BrandStreams:
 
     def _decided(
         self,
-        recorded: Sequence[Recorded],
+        recorded: Sequence[RecordedEvent],
         people: Mapping[str, tuple[str, ...]],
         *,
         aged_out: bool,
@@ -135,7 +135,7 @@ def by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return streams
 
 
-def _folded(recorded: Iterable[Recorded]) -> brand.Brand:
+def _folded(recorded: Iterable[RecordedEvent]) -> brand.Brand:
     """Return the state of a brand after *recorded*, its whole stream.
 
     Raises:
@@ -153,9 +153,9 @@ def _folded(recorded: Iterable[Recorded]) -> brand.Brand:
     return state
 
 
-def _results(recorded: Iterable[Recorded], lookup: str) -> list[Recorded]:
+def _results(recorded: Iterable[RecordedEvent], lookup: str) -> list[RecordedEvent]:
     """Return the events that hold the result of *lookup*, oldest first; none while it runs."""
-    results: list[Recorded] = []
+    results: list[RecordedEvent] = []
     for each in recorded:
         match each.event:
             case LookupFinished(lookup=of) if of == lookup:
@@ -167,6 +167,6 @@ def _results(recorded: Iterable[Recorded], lookup: str) -> list[Recorded]:
     return results
 
 
-def _contacts(result: Recorded) -> tuple[Contact, ...]:
+def _contacts(result: RecordedEvent) -> tuple[Contact, ...]:
     assert isinstance(result.event, LookupFinished | ContactsErased)
     return result.event.contacts

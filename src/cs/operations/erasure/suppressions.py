@@ -12,7 +12,7 @@ import msgspec
 from cs.domain import person
 from cs.domain.person import LiftSuppression, PersonEvent, PersonSuppressed
 from cs.eventlog.damage import read_past
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.runtime.clock import Clock
@@ -117,7 +117,7 @@ def person_id(stream: str) -> str:
     return stream.removeprefix("person-")
 
 
-def _after(before: Wish | None, recorded: Recorded) -> Wish:
+def _after(before: Wish | None, recorded: RecordedEvent) -> Wish:
     """Return what the person of *recorded*, an event of theirs, asked for by then."""
     event = recorded.event
     assert isinstance(event, PersonEvent)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from contextlib import suppress
 from typing import TypeVar
 
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows
 from cs.projections.set_aside import Fold, TakeUp
@@ -54,7 +54,7 @@ class _Fetched:
 
 async def folded(
     projections: Sequence[Projection],
-    page: Sequence[Recorded],
+    page: Sequence[RecordedEvent],
     seal: SealBody,
     fetch: Fetch,
     set_aside: Iterable[str] = (),

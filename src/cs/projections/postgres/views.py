@@ -14,7 +14,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.postgres.errors import DatabaseUnavailable, Fenced
 from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.pool import (
@@ -92,7 +92,7 @@ class PostgresViews:
         return await self.position()
 
     async def apply(
-        self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
+        self, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None = None
     ) -> int:
         try:
             async with self._changing() as connection:
@@ -107,7 +107,7 @@ class PostgresViews:
     async def _apply(
         self,
         connection: PooledConnection,
-        page: Sequence[Recorded],
+        page: Sequence[RecordedEvent],
         seal: SealBody,
         epoch: int | None,
     ) -> int:
@@ -133,7 +133,7 @@ class PostgresViews:
         return checkpoint
 
     async def _folded(
-        self, connection: PooledConnection, new: Sequence[Recorded], seal: SealBody
+        self, connection: PooledConnection, new: Sequence[RecordedEvent], seal: SealBody
     ) -> Rows:
         tagged = _SET_ASIDE.format(table=self._set.table(ASIDE.name))
         set_aside = [row["id"] for row in await connection.fetch(tagged, SET_ASIDE)]
@@ -166,7 +166,7 @@ class PostgresViews:
         await self._write(connection, rows)
         return True
 
-    async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+    async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
         try:
             async with self._changing() as connection:
                 rows = await self._rows_ahead(connection, newer, seal)
@@ -175,7 +175,7 @@ class PostgresViews:
         return {(table, row_id): data for table, row_id, _, data in rows.changes()}
 
     async def _rows_ahead(
-        self, connection: PooledConnection, newer: Sequence[Recorded], seal: SealBody
+        self, connection: PooledConnection, newer: Sequence[RecordedEvent], seal: SealBody
     ) -> Rows:
         await connection.execute(_ONE_SNAPSHOT)
         # Before the snapshot is taken: in it, tables emptied later would look empty.

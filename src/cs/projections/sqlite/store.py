@@ -15,7 +15,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.generation import (
     NO_COPIES,
     Copies,
@@ -88,7 +88,7 @@ class ViewStore:
             _, last_event = self._checkpoint()
         return last_event
 
-    def apply(self, page: Sequence[Recorded], seal: SealBody) -> int:
+    def apply(self, page: Sequence[RecordedEvent], seal: SealBody) -> int:
         with self._lock:
             self._emptied = False
             try:
@@ -101,7 +101,7 @@ class ViewStore:
                 self._emptied = False  # the checkpoint tells it
                 return 0
 
-    def _apply(self, page: Sequence[Recorded], seal: SealBody) -> int:
+    def _apply(self, page: Sequence[RecordedEvent], seal: SealBody) -> int:
         checkpoint = self._position()
         new = following_on(page, checkpoint)
         if not new:
@@ -120,7 +120,7 @@ class ViewStore:
                 self._write(rows)
             return taken
 
-    def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+    def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
         with self._held():
             checkpoint = self._position()
             check_since(checkpoint, newer[0].position - 1)
@@ -240,7 +240,7 @@ class ViewStore:
         self._emptied = True
         return LogUnavailable(_EMPTIED)
 
-    def _applied(self, new: Sequence[Recorded], seal: SealBody) -> Rows:
+    def _applied(self, new: Sequence[RecordedEvent], seal: SealBody) -> Rows:
         tagged = self._db.execute(
             _TAGGED.format(table=self._table(ASIDE.name)), (SET_ASIDE,)
         ).fetchall()

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 from structlog import get_logger
 
-from cs.eventlog.port import Recorded
+from cs.eventlog.port import RecordedEvent
 from cs.projections.generation import GRACE_S, Copies, Generation
 from cs.projections.port import Changed
 from cs.projections.projection import Projection, SealBody
@@ -71,7 +71,7 @@ class SqliteViews:
         return await self.position()
 
     async def apply(
-        self, page: Sequence[Recorded], seal: SealBody, epoch: int | None = None
+        self, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None = None
     ) -> int:
         del epoch  # one process: nobody to be fenced
         position = await asyncio.to_thread(self.store.apply, page, seal)
@@ -82,7 +82,7 @@ class SqliteViews:
         del epoch
         return await asyncio.to_thread(self.store.take_up, late, seal)
 
-    async def ahead(self, newer: Sequence[Recorded], seal: SealBody) -> Changed:
+    async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
         return await asyncio.to_thread(self.store.ahead, newer, seal)
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
