@@ -69,8 +69,8 @@ class Keeper:
     _read: Counter[str] = field(default_factory=Counter)  # bytes of each log that were read
 
     def arm(self, name: str, points: Iterable[tuple[str, int]]) -> None:
-        """Have the next lives of *name* end at *points*, by visit, until it met them all."""
-        self._arms[name] = dict(points)
+        """Have the next lives of *name* end at *points* too, by visit, until it met all."""
+        self._arms[name] = {**self._arms.get(name, {}), **dict(points)}
 
     def kill(self, name: str) -> None:
         """Kill the role *name*."""
