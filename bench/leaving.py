@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from cli.leaving import left_while_holding, new_keys
-from cli.served import served
+from harness.served import served
 
 CALLS = (200, 2_000)
 

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cli.command import ran
-from cli.served import served
+from harness.served import served
 
 pytestmark = pytest.mark.slow
 
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.slow
 def test_a_served_folder_is_backed_up_and_brought_back(tmp_path: Path) -> None:
     new = tmp_path / "new"
     with served(tmp_path / "data") as service:
-        key = service.keys("create", "--label=kept")
+        key = msgspec.json.decode(service.command("keys", "create", "--label=kept", "--json"))
         made = ran(
             *("backup", str(tmp_path / "log"), f"--keys={tmp_path / 'keys'}"),
             *("--json", f"--data-dir={service.folder}"),

@@ -3,23 +3,21 @@
 import asyncio
 import signal
 import sqlite3
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
-from cli.served import Served
 from cs.assembly.folder_stores import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.served import Served
 
 #: Their mail servers say nothing for longer than any test takes.
 ENDLESS = ("Zephrine", "Quellmark")
@@ -85,11 +83,8 @@ async def new_keys(folder: Path, number: int) -> list[str]:
 
 async def left_while_holding(service: Served, keys: Sequence[str]) -> Left:
     """Hold two calls of each of *keys*, then send SIGTERM."""
-    where = urlsplit(service.url)
     loop = asyncio.get_running_loop()
-    host, port = where.hostname, where.port
-    assert host
-    assert port
+    host, port = service.address
 
     async def call(request: bytes) -> _Caller:
         _, caller = await loop.create_connection(lambda: _Caller(request), host, port)
@@ -98,9 +93,6 @@ async def left_while_holding(service: Served, keys: Sequence[str]) -> Left:
     async def answered(request: bytes) -> Answer:
         return await (await call(request)).done
 
-    assert service.process.stderr is not None
-    reading = threading.Thread(target=service.said.extend, args=(service.process.stderr,))
-    reading.start()
     # The service hears of the newest key, and so of all: few unknown ones are looked up.
     await answered(_request(keys[-1], "GET", "/v1/usage"))
     requests = [_request(key, "POST", "/v1/contacts", b) for key in keys for b in ENDLESS]
@@ -111,11 +103,10 @@ async def left_while_holding(service: Served, keys: Sequence[str]) -> Left:
     await answered(_request(keys[0], "GET", "/v1/usage"))
 
     began = time.monotonic()
-    service.process.send_signal(signal.SIGTERM)
+    service.send(signal.SIGTERM)
     ending = asyncio.create_task(asyncio.to_thread(_ended, service))
     answers = await asyncio.gather(*(caller.done for caller in callers))
     ended_at, code = await ending
-    await asyncio.to_thread(reading.join)
     last = max(answer.at for answer in answers)
     return Left(answers, last - began, ended_at - began, code)
 
@@ -143,5 +134,5 @@ async def _until_admitted(folder: Path, callers: Sequence[_Caller]) -> None:
 
 
 def _ended(service: Served) -> tuple[float, int]:
-    code = service.process.wait(timeout=30)
+    code = service.wait(30)
     return time.monotonic(), code

@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 
 from cli.command import Here, Ran
-from cli.served import served
 from cs.assembly.folder_stores import open_folder
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
@@ -20,6 +19,7 @@ from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.port import NO_STREAM, Append
 from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_event
+from harness.served import served
 
 AT = datetime(2100, 1, 1, tzinfo=UTC)  # after the key was issued
 QUERY = Query("Acme")
@@ -159,7 +159,7 @@ def test_nothing_is_made_where_there_is_no_log(tmp_path: Path, here: Here) -> No
 @pytest.mark.slow
 def test_it_reads_beside_a_running_service(tmp_path: Path, here: Here) -> None:
     with served(tmp_path / "data") as service:
-        key = service.keys("create")
+        key = service.new_key()
         with service.client(key) as client:
             body = {"brand": "Veltrana", "wait": True}
             assert client.post("/contacts", json=body).status_code == 200

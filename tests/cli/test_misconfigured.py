@@ -1,35 +1,30 @@
 """A service that can end no search well says so: at its start, on /readyz, in its log."""
 
+from itertools import takewhile
 from pathlib import Path
 
-import httpx
 import msgspec
 
-from cli.command import ran, started
-from cli.served import Served
+from cli.command import ran
+from harness.served import Served
 
 
 def test_without_a_people_source_the_start_readyz_log_and_caller_are_told(
     tmp_path: Path,
 ) -> None:
-    where = ("--port=0", "--admin-port=0", f"--data-dir={tmp_path / 'data'}")
     # The bundled directory needs no network.
-    with started("serve", *where, CS_BRAND_SOURCES="directory") as process:
-        service = Served(process, tmp_path / "data")
-        try:
-            service.wait_until_serving()
-            ready = httpx.get(service.admin_url, trust_env=False)
-            key = service.keys("create")
-            asked = ran("search", "Nike", CS_API_KEY=key["key"], CS_URL=service.url)
-            as_json = ran("search", "Nike", "--json", CS_API_KEY=key["key"], CS_URL=service.url)
-        finally:
-            process.terminate()
-            process.communicate(timeout=30)
+    bundled = {"CS_BRAND_SOURCES": "directory"}
+    with Served(tmp_path / "data", settings=bundled, sandbox=False) as service:
+        ready = service.ready_answer()
+        called = {"CS_API_KEY": service.new_key()["key"], "CS_URL": service.base_url}
+        asked = ran("search", "Nike", **called)
+        as_json = ran("search", "Nike", "--json", **called)
 
     missing = "nobody can be asked; searxng: set searxng_url"
-    assert f"cs: people_sources: {missing}" in service.told
-    lines = [msgspec.json.decode(line) for line in service.said if line.startswith("{")]
-    (line,) = [line for line in lines if line["event"] == "misconfigured"]
+    assert f"cs: people_sources: {missing}" in service.output
+    at_start = takewhile(lambda line: not line.startswith("serving "), service.lines)
+    logged = [msgspec.json.decode(line) for line in at_start if line.startswith("{")]
+    (line,) = [line for line in logged if line["event"] == "misconfigured"]
     assert (line["level"], line["name"]) == ("error", "people_sources")
     assert ready.status_code == 503
     assert ready.json()["misconfigured"]["people_sources"].startswith(missing)

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from cli.command import Here, ran
-from cli.served import Served, served
+from harness.served import Served, served
 
 pytestmark = pytest.mark.slow
 
@@ -47,14 +47,13 @@ def usage_status(service: Served, key: dict[str, Any]) -> int:
 
 def test_its_log_holds_nothing_of_the_people_it_found(tmp_path: Path) -> None:
     with served(tmp_path / "data", CS_LOG_LEVEL="debug") as service:
-        key = service.keys("create")
+        key = service.new_key()
         people = []
         with service.client(key) as client:
             for brand in ("Veltrana", "Dunmorrow", "Nuvarro"):
                 record = client.post("/contacts", json={"brand": brand, "wait": True}).json()
                 people += record["contacts"]
-        service.process.terminate()
-        assert service.ended(timeout_s=2) == 0
+        assert service.stop(timeout_s=2) == 0
 
     personal = {
         contact[name]
@@ -63,20 +62,18 @@ def test_its_log_holds_nothing_of_the_people_it_found(tmp_path: Path) -> None:
         if contact[name]
     }
     assert len(personal) > 20
-    assert [text for text in personal | {key["key"]} if text in service.told] == []
-    assert not re.search(r"[\w.]+@[\w.]+", service.told)
+    assert [text for text in personal | {key["key"]} if text in service.output] == []
+    assert not re.search(r"[\w.]+@[\w.]+", service.output)
 
 
 def test_its_log_is_json_but_for_what_people_are_told(tmp_path: Path) -> None:
     with served(tmp_path / "data", CS_LOG_LEVEL="debug") as service:
-        host, _, port = service.url.removeprefix("http://").removesuffix("/v1").partition(":")
-        with socket.create_connection((host, int(port))) as caller:
+        with socket.create_connection(service.address) as caller:
             caller.sendall(b"no HTTP at all\r\n\r\n")
             assert caller.recv(100).startswith(b"HTTP/1.1 400")
-        service.process.terminate()
-        service.ended(timeout_s=2)
+        service.stop(timeout_s=2)
 
-    lines = service.told.splitlines()
+    lines = service.output.splitlines()
     assert lines[0].startswith("serving ")
     assert lines[-1].startswith("leaving: ")
     logged = [json.loads(line) for line in lines[1:-1]]
@@ -88,7 +85,7 @@ def test_a_signal_answers_held_calls_and_ends_it_in_time(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     with served(tmp_path / "data") as service:
-        key = service.keys("create")
+        key = service.new_key()
         answers: list[httpx.Response] = []
         with service.client(key) as client, service.client(key) as watching:
 
@@ -103,20 +100,19 @@ def test_a_signal_answers_held_calls_and_ends_it_in_time(
             assert watching.get("/usage").status_code == 200
             began = time.monotonic()
 
-            service.process.send_signal(number)
+            service.send(number)
 
             holding.join(timeout=2)
-            assert service.ended(timeout_s=2) == 0
+            assert service.wait(timeout_s=2) == 0
             assert time.monotonic() - began < 2
     assert [answer.status_code for answer in answers] == [202]
-    assert "Traceback" not in service.told
+    assert "Traceback" not in service.output
 
 
 def test_a_call_that_never_ends_does_not_hold_it_up(tmp_path: Path) -> None:
     with served(tmp_path / "data") as service:
-        key = service.keys("create")
-        host, _, port = service.url.removeprefix("http://").removesuffix("/v1").partition(":")
-        with socket.create_connection((host, int(port))) as caller:
+        key = service.new_key()
+        with socket.create_connection(service.address) as caller:
             caller.sendall(
                 b"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n"
                 b"Expect: 100-continue\r\nContent-Type: application/json\r\n"
@@ -124,31 +120,24 @@ def test_a_call_that_never_ends_does_not_hold_it_up(tmp_path: Path) -> None:
             )
             assert caller.recv(100).startswith(b"HTTP/1.1 100 ")
 
-            service.process.terminate()
-
-            assert service.ended(timeout_s=2) == 0
-    assert "Traceback" not in service.told
+            assert service.stop(timeout_s=2) == 0
+    assert "Traceback" not in service.output
 
 
 def test_one_service_at_a_time_and_the_next_takes_up_its_data(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     options = ("--port=0", "--admin-port=0", f"--data-dir={folder}")
     with served(folder) as first:
-        key = first.keys("create")
+        key = first.new_key()
         second = ran("serve", "--sandbox", *options)
         told = second.told()
-        assert told.startswith(f"another service (process {first.process.pid}) runs on")
-        first.process.terminate()
-        assert first.ended(timeout_s=2) == 0
+        assert told.startswith(f"another service (process {first.pid}) runs on")
+        assert first.stop(timeout_s=2) == 0
 
     with served(folder) as again:
         assert usage_status(again, key) == 200
-        again.process.kill()
-        again.process.wait()
-    with served(folder) as after_a_kill:
-        assert usage_status(after_a_kill, key) == 200
-        after_a_kill.process.terminate()
-        after_a_kill.ended(timeout_s=2)
+        again.restart()
+        assert usage_status(again, key) == 200
 
 
 def test_data_of_the_sandbox_is_refused_by_the_real_world(tmp_path: Path) -> None:
@@ -172,20 +161,20 @@ def without(table: str, file: Path) -> None:
 def test_a_role_that_fails_ends_the_service_with_a_reason(tmp_path: Path) -> None:
     bug = {"CS_FAILPOINTS": "projection.before-apply=fail@3"}
     with served(tmp_path / "data", CS_LOG_LEVEL="error", **bug) as service:
-        key = service.keys("create")
+        key = service.new_key()
 
         with suppress(httpx.HTTPError):
             status_of(service, key)
 
-        assert service.ended(timeout_s=10) == 1
-    last = service.told.splitlines()[-1]
+        assert service.wait(timeout_s=10) == 1
+    last = service.last_line
     assert last.startswith(f"cs: the service on {service.folder} has ended, FailPointReached: ")
-    assert '"event": "service_failed"' in service.told
+    assert '"event": "service_failed"' in service.output
 
 
 def test_views_that_are_lost_while_it_runs_are_made_anew(tmp_path: Path) -> None:
     with served(tmp_path / "data", CS_LOG_LEVEL="error") as service:
-        key = service.keys("create")
+        key = service.new_key()
         assert within_a_second(lambda: usage_status(service, key) == 200)
         without("view_sets", service.folder / "views.db")
 
@@ -196,11 +185,11 @@ def test_views_that_are_lost_while_it_runs_are_made_anew(tmp_path: Path) -> None
 
 def test_a_log_that_is_lost_makes_it_not_ready(tmp_path: Path) -> None:
     with served(tmp_path / "data") as service:
-        assert httpx.get(service.admin_url, trust_env=False).status_code == 200
+        assert service.ready_answer().status_code == 200
 
         without("stored_events", service.folder / "log.db")
 
-        answer = httpx.get(service.admin_url, trust_env=False)
+        answer = service.ready_answer()
         assert (answer.status_code, answer.json()["ready"]) == (503, False)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.leaving import left_while_holding, new_keys
-from cli.served import served
+from harness.served import served
 
 pytestmark = pytest.mark.slow
 
@@ -27,5 +27,5 @@ def test_it_answers_every_held_call_and_ends_in_two_seconds(tmp_path: Path) -> N
     assert {body["status"] for body in bodies} == {"running"}
     assert len({body["id"] for body in bodies}) == CALLS
     assert all(b"\r\nconnection: close\r\n" in answer.raw for answer in left.answers)
-    assert (left.code, "Traceback" in service.told) == (0, False)
+    assert (left.code, "Traceback" in service.output) == (0, False)
     assert left.ended_s < 2

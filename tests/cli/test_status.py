@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from cli.command import Here
-from cli.served import Served, served
 from conformance.target import until
 from cs.assembly.folder_stores import open_folder
 from cs.cli.status import _health_told
@@ -23,6 +23,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.projections.runner import ViewRunner
 from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_event
+from harness.served import Served, served
 
 #: The service, and what its first search found.
 Searched = tuple[Served, dict[str, Any]]
@@ -34,7 +35,9 @@ def searched(
 ) -> Iterator[Searched]:
     """A sandbox that found the people of one brand and could not pin down another."""
     with served(tmp_path_factory.mktemp("status") / "data") as service:
-        key = service.keys("create", "--label=Sales, Berlin", "--quota=500")
+        key = msgspec.json.decode(
+            service.command("keys", "create", "--label=Sales, Berlin", "--quota=500", "--json")
+        )
         with service.client(key) as client:
             found = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
             client.post("/contacts", json={"brand": "Nobody Knows Them", "wait": True})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.served import served
 from cs.cli.temporary_folder import passing_folder
+from harness.served import served
 
 #: Makes a folder with a file in it, says so, and waits to be killed.
 OWNER = """
@@ -77,13 +77,13 @@ def test_a_killed_sandbox_leaves_nothing_outside_its_data_and_the_next_clears_it
     def certificates() -> set[str]:
         return {path.name for path in data.glob("sandbox-*")}
 
-    with served(data, TMPDIR=str(temporary)):
-        first = certificates()
-    assert certificates() == first, "served() kills it"
     with served(data, TMPDIR=str(temporary)) as service:
+        first = certificates()
+        service.kill()
+        assert certificates() == first
+        service.start()
         second = certificates()
-        service.process.terminate()
-        assert service.ended(30) == 0
+        assert service.stop() == 0
 
     assert (len(first), len(second), first & second) == (1, 1, set())
     assert certificates() == set()

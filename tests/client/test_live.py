@@ -12,7 +12,7 @@ import pytest
 
 from client.faulty_proxy import AFTER, BEFORE, FaultyProxy, faulty_proxy
 from cs.client import AsyncClient, Client, Done, Failed, Outcome, Patience, Query, QuotaExceeded
-from system.embedded.served import Served, served
+from harness.served import Served, served
 
 pytestmark = pytest.mark.slow
 

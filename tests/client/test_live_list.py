@@ -8,7 +8,7 @@ import pytest
 
 from cli.command import ran, started
 from client.faulty_proxy import faulty_proxy
-from system.embedded.served import served
+from harness.served import served
 
 #: Fewer than a minute allows; nobody knows the second.
 BRANDS = ("Veltrana", "Nowhere Known Trading", "Ivorene")

@@ -17,9 +17,9 @@ from conformance.target import Clock, Key, Target, run
 from cs.cli.keys import desk
 from cs.operations.operator import Operator
 from cs.settings import load
+from harness.served import served
 from system.cluster.cluster import Cluster
 from system.cluster.operating import operating
-from system.embedded.served import served
 
 #: How many keys of each quota are made at the start, since a command takes a second.
 POOL = {100: 500, 2: 12, 1: 20, 0: 8}
@@ -60,7 +60,7 @@ def one_process(folder: Path, **environment: str) -> Iterator[Target]:
         words = [sys.executable, "-m", "cs"]
         with Target(
             urls=service.urls,
-            clock=Clock(service.admin_url.removesuffix("/readyz")),
+            clock=Clock(service.admin_url),
             command=lambda more: run([*words, *more, f"--data-dir={folder}"]),
             pool=pool,
         ) as target:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.served import served
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.settings import load
+from harness.served import served
 from plugins.installed import Install
 
 #: Names one person at every brand whose web site answers.
@@ -113,15 +113,17 @@ def site(install: Install, tmp_path: Path) -> Path:
 
 
 def test_a_sandbox_asks_plug_ins_with_their_settings(site: Path, tmp_path: Path) -> None:
-    with served(tmp_path / "data", PYTHONPATH=str(site), **GIVEN) as service:
-        with service.client(service.keys("create")) as client:
-            body = {"brand": "Veltrana", "wait": True}
-            found = client.post("/contacts", json=body).json()
+    body = {"brand": "Veltrana", "wait": True}
+    with (
+        served(tmp_path / "data", PYTHONPATH=str(site), **GIVEN) as service,
+        service.client(service.new_key()) as client,
+    ):
+        found = client.post("/contacts", json=body).json()
 
-        assert "wherever that leads: oracle, team\n" in service.told
-        mailboxes = {c["full_name"]: (c["email"], c["email_source"]) for c in found["contacts"]}
-        assert mailboxes["Zoe Quill"] == ("zoe.quill@veltrana.test", "oracle")
-        assert len(mailboxes) > 1, "those that the world knows are found as well"
+    assert "wherever that leads: oracle, team\n" in service.output
+    mailboxes = {c["full_name"]: (c["email"], c["email_source"]) for c in found["contacts"]}
+    assert mailboxes["Zoe Quill"] == ("zoe.quill@veltrana.test", "oracle")
+    assert len(mailboxes) > 1, "those that the world knows are found as well"
 
 
 @pytest.mark.usefixtures("site")

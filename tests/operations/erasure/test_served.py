@@ -10,8 +10,8 @@ import httpx
 import msgspec
 import pytest
 
+from harness.served import cs, served
 from operations.erasure.traces import contents, traces
-from system.embedded.served import cs, served
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +122,7 @@ def test_views_made_anew_from_the_log_lack_them_and_nobody_else(tmp_path: Path) 
 
     with served(folder) as second, second.client(key) as client:
         assert read(client, before["id"]) == without(before, "Amara Okafor")
-        assert second.process.poll() is None
+        assert second.runs
 
 
 def test_one_who_is_not_known_is_told_so_and_never_found(tmp_path: Path) -> None:

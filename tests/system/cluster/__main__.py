@@ -14,12 +14,12 @@ from rich.live import Live
 
 from cs.cli.output import print_json
 from harness.servers.missing import Missing
+from harness.service_process import NotRunning
 from system.cluster import show
 from system.cluster.addresses import addresses, told
 from system.cluster.cluster import Cluster, counted, running_cluster
 from system.cluster.demo import demo
 from system.cluster.health import Checkup
-from system.cluster.roles import NotRunning
 from system.cluster.supervising import Supervisor
 
 #: Between two questions to every role: each costs it three of its own.

@@ -13,12 +13,12 @@ from typing import Any
 
 import asyncpg
 
+from harness.api_keys import key_for
 from harness.servers.kafka import Kafka, running_kafka
 from harness.servers.own_folder import own_folder
 from harness.servers.ports import free_ports
 from harness.servers.postgres import Postgres, running_postgres
-from system.cluster.roles import RoleProcess
-from system.embedded.made_keys import key_for
+from harness.service_process import ServiceProcess
 
 STAGES = ("brand-resolution", "contact-discovery", "ranking", "verification")
 #: Every kind of role, as it is started; all but the API have no port but the admin one.
@@ -48,13 +48,13 @@ class Cluster:
     kafka: Kafka
     environment: dict[str, str]  # of roles that hold the master key, and of commands
     stage_environment: dict[str, str]  # of stages and of the world: no key, no other database
-    world: RoleProcess
+    world: ServiceProcess
     settings_file: Path
-    roles: dict[str, RoleProcess] = field(default_factory=dict)  # "relay-1"
+    roles: dict[str, ServiceProcess] = field(default_factory=dict)  # "relay-1"
     ports: dict[str, int] = field(default_factory=dict)  # of the API, by name: "api-1"
     admin_ports: dict[str, int] = field(default_factory=dict)
 
-    def add(self, kind: str, **more: str) -> RoleProcess:
+    def add(self, kind: str, **more: str) -> ServiceProcess:
         """Add one role of *kind*, not started; *more* goes into its environment."""
         number = 1 + sum(name.rpartition("-")[0] == kind for name in self.roles)
         name = f"{kind}-{number}"
@@ -67,7 +67,7 @@ class Cluster:
         self.admin_ports[name] = admin_port
         base = self.stage_environment if kind.startswith("stage-") else self.environment
         log = self.folder / f"{name}.log"
-        role = RoleProcess(name, words, {**base, **more}, log)
+        role = ServiceProcess(name, words, {**base, **more}, log)
         self.roles[name] = role
         return role
 
@@ -98,7 +98,7 @@ class Cluster:
         """Where the admin port of the first node of the API is."""
         return f"http://127.0.0.1:{self.admin_ports['api-1']}"
 
-    def of(self, kind: str) -> list[RoleProcess]:
+    def of(self, kind: str) -> list[ServiceProcess]:
         """Return the roles of *kind*."""
         return [role for name, role in self.roles.items() if name.rpartition("-")[0] == kind]
 
@@ -207,7 +207,7 @@ def _prepared(
         kafka=kafka,
         environment=whole,
         stage_environment=stages,
-        world=RoleProcess("world", words, stages, folder / "world.log"),
+        world=ServiceProcess("world", words, stages, folder / "world.log"),
         settings_file=file,
     )
     topics = ("topics", "apply", f"--replication={min(3, brokers)}")

@@ -19,7 +19,7 @@ ERASED_FROM = "Kestrelle"
 
 @dataclass
 class Clustered:
-    """What `embedded.served.Served` is of one process.
+    """What `harness.served.Served` is of one process.
 
     Calls of a client go to the nodes in turn.
     """

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import pytest
 
+from harness.served import Served, served
 from system.cluster.cluster import Cluster, running_cluster
 from system.cluster.clustered import Clustered
-from system.embedded.served import Served, served
 
 #: Either form of a whole sandbox service, from outside.
 Service: TypeAlias = Served | Clustered

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import asyncpg
 
+from harness.service_process import ServiceProcess
 from system.cluster.cluster import Cluster
-from system.cluster.roles import RoleProcess
 
 #: What a role logs when it leads no more.
 GAVE_UP = {"lease_lost", "lease_ran_out", "stopped_leading"}
@@ -41,7 +41,7 @@ class Written(NamedTuple):
         """Under which lease each place was written."""
         return {what: place.epoch for what, place in self.reached.items()}
 
-    def led_by(self, role: RoleProcess) -> set[str]:
+    def led_by(self, role: ServiceProcess) -> set[str]:
         return {what for what, lease in self.leases.items() if lease.pid == role.pid}
 
 
@@ -75,7 +75,7 @@ _QUESTIONS = (
 )
 
 
-def given_up(role: RoleProcess, after: int) -> set[str]:
+def given_up(role: ServiceProcess, after: int) -> set[str]:
     """Return what *role* has given up to lead since its log had *after* characters."""
     lines = role.log.read_text()[after:].splitlines(keepends=True)
     told = [json.loads(line) for line in lines if line.startswith("{") and line[-1] == "\n"]

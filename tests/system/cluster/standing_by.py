@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import httpx
 
+from harness.service_process import ServiceProcess
 from system.cluster.cluster import Cluster
-from system.cluster.roles import RoleProcess
 
 #: Roles of which one process leads.
 LED = ("relay", "process-manager", "project")
@@ -27,15 +27,15 @@ def standing_by(cluster: Cluster) -> Iterator[None]:
         cluster.start_missing()
 
 
-def leads(cluster: Cluster, role: RoleProcess) -> bool:
+def leads(cluster: Cluster, role: ServiceProcess) -> bool:
     url = f"http://127.0.0.1:{cluster.admin_ports[role.name]}/readyz"
     told: bool = httpx.get(url, timeout=10).json()["leads"]
     return told
 
 
-def leader(cluster: Cluster, kind: str) -> RoleProcess:
+def leader(cluster: Cluster, kind: str) -> ServiceProcess:
     """Return the process of *kind* that leads, once one does."""
-    found: list[RoleProcess] = []
+    found: list[ServiceProcess] = []
 
     def one_leads() -> bool:
         found[:] = [role for role in cluster.of(kind) if role.runs and leads(cluster, role)]

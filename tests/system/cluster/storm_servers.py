@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import asyncpg
 
+from harness.service_process import ServiceProcess
 from system.cluster.cluster import Cluster
-from system.cluster.roles import RoleProcess
 
 #: How long a broker is away, or silent.
 AWAY_S = 6.0
@@ -79,7 +79,7 @@ class Servers:
         if role.pid == pid:  # else it was killed meanwhile
             role.resume()
 
-    async def _leader(self, of: str) -> RoleProcess:
+    async def _leader(self, of: str) -> ServiceProcess:
         """Return who leads *of*, as soon as it is one that runs."""
         async with asyncio.timeout(_LEADS_S):
             while True:

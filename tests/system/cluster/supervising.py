@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from system.cluster.roles import RoleProcess
+from harness.service_process import ServiceProcess
 
 #: Before the first new start, seconds; each time a role ends soon again, twice as long.
 FIRST_WAIT_S = 1.0
@@ -18,7 +18,7 @@ STEADY_S = 60.0
 class Supervisor:
     """Looks after *roles*; *tell* hears of every end and every new start."""
 
-    roles: Mapping[str, RoleProcess]
+    roles: Mapping[str, ServiceProcess]
     tell: Callable[[str], None]
     now: Callable[[], float] = time.monotonic
     _waits: dict[str, float] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Supervisor:
                 self._started[name] = self.now()
                 self.tell(f"{name} is started again as process {role.pid}")
 
-    def _note_end(self, name: str, role: RoleProcess) -> float:
+    def _note_end(self, name: str, role: ServiceProcess) -> float:
         """Tell of the end of *role*; return how long to wait, seconds."""
         ran_s = self.now() - self._started.get(name, float("-inf"))
         before = self._waits.get(name) if ran_s < STEADY_S else None

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
+from harness.service_process import ServiceProcess
 from system.cluster.cluster import Cluster
 from system.cluster.clustered import Clustered
 from system.cluster.leases import given_up, written
-from system.cluster.roles import RoleProcess
 from system.cluster.standing_by import seconds_until, standing_by
 
 pytestmark = pytest.mark.slow
@@ -78,9 +78,9 @@ def is_as_intended(record: dict[str, Any], brand: str) -> None:
     assert {address.partition("@")[0] for address in found} == INTENDED[brand]
 
 
-def leader_of_all(cluster: Cluster, kind: str, led: set[str]) -> RoleProcess:
+def leader_of_all(cluster: Cluster, kind: str, led: set[str]) -> ServiceProcess:
     """Return the process of *kind* that leads all of *led*."""
-    found: list[RoleProcess] = []
+    found: list[ServiceProcess] = []
 
     def leads_all() -> bool:
         found[:] = [role for role in cluster.of(kind) if led <= written(cluster).led_by(role)]

@@ -16,8 +16,8 @@ from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.port import Record
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS
+from harness.service_process import ServiceProcess
 from system.cluster.clustered import Clustered
-from system.cluster.roles import RoleProcess
 from system.upgrades.newer_messages import ADDED, FIELD, KIND
 from system.upgrades.next_version import next_version
 
@@ -110,7 +110,7 @@ def plain(records: list[Record]) -> list[Any]:
 
 def processes(service: Clustered) -> dict[str, int]:
     """Return the process of each role of this version."""
-    roles: dict[str, RoleProcess] = service.cluster.roles
+    roles: dict[str, ServiceProcess] = service.cluster.roles
     return {
         name: role.pid
         for name, role in roles.items()

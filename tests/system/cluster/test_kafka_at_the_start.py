@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from harness.servers.ports import free_ports
+from harness.service_process import ServiceProcess
 from system.cluster.cluster import Cluster
 from system.cluster.clustered import Clustered
-from system.cluster.roles import RoleProcess
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ BRAND = "Miruvane"
 
 
 @contextmanager
-def started(cluster: Cluster, *kinds: str, **more: str) -> Iterator[list[RoleProcess]]:
+def started(cluster: Cluster, *kinds: str, **more: str) -> Iterator[list[ServiceProcess]]:
     """Run one more role of each of *kinds*, with *more* in its environment."""
     roles = [cluster.add(kind, **more) for kind in kinds]
     try:
@@ -57,22 +57,22 @@ def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
         yield address
 
 
-def readyz(cluster: Cluster, role: RoleProcess) -> httpx.Response:
+def readyz(cluster: Cluster, role: ServiceProcess) -> httpx.Response:
     url = f"http://127.0.0.1:{cluster.admin_ports[role.name]}/readyz"
     return httpx.get(url, timeout=30, trust_env=False)
 
 
-def lines_of(role: RoleProcess, event: str) -> list[dict[str, Any]]:
+def lines_of(role: ServiceProcess, event: str) -> list[dict[str, Any]]:
     """Return the lines of that event in the log of *role*."""
     said = role.log.read_text().splitlines()
     lines = [json.loads(line) for line in said if line.startswith("{")]
     return [line for line in lines if line["event"] == event]
 
 
-def leaving_takes(role: RoleProcess) -> float:
+def leaving_takes(role: ServiceProcess) -> float:
     """Return how many seconds pass from SIGTERM to a good end."""
     told_at = time.monotonic()
-    assert role.terminate() == 0
+    assert role.stop() == 0
     return time.monotonic() - told_at
 
 
@@ -97,7 +97,7 @@ def test_roles_wait_for_kafka_say_so_and_leave_when_told_to(
 def test_roles_that_kafka_turns_away_end_and_say_what_to_look_at(two_nodes: Cluster) -> None:
     user = {"CS_KAFKA_SASL": "SCRAM-SHA-512", "CS_KAFKA_USERNAME": "cs"}
     with started(two_nodes, *USES, **user, CS_KAFKA_PASSWORD="of-nobody") as roles:
-        codes = [role.wait_end() for role in roles]
+        codes = [role.wait() for role in roles]
         said = [role.log.read_text() for role in roles]
 
     assert codes == [1] * len(USES)

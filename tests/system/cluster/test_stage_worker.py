@@ -8,9 +8,9 @@ import asyncpg
 import httpx
 import pytest
 
+from harness.service_process import NotRunning
 from system.cluster.cluster import STAGES, Cluster
 from system.cluster.clustered import Clustered
-from system.cluster.roles import NotRunning
 
 pytestmark = pytest.mark.slow
 

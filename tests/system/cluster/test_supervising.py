@@ -1,12 +1,13 @@
 """Roles that end are started again, ever more slowly if they keep ending."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from system.cluster.roles import RoleProcess
+from harness.service_process import ServiceProcess
 from system.cluster.supervising import Supervisor
 
 pytestmark = pytest.mark.slow
@@ -21,23 +22,25 @@ class Clock:
 
 
 @pytest.fixture
-def role(tmp_path: Path) -> Iterator[RoleProcess]:
+def role(tmp_path: Path) -> Iterator[ServiceProcess]:
     """A command that runs until it is ended: it serves a sandbox on a folder of its own."""
     data = tmp_path / "data"
     words = ["serve", "--sandbox", "--port=0", "--admin-port=0", f"--data-dir={data}"]
     clean = {k: v for k, v in os.environ.items() if not k.startswith("CS_")}
-    role = RoleProcess("serve-1", words, clean, tmp_path / "log", ready_word="serving")
+    role = ServiceProcess(
+        "serve-1", words, clean, tmp_path / "log", ready=re.compile("serving")
+    )
     yield role
     role.end()
 
 
 @pytest.fixture
-def refused(tmp_path: Path) -> RoleProcess:
+def refused(tmp_path: Path) -> ServiceProcess:
     """A command that ends at once, every time."""
-    return RoleProcess("bad-1", ["no-such-command"], dict(os.environ), tmp_path / "log")
+    return ServiceProcess("bad-1", ["no-such-command"], dict(os.environ), tmp_path / "log")
 
 
-def test_a_killed_role_is_started_again_a_second_later(role: RoleProcess) -> None:
+def test_a_killed_role_is_started_again_a_second_later(role: ServiceProcess) -> None:
     clock, told = Clock(), list[str]()
     supervisor = Supervisor({"serve-1": role}, told.append, now=clock)
     role.start()
@@ -59,7 +62,7 @@ def test_a_killed_role_is_started_again_a_second_later(role: RoleProcess) -> Non
 
 
 def test_a_role_that_keeps_ending_is_started_ever_more_slowly_and_says_why(
-    refused: RoleProcess,
+    refused: ServiceProcess,
 ) -> None:
     clock, told = Clock(), list[str]()
     supervisor = Supervisor({"bad-1": refused}, told.append, now=clock)
@@ -67,12 +70,12 @@ def test_a_role_that_keeps_ending_is_started_ever_more_slowly_and_says_why(
 
     waits = []
     for _ in range(7):
-        refused.wait_end()
+        refused.wait()
         supervisor.look()
         waits.append(float(told[-1].rpartition("again in ")[2].removesuffix(" s")))
         clock.now += waits[-1]
         supervisor.look()
-    refused.wait_end()
+    refused.wait()
 
     assert waits == [1, 2, 4, 8, 16, 30, 30]
     assert "no-such-command" in told[0]

@@ -15,8 +15,8 @@ import pytest
 
 from cs.admin.app import build
 from cs.assembly.plugins import StagePlugins
+from harness.served import Served
 from system.cluster.fixtures import Service
-from system.embedded.served import Served
 from system.loop.service import in_memory
 
 pytestmark = pytest.mark.slow

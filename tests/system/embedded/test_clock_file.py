@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from cli.command import ran
-from system.embedded.served import cs, served
+from harness.served import cs, served
 from system.embedded.test_clock import DAY, SandboxTime
 
 pytestmark = pytest.mark.slow

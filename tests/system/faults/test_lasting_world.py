@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from system.embedded.served import stored_topics
+from harness.served import stored_topics
 from system.faults.caller import Caller, Notebook, http_client
 from system.faults.lasting_world import WorldClock, lasting_world
 from system.faults.mortal import Mortal, new_keys
