@@ -18,11 +18,12 @@ from cs.domain.key import KeyIssued, QuotaGranted
 from cs.domain.mail.mailbox import Verdict
 from cs.eventlog import snapshots
 from cs.eventlog import streams as deciding
+from cs.eventlog.categories import CATEGORIES, shape_of
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.snapshots import EVERY, Shape
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
-from cs.eventlog.streams import Streams, shape_of
+from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from domain.acme_run import HOME, STREAM, AcmeRun, checked
 from domain.golden_files import golden_events
@@ -223,7 +224,7 @@ async def test_streams_that_stay_short_have_no_snapshots(
 
 @pytest.mark.parametrize("category", ["key", "brand"])
 def test_a_state_comes_back_from_its_snapshot_as_it_was(category: str) -> None:
-    known, shape = deciding.CATEGORIES[category], shape_of(category)
+    known, shape = CATEGORIES[category], shape_of(category)
     state, states = known.initial, 0
     for event in golden_events(category):
         state = known.evolve(state, event)

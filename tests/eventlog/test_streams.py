@@ -11,7 +11,7 @@ import pytest
 from cs.domain.codec import AnyEvent
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
 from cs.domain.refusal import Refusal
-from cs.eventlog import streams
+from cs.eventlog import categories, streams
 from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
@@ -120,9 +120,9 @@ async def test_a_slow_machine_is_no_reason_to_lose_a_race(
     assert stored == [ISSUED]
 
 
-def _bound(monkeypatch: pytest.MonkeyPatch, category: str, kept: int) -> None:
-    fewer = msgspec.structs.replace(streams.CATEGORIES[category], kept=kept)
-    monkeypatch.setitem(streams.CATEGORIES, category, fewer)
+def _bound(monkeypatch: pytest.MonkeyPatch, category: str, cached: int) -> None:
+    fewer = msgspec.structs.replace(categories.CATEGORIES[category], cached=cached)
+    monkeypatch.setitem(categories.CATEGORIES, category, fewer)
 
 
 async def test_states_kept_are_bounded_and_a_dropped_one_is_folded_again(
@@ -135,7 +135,7 @@ async def test_states_kept_are_bounded_and_a_dropped_one_is_folded_again(
         await folded.change(f"key-{key_id}", grant(1))
 
     assert [(await folded.key(key_id)).state.quota for key_id in "abc"] == [1, 1, 1]
-    assert list(folded._kept["key"]) == ["key-b", "key-c"]
+    assert list(folded._cache["key"]) == ["key-b", "key-c"]
 
 
 async def test_the_state_used_longest_ago_goes_first(
@@ -146,7 +146,7 @@ async def test_the_state_used_longest_ago_goes_first(
     for key_id in ("a", "b", "a", "c"):
         await folded.key(key_id)
 
-    assert list(folded._kept["key"]) == ["key-a", "key-c"]
+    assert list(folded._cache["key"]) == ["key-a", "key-c"]
 
 
 async def test_a_crowd_of_brands_drives_no_key_out(
@@ -158,8 +158,8 @@ async def test_a_crowd_of_brands_drives_no_key_out(
     for number in range(9):
         await folded.brand(f"brand-{number}")
 
-    assert list(folded._kept["key"]) == ["key-a"]
-    assert list(folded._kept["brand"]) == ["brand-7", "brand-8"]
+    assert list(folded._cache["key"]) == ["key-a"]
+    assert list(folded._cache["brand"]) == ["brand-7", "brand-8"]
 
 
 class Counting(MemoryEventLog):
@@ -277,7 +277,7 @@ async def test_who_read_earlier_and_comes_later_takes_nothing_back() -> None:
     log.let_go.set()
 
     assert (await early).state.quota == 0
-    assert folded._kept["key"]["key-a"].state.quota == 5
+    assert folded._cache["key"]["key-a"].state.quota == 5
 
 
 async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(
@@ -287,7 +287,7 @@ async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(
 
     async def hold(stream: str) -> None:
         nonlocal inside, most
-        async with folded.holding(stream):
+        async with folded.lock(stream):
             inside += 1
             most = max(most, inside)
             await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
@@ -320,5 +320,5 @@ async def test_what_is_dropped_is_folded_anew(log: MemoryEventLog) -> None:
 
     folded.drop("key-a")
 
-    assert "key-a" not in folded._kept["key"]
+    assert "key-a" not in folded._cache["key"]
     assert (await folded.key("a")).state == before.state

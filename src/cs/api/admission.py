@@ -18,9 +18,10 @@ from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
 from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
 from cs.domain.refusal import Refusal
+from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.errors import AppendInDoubt, CeilingReached, DamagedEvent, LogUnavailable
 from cs.eventlog.port import Append, Ceiling
-from cs.eventlog.streams import CATEGORIES, FoldedState, Streams
+from cs.eventlog.streams import FoldedState, Streams
 from cs.projections.reading import Reusable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -101,9 +102,9 @@ class SearchAdmission:
             return await self._attempt(caller, asked, search, request_id, begun=begun, key=key)
 
         try:
-            async with within(time_limits.admit_s), self._streams.holding(stream):
+            async with within(time_limits.admit_s), self._streams.lock(stream):
                 before = fresh = await self._streams.key(caller.key_id)
-                return await self._streams.retrying(attempt)
+                return await self._streams.retry_on_conflict(attempt)
         except Refusal:
             raise
         except Exception as error:

@@ -1,6 +1,6 @@
 """Is this log one that our rules could have written?  The checker behind ``cs log verify``.
 
-Independent of the code that decides: it knows the promises, not how they are kept, and
+Independent of the code that decides: it knows what is promised, not how that is done, and
 reads the events alone.  Memory grows with the streams and unsettled searches, not with
 the events.
 """
@@ -195,7 +195,7 @@ class Audit:
     ) -> Iterator[tuple[Kind, str]]:
         if isinstance(event, LookupStarted):
             if stream in self._live:
-                yield "lookup-twice", f"{event.lookup} beside {self._live[stream]}"
+                yield "lookup-twice", f"{event.lookup} while {self._live[stream]} is live"
             self._live[stream] = event.lookup
             return
         if self._live.pop(stream, None) != event.lookup:

@@ -1,8 +1,8 @@
-"""Streams that cannot be read are set aside, so that everybody else's go on.
+"""Streams that cannot be read are set aside, so that all others go on.
 
-A damaged event stays where it is: whoever reads the log on finds an `UnreadableEvent` in its
-place.  Its stream is named until somebody has mended it, and is then taken up again by all
-who passed over it, without a restart.
+A damaged event stays where it is, and who reads the log past it gets an `UnreadableEvent` in
+its place.  Its stream is named on ``/readyz`` until an operator has mended it; then whoever
+passed over it resumes it, without a restart (docs/decisions, 19).
 """
 
 import asyncio
@@ -22,8 +22,8 @@ log = get_logger()
 
 #: How often a damaged event is looked at again.
 RETRY_S = 5.0
-#: How often its stream is told of again.
-TOLD_EVERY_S = 60.0
+#: How often a stream that stays damaged is logged again.
+LOG_EVERY_S = 60.0
 #: Streams named on ``/readyz``; of the others only how many there are.
 NAMED = 5
 #: Events of a stream read at once.
@@ -80,8 +80,8 @@ async def read_past(
 class DamagedStreams:
     """The streams of *events* that this process found damaged.
 
-    Whoever passes over damage notes it here, and takes the stream up again when it hears
-    that it was mended.
+    Whoever passes over damage notes it here, and resumes the stream when it is called with
+    the damage that was mended (`on_mended`).
     """
 
     def __init__(
@@ -90,8 +90,8 @@ class DamagedStreams:
         self._events = events
         self._retries = RetrySchedule(events, monotonic)
         self._damaged: dict[str, DamagedEvent] = {}  # by stream, or @position without one
-        self._told_at: dict[str, float] = {}
-        self._takers: list[Callable[[DamagedEvent], Awaitable[None]]] = []
+        self._logged_at: dict[str, float] = {}
+        self._listeners: list[Callable[[DamagedEvent], Awaitable[None]]] = []
 
     def note(self, damaged: DamagedEvent) -> None:
         """Set the stream of *damaged* aside, from its first damaged event on."""
@@ -100,9 +100,9 @@ class DamagedStreams:
         if before is None or damaged.version < before.version:
             self._damaged[place] = damaged
         now = time.monotonic()
-        told_at = self._told_at.get(place)
-        if told_at is None or now - told_at >= TOLD_EVERY_S:
-            self._told_at[place] = now
+        logged_at = self._logged_at.get(place)
+        if logged_at is None or now - logged_at >= LOG_EVERY_S:
+            self._logged_at[place] = now
             log.error(
                 "stream_set_aside",
                 position=damaged.position,
@@ -118,27 +118,27 @@ class DamagedStreams:
         """What is set aside, for people; ``None`` if nothing is."""
         if not self._damaged:
             return None
-        named = [_told(damaged) for damaged in list(self._damaged.values())[:NAMED]]
+        named = [_describe(damaged) for damaged in list(self._damaged.values())[:NAMED]]
         more = len(self._damaged) - len(named)
         return [*named, f"and {more} more"] if more else named
 
     @contextmanager
-    def telling(self, take_up: Callable[[DamagedEvent], Awaitable[None]]) -> Iterator[None]:
-        """Call *take_up* with whatever is mended, until left."""
-        self._takers.append(take_up)
+    def on_mended(self, listener: Callable[[DamagedEvent], Awaitable[None]]) -> Iterator[None]:
+        """Call *listener* with each damage that is mended, until left."""
+        self._listeners.append(listener)
         try:
             yield
         finally:
-            self._takers.remove(take_up)
+            self._listeners.remove(listener)
 
     async def watch(self) -> None:
-        """Look for ever whether what is damaged was mended."""
+        """Check for ever whether what is damaged was mended."""
         while True:
             await asyncio.sleep(RETRY_S)
             await self.look()
 
     async def look(self) -> None:
-        """Have taken up what is mended; what was in vain, once it changed or more rarely."""
+        """Resume what is mended; after a vain try only once it has changed, or more rarely."""
         for place, damaged in list(self._damaged.items()):
             if not await self._is_mended(damaged):
                 continue
@@ -149,21 +149,21 @@ class DamagedStreams:
             if not self._retries.is_due(place, seen):
                 continue
             del self._damaged[place]
-            taken_up = [await self._taken_up(each, damaged) for each in list(self._takers)]
-            if all(taken_up):  # else it is only put off
+            resumed = [await self._resume(each, damaged) for each in list(self._listeners)]
+            if all(resumed):  # else it is only put off
                 self._retries.tried(place, seen, RETRY_S)
             if place not in self._damaged:
-                self._told_at.pop(place, None)
+                self._logged_at.pop(place, None)
                 log.info("stream_mended", position=damaged.position, version=damaged.version)
 
-    async def _taken_up(
-        self, take_up: Callable[[DamagedEvent], Awaitable[None]], damaged: DamagedEvent
+    async def _resume(
+        self, listener: Callable[[DamagedEvent], Awaitable[None]], damaged: DamagedEvent
     ) -> bool:
-        """Let *take_up* try; return whether it could, whatever it then found."""
-        # What takes up may have tasks of its own, whose errors come as a group.
+        """Call *listener*; return whether it could read the stream, whatever it then found."""
+        # A listener may have tasks of its own, whose errors come as a group.
         tried = True
         try:
-            await take_up(damaged)
+            await listener(damaged)
         except* DamagedEvent as further:
             for each in _each(further):
                 self.note(each)
@@ -213,8 +213,8 @@ def _each(errors: BaseExceptionGroup[DamagedEvent]) -> Iterator[DamagedEvent]:
             yield from _each(error)
 
 
-def _told(damaged: DamagedEvent) -> str:
-    """Return what *damaged* is without its stream's name, which may tell of a customer."""
+def _describe(damaged: DamagedEvent) -> str:
+    """Return what *damaged* is, without its stream's name, which may identify a customer."""
     if not damaged.position:
         return f"an event is missing before version {damaged.version + 1} of its stream"
     return f"the event at position {damaged.position} cannot be read"

@@ -27,7 +27,7 @@ def email_print(keys: Fingerprinter, address: str) -> str:
 
 
 def profile_print(keys: Fingerprinter, url: str) -> str:
-    """Return the fingerprint of a profile, whichever address of it a source gave."""
+    """Return the fingerprint of a profile, whichever address of it a source named."""
     try:
         page = person_page(url)
     except UnicodeEncodeError:  # a lone surrogate, which no address has

@@ -33,8 +33,7 @@ async def follow(
     At an event of a newer version *gate* stands still.  Without one whoever follows leads,
     and is to give up, so that a process of that version may lead.
 
-    In the place of a damaged event is an `Unreadable`, noted in *set_aside*, which tells
-    when it is mended.
+    In the place of a damaged event is an `UnreadableEvent`, noted in *set_aside*.
 
     Raises:
         NewerEvent: Such an event is next, and there is no *gate*.
@@ -54,8 +53,8 @@ async def follow(
 async def retry_while_unavailable(attempt: Callable[[], Awaitable[T]]) -> T:
     """Return what *attempt* gives, however long the log is away.
 
-    For what runs in the background: nobody is there to be told, and giving up would
-    stop the service.
+    For what runs in the background: no caller waits for an error, and giving up would stop
+    the service.
 
     Raises:
         NewerEvent, DamagedEvent: Waiting does not help.

@@ -17,7 +17,7 @@ A = TypeVar("A")
 
 #: Appends in one transaction.
 BATCH = 512
-#: Appends waiting; more are refused at once, so that callers hear it while they wait.
+#: Appends waiting; more are refused at once, while their callers still wait.
 WAITING = 10_000
 
 
@@ -27,7 +27,7 @@ class GroupWriter(Generic[Q, A]):
     *write* answers each request of a batch by itself, with a value or an exception, so
     that one that fails leaves the others alone.  If it raises, all of the batch fail
     with `AppendInDoubt` if that was raised, else with `LogUnavailable`.  *wrote* is called
-    on the event loop with each answer, in order, before its caller hears it.
+    on the event loop with each answer, in order, before its caller gets it.
 
     At most *waiting* requests wait (`WAITING` if ``None``); one more is refused.
     """

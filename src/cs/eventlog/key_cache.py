@@ -1,4 +1,4 @@
-"""Which data keys are held: kept in memory if they fit, else what the store itself has."""
+"""Data keys that stored values need: from memory if they fit, else from the store itself."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -14,7 +14,7 @@ class DataKeyReader(Protocol):
 
 
 async def held_keys(keys: DataKeyReader, needs: Iterable[KeyReference]) -> HeldKeys:
-    """Return what is held of the keys that *needs* tell of.
+    """Return what is known of the keys that *needs* refer to.
 
     The store is asked again for what is not there or is another key than the one needed:
     another process may have made it, or destroyed it.

@@ -4,7 +4,7 @@ Written in the transaction of the append that starts a lookup, and never truer t
 log: the n-th start is the n-th `LookupStarted`.  A table that is lost, emptied or behind
 is made anew from those, the last 24 hours of them, since older ones count no more.
 
-An index of the `LookupStarted` alone makes it cheap to see whether the table is whole (a
+An index of the `LookupStarted` alone makes it cheap to see whether the table is complete (a
 million of them: some 20 ms), whatever else is in the log.
 """
 
@@ -20,7 +20,7 @@ from cs.eventlog.port import Ceiling
 
 #: Of every version: one that this process cannot read has started a lookup, too.
 _STARTED = f"topic GLOB '{every_version(LookupStarted)}[0-9]*'"
-#: How long starts are kept: twice what the ceiling counts, in case the clock steps back.
+#: How long starts stay in the table: twice what the ceiling counts, as clocks step back.
 STARTS_KEPT = 2 * DAY
 #: Old starts removed with each new one: an old table shrinks, and no append takes long.
 PRUNED_AT_ONCE = 4
@@ -90,7 +90,7 @@ class LookupStarts:
         opens_at = datetime.fromtimestamp(row[0], UTC) + DAY
         return opens_at if opens_at > ceiling.at else None
 
-    def whole(self, cursor: SQLiteCursor) -> bool:
+    def is_complete(self, cursor: SQLiteCursor) -> bool:
         """Return whether the table has every start of the log that still counts."""
         logged = self._count(cursor)
         cursor.execute("SELECT COUNT(*), MIN(number), MAX(number) FROM lookup_starts")
@@ -136,7 +136,7 @@ class LookupStarts:
 
 
 def _start(state: bytes) -> float | None:
-    """Return the start in a stored event; ``None`` if it is damaged, which a reader is told."""
+    """Return the start in a stored event; ``None`` if it is damaged."""
     try:
         return _decode(state).at.timestamp()
     except (msgspec.MsgspecError, TypeError):

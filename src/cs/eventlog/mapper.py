@@ -57,7 +57,7 @@ _SEALED = b'"sealed"'
 _WORDS = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
 #: What topics look like, of this version and of those to come (docs/upgrades.md).
 TOPIC = re.compile(rf"{_WORDS}\.{_WORDS}\.v[1-9][0-9]*", re.ASCII)
-#: After these, keys that are kept open may be destroyed ones.
+#: After these, data keys in memory may be destroyed ones.
 _FORGETTING = (PersonErased, ContactsErased)
 
 
@@ -178,11 +178,11 @@ def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
 async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[RecordedEvent]:
     """Return the events in *rows*, what was sealed opened.
 
-    The news that somebody was erased drops the keys kept open, theirs among them.
+    An event by which somebody was erased drops the keys in memory, theirs among them.
 
     Raises:
-        NewerEvent: A newer version wrote one of them.  It may stand before such news, so
-            the keys kept open are dropped then too.
+        NewerEvent: A newer version wrote one of them.  Such an event may follow it, so the
+            keys in memory are dropped then too.
         LookupError: The topic of one is none that any version writes.
     """
     wanted: set[KeyReference] = set()
@@ -200,7 +200,7 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
 
 
 def _opened(held: HeldKeys, rows: Sequence[StoredRow], lost: LostValues) -> list[RecordedEvent]:
-    """Return the events in *rows*, and tell *lost* of what could not be opened."""
+    """Return the events in *rows*, and note in *lost* what could not be opened."""
     mapper, values = EventMapper(held), list[LostValue]()
     found: list[RecordedEvent] = []
     for position, stream, version, topic, state in rows:

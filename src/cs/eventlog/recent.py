@@ -1,4 +1,4 @@
-"""The newest events, kept in memory so that followers at the end never touch the disk."""
+"""The newest events, in memory so that followers at the log's end never touch the disk."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -11,18 +11,18 @@ from cs.runtime.broadcast import Broadcast
 
 
 def _forgets(event: AnyEvent) -> bool:
-    """Return whether *event* tells that people were forgotten, whom earlier ones show."""
+    """Return whether *event* says that people were forgotten, whom earlier events show."""
     return isinstance(event, PersonErased) or (
         isinstance(event, ContactsErased) and event.aged_out
     )
 
 
-#: Events kept.  A follower further behind reads the store.
+#: Events in memory.  A follower further behind reads the store.
 MAX_EVENTS = 4096
 
 
 class RecentEvents:
-    """Tells followers that the log grew, and hands them its newest events."""
+    """Wakes followers when the log grows, and has its newest events."""
 
     def __init__(self, head: int = 0) -> None:
         self.head = head
@@ -30,7 +30,7 @@ class RecentEvents:
         self._grew = Broadcast()
 
     def add(self, events: Iterable[RecordedEvent]) -> None:
-        """Take events just committed by this process, in order of position."""
+        """Add events just committed by this process, in order of position."""
         for event in events:
             if self._events and self._events[-1].position != event.position - 1:
                 self._events.clear()  # another process appended in between
@@ -38,13 +38,13 @@ class RecentEvents:
                 self._events.clear()  # they are in clear here
             self._events.append(event)
             self.head = max(self.head, event.position)
-        self._tell()
+        self._notify()
 
     def moved(self, head: int) -> None:
-        """Hear that another process appended up to *head*."""
+        """Note that another process appended up to *head*."""
         if head > self.head:
             self.head = head
-            self._tell()
+            self._notify()
 
     def after(self, position: int, limit: int) -> Sequence[RecordedEvent] | None:
         """Return events after *position*; ``None`` if they are not all in memory."""
@@ -58,7 +58,7 @@ class RecentEvents:
         return found or None
 
     def on_events(self, events: Iterable[RecordedEvent]) -> None:
-        """Take note of *events* read from the store: drop what came before an erasure."""
+        """Drop what came before an erasure among *events*, which were read from the store."""
         erased = [each.position for each in events if _forgets(each.event)]
         while erased and self._events and self._events[0].position <= erased[-1]:
             self._events.popleft()
@@ -67,5 +67,5 @@ class RecentEvents:
         while self.head <= after:
             await self._grew.wait()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._grew.notify_all()

@@ -5,7 +5,7 @@ A personal value (`cs.domain.personal.Personal`) is stored as
 JSON, a random 96-bit nonce in front (NIST SP 800-38D), the name of its data key as
 associated data.  The name is ``<lookup>#<person>``.
 
-Beside the values the event says which key each of its people was sealed with
+Next to the values the event says which key each of its people was sealed with
 (``"sealed_with": {"p1": "<key id>"}``): a key store that came back older than the log may
 have another key of the same name (docs/decisions/0017-a-sealed-value-names-its-key.md).
 """
@@ -27,8 +27,8 @@ _MARK = "personal"
 #: In the JSON of every event with a personal value.
 PERSONAL = f'"{_MARK}"'.encode()
 _SEALED = {"sealed", "person", "box"}
-#: In a stored event: by person, the id of the key that their values are sealed with.  Beside
-#: the values and not in them, since versions that know no ids skip fields they do not know.
+#: In a stored event: by person, the id of the key that their values are sealed with.  Next
+#: to the values and not in them, since versions that know no ids skip fields they do not know.
 SEALED_WITH = "sealed_with"
 _ID_BYTES = 8
 
@@ -48,7 +48,7 @@ HeldKeys = Mapping[str, bytes | None]
 
 
 def key_id(key: bytes) -> str:
-    """Return what tells *key* from others, 64 bits in hex; nothing about it can be learned.
+    """Return an id of *key*, 64 bits in hex, from which nothing about it can be learned.
 
     A keyed hash under the random key itself: it needs no place in the key store, and stays
     the same when the key is wrapped anew.
@@ -87,7 +87,7 @@ def _decrypted(key: bytes, name: str, sealed: bytes) -> bytes:
 def why_lost(
     need: KeyReference, held: HeldKeys, opened: Callable[[bytes], bytes]
 ) -> Why | None:
-    """Return why the key that *need* tells of is lost; ``None`` if it is held or destroyed.
+    """Return why the key that *need* refers to is lost; ``None`` if it is held or destroyed.
 
     Args:
         need: Of one sealed value.
@@ -184,7 +184,7 @@ def unseal(
 ) -> dict[str, Any]:
     """Return the event *plain* with every sealed value opened.
 
-    One without its key comes in its erased form; *lost* is told of it unless that key was
+    One without its key reads as erased; *lost* is called with it unless that key was
     destroyed.
 
     Raises:

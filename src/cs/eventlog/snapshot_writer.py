@@ -1,4 +1,4 @@
-"""Snapshots on their way to the store: offering one never waits, losing one is harmless."""
+"""Snapshots on their way to the store: submitting one never waits, losing one is harmless."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -12,12 +12,12 @@ from cs.eventlog.snapshots import Snapshot
 
 log = get_logger()
 
-#: Streams whose snapshots may wait to be written; more are not kept this time.
+#: Streams whose snapshots may wait to be written; further ones are dropped.
 WAITING = 1_000
 
 
 class SnapshotWriter(ABC):
-    """Use as ``async with``.  Its heirs read and write the table."""
+    """Use as ``async with``.  Base of what reads and writes the table in each database."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, Snapshot] = {}

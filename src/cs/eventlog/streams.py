@@ -1,10 +1,10 @@
-"""Deciding on streams: state kept folded, advanced by what is new, never stale.
+"""Deciding on streams: folded states in memory, advanced by what is new, never stale.
 
-`Streams.change` is the one way a single stream changes.  What needs several streams in
-one append (admission) uses `Streams.load` and `Streams.retrying` itself.
+`Streams.change` is the one way a single stream changes.  What needs several streams in one
+append (admission) uses `Streams.load`, `Streams.lock` and `Streams.retry_on_conflict` itself.
 
-Kept states are bounded for each category by itself, so that a crowd of brands drives no
-key out.  One that was driven out, or not there yet after a start, is folded from its
+The states in memory are bounded for each category by itself, so that many brands evict no
+key.  A state that was evicted, or was not read yet since the start, is folded from its
 snapshot and what came after it.
 """
 
@@ -13,21 +13,21 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import cache
 from itertools import count
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from cs.domain import key, mail_domain, person, service
+from cs.domain import key, mail_domain, service
 from cs.domain.brand import brand
 from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
+from cs.eventlog.categories import CATEGORIES, Category, category_name, category_of, shape_of
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
-from cs.eventlog.snapshots import EVERY, NoSnapshots, Shape, Snapshots
+from cs.eventlog.snapshots import EVERY, NoSnapshots, Snapshots
 from cs.runtime import failpoints
 from cs.runtime.keyed_lock import KeyedLock
 from cs.runtime.lru import LruDict
@@ -35,61 +35,12 @@ from cs.runtime.lru import LruDict
 S = TypeVar("S")
 T = TypeVar("T")
 
-#: How long lost races are retried (docs/architecture.md): then nothing happened.
+#: How long an append that lost a race is tried again; after that nothing was stored.
 RETRY_FOR_S = 2.0
 #: But not less often than this: where the machine is slow, one try may take that long.
 RETRIES = 8
-#: Events folded in one go: what they cost (some ms) is what others wait for their turn.
+#: Events folded in one go: the event loop is blocked for as long as they take, some ms.
 PAGE = 500
-
-
-class Category(msgspec.Struct, frozen=True):
-    """What is known of one kind of stream.
-
-    Attributes:
-        initial: Its state before the first event.
-        kept: States held in memory; beyond it the least recently used goes.
-        may_outlive: Whether a snapshot may be made of a state; ``None``: of none, its
-            streams stay short.
-    """
-
-    initial: Any
-    evolve: Callable[[Any, Any], Any]
-    kept: int = 10_000
-    may_outlive: Callable[[Any], bool] | None = None
-
-
-#: A key's state is at most some 25 KB (60 idempotency keys); a brand's a few KB while a
-#: lookup runs, when it holds people in clear, and less than one after.
-CATEGORIES = {
-    "key": Category(key.INITIAL, key.evolve, may_outlive=lambda _: True),
-    "brand": Category(
-        brand.INITIAL, brand.evolve, may_outlive=lambda state: state.live is None
-    ),
-    "mail-domain": Category(mail_domain.INITIAL, mail_domain.evolve),
-    "person": Category(person.INITIAL, person.evolve, kept=1_000),
-    "service": Category(service.INITIAL, service.evolve, kept=1),
-}
-
-
-def category_name(stream: str) -> str:
-    """Return the name of *stream* up to what identifies it.
-
-    >>> category_name("mail-domain-acme.test"), category_name("key-a")
-    ('mail-domain', 'key')
-    """
-    return "mail-domain" if stream.startswith("mail-domain-") else stream.partition("-")[0]
-
-
-def category_of(stream: str) -> Category:
-    return CATEGORIES[category_name(stream)]
-
-
-@cache
-def shape_of(category: str) -> Shape:
-    """Return what snapshots of *category* look like."""
-    known = CATEGORIES[category]
-    return Shape(type(known.initial), known.evolve)
 
 
 class FoldedState(msgspec.Struct, Generic[S], frozen=True):
@@ -97,7 +48,7 @@ class FoldedState(msgspec.Struct, Generic[S], frozen=True):
 
     state: S
     version: int
-    snapshot: int = NO_STREAM  # the version of the newest snapshot known of
+    snapshot: int = NO_STREAM  # the version of its newest known snapshot
 
 
 class Streams:
@@ -105,15 +56,15 @@ class Streams:
         self.log = log
         self.set_aside = DamagedStreams(log)
         self._snapshots = snapshots or NoSnapshots()
-        self._kept = {
-            name: LruDict[str, FoldedState[Any]](category.kept)
+        self._cache = {
+            name: LruDict[str, FoldedState[Any]](category.cached)
             for name, category in CATEGORIES.items()
         }
         self._stream_locks = KeyedLock()
         self._first_read_locks = KeyedLock()
 
     async def load(self, stream: str) -> FoldedState[Any]:
-        """Return the state of *stream* as it is now: what is kept, and what came since.
+        """Return the state of *stream* as it is now: what is in memory, and what came since.
 
         Raises:
             NewerEvent: A newer version wrote some of it: nothing can be decided on it here.
@@ -121,28 +72,27 @@ class Streams:
             LogUnavailable: It cannot be read now.
         """
         try:
-            return await self._loaded(stream)
+            return await self._load(stream)
         except DamagedEvent as damaged:
             self.set_aside.note(damaged)
             raise
 
-    async def _loaded(self, stream: str) -> FoldedState[Any]:
-        states = self._kept[category_name(stream)]
-        kept = states.get(stream)
-        if kept is None:
-            async with self._first_read_locks.of(
-                stream
-            ):  # one folds it, the others go on from there
-                kept = states.get(stream)
-                if kept is None:
-                    return self._keep(stream, await self._folded_first(stream))
-        return self._keep(stream, await self._advanced(stream, kept))
+    async def _load(self, stream: str) -> FoldedState[Any]:
+        states = self._cache[category_name(stream)]
+        cached = states.get(stream)
+        if cached is None:
+            # One caller folds it, the others go on from there.
+            async with self._first_read_locks.of(stream):
+                cached = states.get(stream)
+                if cached is None:
+                    return self._remember(stream, await self._fold_first(stream))
+        return self._remember(stream, await self._fold_new(stream, cached))
 
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
-        """Keep nothing in memory of brands in which somebody was erased, as *page* tells.
+        """Forget the states of brands in which somebody was erased by an event of *page*.
 
-        Also of one of which nobody can say so, as it is damaged: once it is mended, it is
-        folded anew, without them.
+        They hold people in clear.  A damaged brand's state goes too: once its stream is
+        mended it is folded anew, without the erased.
         """
         for recorded in page:
             match recorded.event:
@@ -155,8 +105,8 @@ class Streams:
                     pass
 
     def drop(self, stream: str) -> None:
-        """Keep nothing of *stream* in memory."""
-        self._kept[category_name(stream)].pop(stream, None)
+        """Forget the state of *stream*."""
+        self._cache[category_name(stream)].pop(stream, None)
 
     async def key(self, key_id: str) -> FoldedState[key.Key]:
         return await self.load(f"key-{key_id}")
@@ -194,10 +144,10 @@ class Streams:
             failpoints.reach("change.after-append")
             return events, position
 
-        async with self.holding(stream):
-            return await self.retrying(attempt)
+        async with self.lock(stream):
+            return await self.retry_on_conflict(attempt)
 
-    async def retrying(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def retry_on_conflict(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return *attempt*'s result, trying again for a while when another writer wins.
 
         Raises:
@@ -215,15 +165,15 @@ class Streams:
                 pause = min(pause * 2, 0.1)
         raise AssertionError("counting has no end")
 
-    def holding(self, stream: str) -> AbstractAsyncContextManager[None]:
-        """Hold *stream* against other writers of this process, so that they queue, not race."""
+    def lock(self, stream: str) -> AbstractAsyncContextManager[None]:
+        """Lock *stream* against other writers of this process, so that they queue, not race."""
         return self._stream_locks.of(stream)
 
-    async def _folded_first(self, stream: str) -> FoldedState[Any]:
+    async def _fold_first(self, stream: str) -> FoldedState[Any]:
         """Fold *stream* from its snapshot, or from its first event if there is none to use."""
         category = category_of(stream)
         snapshot = state = None
-        if category.may_outlive is not None:
+        if category.may_be_stored is not None:
             shape = shape_of(category_name(stream))
             snapshot = await self._snapshots.find(stream, shape.fingerprint)
             state = shape.state(snapshot) if snapshot else None
@@ -232,44 +182,44 @@ class Streams:
             new = await self.log.read(stream, snapshot.version - 1, 1)
             if new and new[0].version == snapshot.version:
                 start = FoldedState(state, snapshot.version, snapshot.version)
-                return await self._advanced(stream, start)
-        return await self._advanced(stream, FoldedState(category.initial, NO_STREAM))
+                return await self._fold_new(stream, start)
+        return await self._fold_new(stream, FoldedState(category.initial, NO_STREAM))
 
-    async def _advanced(self, stream: str, folded: FoldedState[Any]) -> FoldedState[Any]:
-        """Fold into *folded* what came since, a page at a time; others get their turns."""
+    async def _fold_new(self, stream: str, folded: FoldedState[Any]) -> FoldedState[Any]:
+        """Fold into *folded* what came since, a page at a time: others run in between."""
         category = category_of(stream)
         while True:
             new = await self.log.read(stream, folded.version, PAGE)
-            folded = _folded_on(folded, new, category)
+            folded = _fold(folded, new, category)
             if len(new) < PAGE:
                 return folded
             await asyncio.sleep(0)
 
-    def _keep(self, stream: str, folded: FoldedState[Any]) -> FoldedState[Any]:
-        """Keep *folded*, unless somebody who read later was here first."""
+    def _remember(self, stream: str, folded: FoldedState[Any]) -> FoldedState[Any]:
+        """Put *folded* into memory, unless a newer state of the stream is there."""
         category = category_of(stream)
-        states = self._kept[category_name(stream)]
+        states = self._cache[category_name(stream)]
         newest = states.get(stream)
         if newest is None or newest.version < folded.version:
-            folded = self._snapshotted(stream, folded, category)
+            folded = self._submit_snapshot(stream, folded, category)
             states[stream] = folded
         states.use(stream)
         return folded
 
-    def _snapshotted(
+    def _submit_snapshot(
         self, stream: str, folded: FoldedState[Any], category: Category
     ) -> FoldedState[Any]:
-        """Offer a snapshot of *folded* if one is due and may be made."""
+        """Submit a snapshot of *folded* if one is due and may be made."""
         if folded.version - folded.snapshot < EVERY:
             return folded
-        if category.may_outlive is None or not category.may_outlive(folded.state):
+        if category.may_be_stored is None or not category.may_be_stored(folded.state):
             return folded
         shape = shape_of(category_name(stream))
         self._snapshots.submit(shape.snapshot(stream, folded.version, folded.state))
         return msgspec.structs.replace(folded, snapshot=folded.version)
 
 
-def _folded_on(
+def _fold(
     folded: FoldedState[Any], new: Sequence[RecordedEvent], category: Category
 ) -> FoldedState[Any]:
     if not new:

@@ -1,7 +1,7 @@
 """What an event log over a table of stored events does, whichever database holds it.
 
 Positions have no gaps and become visible in their order, so what a page or a stream lacks
-is damage and is told as such; and events kept in memory follow each other if their positions
+is damage and is raised as such; and events in memory follow each other if their positions
 do, whoever wrote the others.
 """
 
@@ -47,7 +47,7 @@ class PreparedAppend(msgspec.Struct, frozen=True):
 
 
 class TableLog(ABC):
-    """Seals and checks; its heirs read and write rows.
+    """Base of the SQLite and PostgreSQL logs: seals and checks; they read and write rows.
 
     Args:
         keys: What seals and opens personal values.
@@ -63,7 +63,7 @@ class TableLog(ABC):
 
     @abstractmethod
     async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
-        """Return what became of each: its last position, or why it was not stored."""
+        """Store each request; return its last position, or why it was not stored."""
 
     @abstractmethod
     async def _select_stream(
@@ -79,8 +79,8 @@ class TableLog(ABC):
     async def _last_position(self) -> int:
         """Return the last stored position; 0 if there is none."""
 
-    def _knows_its_end(self) -> bool:
-        """Return whether the end was ever read, so that nothing newer is taken for nothing."""
+    def _knows_head(self) -> bool:
+        """Return whether the last position was ever read; before, the log only looks empty."""
         return True
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
@@ -113,7 +113,7 @@ class TableLog(ABC):
 
     async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
         recent = self._recent.after(after, limit)
-        if recent is not None and self._knows_its_end():
+        if recent is not None and self._knows_head():
             upto = recent[-1].position if recent else after
             if len(recent) == limit or upto >= self._recent.head:
                 return recent  # else another process's events come next, or unanswered ones

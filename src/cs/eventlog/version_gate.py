@@ -19,15 +19,15 @@ T = TypeVar("T")
 
 #: Wait before it is tried again.  Only another log makes a difference, or one restored.
 RETRY_S = 5.0
-#: How often it is told of again.
-TOLD_EVERY_S = 60.0
+#: How often it is logged again.
+LOG_EVERY_S = 60.0
 
 
 class VersionGate:
     """Keeps one role from going on where it cannot read.
 
     Args:
-        who: Of this process stands still, for the log line.
+        who: What of this process stands still, for the log line.
         retry_s: Wait before it is tried again.
     """
 
@@ -42,7 +42,7 @@ class VersionGate:
         self._retry_s = retry_s
         self._monotonic = monotonic
         self._held: dict[object, NewerEvent] = {}
-        self._told_at: dict[int, float] = {}  # by position
+        self._logged_at: dict[int, float] = {}  # by position
 
     @property
     def why(self) -> str | None:
@@ -68,16 +68,16 @@ class VersionGate:
                     return await attempt()
                 except NewerEvent as error:
                     self._held[here] = error
-                    self._tell(error)
+                    self._log(error)
                 await asyncio.sleep(self._retry_s)
         finally:
-            self._let_go(here)
+            self._release(here)
 
-    def _tell(self, held: NewerEvent) -> None:
+    def _log(self, held: NewerEvent) -> None:
         now = self._monotonic()
-        told_at = self._told_at.get(held.position)
-        if told_at is None or now - told_at >= TOLD_EVERY_S:
-            self._told_at[held.position] = now
+        logged_at = self._logged_at.get(held.position)
+        if logged_at is None or now - logged_at >= LOG_EVERY_S:
+            self._logged_at[held.position] = now
             log.error(
                 "held_at_newer_event",
                 who=self._who,
@@ -86,7 +86,7 @@ class VersionGate:
                 do="upgrade this role to the version that writes this event",
             )
 
-    def _let_go(self, here: object) -> None:
+    def _release(self, here: object) -> None:
         held = self._held.pop(here, None)
         if held is not None and held.position not in {e.position for e in self._held.values()}:
-            self._told_at.pop(held.position, None)
+            self._logged_at.pop(held.position, None)

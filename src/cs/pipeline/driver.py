@@ -118,7 +118,7 @@ class Driver:
             raise newer
 
     async def _run(self) -> None:
-        with self._set_aside.telling(self._resume_mended):
+        with self._set_aside.on_mended(self._resume_mended):
             position = await self._sweep()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._follow_log(position), name="driver-log")

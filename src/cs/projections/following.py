@@ -69,7 +69,7 @@ class ViewFollower:
         self._early_position = max(self._early_position, head)
 
     async def run(self) -> None:
-        with self.set_aside.telling(self._tell_late):
+        with self.set_aside.on_mended(self._tell_late):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._watch())
                 tasks.create_task(self._tell())

@@ -121,7 +121,7 @@ async def test_the_end_of_a_log_frees_the_connections_it_kept(
 async def _listens(log: PostgresEventLog) -> None:
     """Return when *log* has begun to listen and has looked once."""
     async with asyncio.timeout(10):
-        while not log._heard:
+        while not log._head_known:
             await log._pool.fetchval("SELECT 1")
 
 

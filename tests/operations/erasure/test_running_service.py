@@ -106,7 +106,7 @@ async def test_what_a_service_remembers_of_a_search_that_runs_is_dropped(
         key = await service.new_key()
         searching = asyncio.create_task(service.search(key, brand="Acme"))
         await mailboxes.asked.wait()
-        states = service.running.streams._kept
+        states = service.running.streams._cache
         assert of_ada(states), "a run that is alive knows its people"
 
         await erase_beside(tmp_path / "data")

@@ -55,7 +55,7 @@ class Taker:
 
     async def looks(self) -> None:
         self.seconds.now += ROUND_S
-        with self.set_aside.telling(self.take_up):
+        with self.set_aside.on_mended(self.take_up):
             await self.set_aside.look()
 
 

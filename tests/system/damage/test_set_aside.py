@@ -393,7 +393,7 @@ async def test_who_takes_up_and_meets_a_newer_event_is_told_again_and_ends_nobod
 
     first = DamagedEvent(1, "key-a", 0, "")
     set_aside.note(first)
-    with set_aside.telling(take_up):
+    with set_aside.on_mended(take_up):
         watching = asyncio.create_task(set_aside.watch())
         async with asyncio.timeout(10):
             await asyncio.wait(

@@ -5,7 +5,7 @@ and commits by itself: a process that stops in the middle never holds the lock.
 
 A statement whose answer is lost is sent again.  That stores nothing twice: every request
 names the versions it follows, so what was stored the first time conflicts with itself, and
-is known by its events standing there, byte for byte.
+is known by its events stored there, byte for byte.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ from cs.runtime import failpoints
 
 log = get_logger()
 
-#: How long an answer that was lost is looked for.
+#: How long a batch whose answer was lost is sent again.
 IN_DOUBT_S = 5.0
-#: Between two looks.
+#: Wait between two tries.
 _PAUSE_S = 0.05
 #: How often a batch is sent again because somebody else wrote to the tables.
 _UNIQUE_TRIES = 3
@@ -48,10 +48,10 @@ class PostgresAppender:
     """One batch at a time, on a connection of its own."""
 
     def __init__(self, pool: Pool) -> None:
-        self._kept = DedicatedConnection(pool)
+        self._connection = DedicatedConnection(pool)
 
     async def close(self) -> None:
-        await self._kept.drop()
+        await self._connection.drop()
 
     async def write(self, requests: Sequence[PreparedAppend]) -> Sequence[Answer]:
         """Store each request or say why not; all that are stored commit together.
@@ -61,12 +61,12 @@ class PostgresAppender:
             LogUnavailable: PostgreSQL is away; nothing was stored.
         """
         try:
-            connection = await self._kept.get()
+            connection = await self._connection.get()
         except DatabaseUnavailable as error:
             raise LogUnavailable(f"{error}; nothing was stored") from error
         answers: Sequence[Answer]
         try:
-            answers = await _sent(connection, requests)
+            answers = await _send(connection, requests)
         except DatabaseUnavailable as error:
             answers = await self._in_doubt(requests, error)
         failpoints.reach("log.after-commit")
@@ -83,29 +83,29 @@ class PostgresAppender:
         log.warning("appends_in_doubt", appends=len(requests), why=str(lost))
         try:
             async with asyncio.timeout(IN_DOUBT_S):
-                return await self._sent_again(requests)
+                return await self._resend(requests)
         except TimeoutError:
-            await self._kept.drop()
+            await self._connection.drop()
             raise AppendInDoubt(f"{lost}; what was stored is not known") from lost
 
-    async def _sent_again(self, requests: Sequence[PreparedAppend]) -> Sequence[Answer]:
-        """Send *requests* until answered; what stands there was stored the first time."""
+    async def _resend(self, requests: Sequence[PreparedAppend]) -> Sequence[Answer]:
+        """Send *requests* until answered; those in the log were stored the first time."""
         while True:
-            await self._kept.drop()
+            await self._connection.drop()
             with suppress(DatabaseUnavailable):
-                connection = await self._kept.get()
-                answers = await _sent(connection, requests)
+                connection = await self._connection.get()
+                answers = await _send(connection, requests)
                 conflicts = {
                     n: requests[n]
                     for n, answer in enumerate(answers)
                     if isinstance(answer, WrongExpectedVersion)
                 }
-                standing = await _standing(connection, conflicts)
-                return [standing.get(n, answer) for n, answer in enumerate(answers)]
+                stored = await _already_stored(connection, conflicts)
+                return [stored.get(n, answer) for n, answer in enumerate(answers)]
             await asyncio.sleep(_PAUSE_S)
 
 
-async def _sent(
+async def _send(
     connection: PooledConnection, requests: Sequence[PreparedAppend]
 ) -> list[Answer]:
     """Send *requests*, one by one if one of them may be at fault.
@@ -116,18 +116,18 @@ async def _sent(
     why: Exception
     for _ in range(_UNIQUE_TRIES):
         try:
-            return await _called(connection, requests)
+            return await _call(connection, requests)
         except asyncpg.UniqueViolationError as error:
             why = error  # somebody does not take our lock: look at the versions again
         except (asyncpg.PostgresError, ValueError) as error:
             why = error
             break
     if len(requests) > 1 and not _of_the_schema(why):
-        return [answer for each in requests for answer in await _sent(connection, [each])]
+        return [answer for each in requests for answer in await _send(connection, [each])]
     return [_refused(why) for _ in requests]
 
 
-async def _called(
+async def _call(
     connection: PooledConnection, requests: Sequence[PreparedAppend]
 ) -> list[Answer]:
     with translate_errors():
@@ -145,16 +145,16 @@ async def _called(
     return answers
 
 
-async def _standing(
+async def _already_stored(
     connection: PooledConnection, requests: Mapping[int, PreparedAppend]
 ) -> dict[int, Answer]:
-    """Return the last position of those of *requests* whose events all stand in the log."""
+    """Return the last position of those of *requests* whose events are all in the log."""
     wanted = [event for request in requests.values() for event in request.stored]
     if not wanted:
         return {}
     with translate_errors():
         rows = await connection.fetch(
-            _STANDING,
+            _ALREADY_STORED,
             [str(event.originator_id) for event in wanted],
             [event.originator_version for event in wanted],
         )
@@ -171,10 +171,10 @@ def _of_the_schema(error: Exception) -> bool:
 
 
 def _refused(error: Exception) -> LogUnavailable:
-    told = f"the log could not write: {error}"
+    why = f"the log could not write: {error}"
     if _of_the_schema(error):
-        told += "; is its schema there? (cs db migrate)"
-    refused = LogUnavailable(told)
+        why += "; is its schema there? (cs db migrate)"
+    refused = LogUnavailable(why)
     refused.__cause__ = error
     return refused
 
@@ -183,7 +183,7 @@ APPEND = """
 SELECT positions, conflicts, at_version, opens_at
 FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
-_STANDING = """
+_ALREADY_STORED = """
 SELECT originator_id, originator_version, topic, state, notification_id
 FROM unnest($1::text[], $2::bigint[]) AS wanted (originator_id, originator_version)
 JOIN stored_events USING (originator_id, originator_version)

@@ -28,7 +28,7 @@ class PostgresEventLog(TableLog):
     """Use as ``async with``.  Entering needs no database: it may come later.
 
     Args:
-        pool: Two of its connections are kept, to write and to listen.
+        pool: Two of its connections are held, to write and to listen.
         keys: What seals and opens personal values.
         waiting: Appends that may wait to be written; one more is `LogUnavailable`.
     """
@@ -37,7 +37,7 @@ class PostgresEventLog(TableLog):
         super().__init__(keys, waiting=waiting)
         self._pool = pool
         self._appender = PostgresAppender(pool)
-        self._heard = False  # how far the log goes
+        self._head_known = False
         self._stack = AsyncExitStack()
         self._closed = False
 
@@ -61,7 +61,7 @@ class PostgresEventLog(TableLog):
         await self._stack.aclose()
 
     def _moved(self, head: int) -> None:
-        self._heard = True
+        self._head_known = True
         self._recent.moved(head)
 
     async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
@@ -77,11 +77,11 @@ class PostgresEventLog(TableLog):
 
     async def _last_position(self) -> int:
         position: int = await self._value(LAST_POSITION)
-        self._heard = True
+        self._head_known = True
         return position
 
-    def _knows_its_end(self) -> bool:
-        return self._heard
+    def _knows_head(self) -> bool:
+        return self._head_known
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
         if ceiling.limit is None:
@@ -135,7 +135,7 @@ SELECT started_at FROM lookup_starts
 WHERE number = (SELECT COALESCE(max(number), 0) FROM lookup_starts) + 1 - $1
 """
 # From the oldest on, up to the first that is still needed, never the newest: numbers go on
-# from it.  Old is told by the newest, not by a clock.
+# from it.  What is old is measured from the newest, not by a clock.
 _PRUNE_STARTS = """
 WITH oldest AS (
     SELECT number, started_at FROM lookup_starts ORDER BY number LIMIT $1

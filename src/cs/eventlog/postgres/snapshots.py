@@ -24,7 +24,7 @@ class PostgresSnapshots(SnapshotWriter):
         self._pool = pool
 
     async def _newest(self, stream: str, shape: str) -> Snapshot | None:
-        with _told():
+        with _translate_errors():
             async with connected(self._pool) as connection:
                 row = await connection.fetchrow(_NEWEST, stream, shape)
         return None if row is None else Snapshot(*row)
@@ -32,7 +32,7 @@ class PostgresSnapshots(SnapshotWriter):
     async def _write(self, snapshots: Sequence[Snapshot]) -> None:
         rows = [(new.stream, new.version, new.shape, new.state) for new in snapshots]
         columns = [list(column) for column in zip(*rows, strict=True)]
-        with _told():
+        with _translate_errors():
             async with transaction(self._pool) as connection:
                 await connection.execute("SET LOCAL synchronous_commit = off")
                 await connection.execute(_ADD, *columns)
@@ -40,7 +40,7 @@ class PostgresSnapshots(SnapshotWriter):
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (DatabaseUnavailable, asyncpg.PostgresError) as error:

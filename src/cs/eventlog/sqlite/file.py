@@ -1,4 +1,4 @@
-"""The file a log is kept in: whether it is still there."""
+"""The file of a log: whether it is still the one that was opened."""
 
 import sqlite3
 from pathlib import Path

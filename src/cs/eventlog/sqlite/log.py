@@ -1,7 +1,7 @@
 """The event log in a SQLite file, read and written in threads.
 
-The file is not checked whole when it is opened: SQLite notices a file that was cut off
-by itself, and reading every page would make each start, also of a command beside the
+The file is not checked as a whole when it is opened: SQLite notices a truncated file
+by itself, and reading every page would make each start, also of a command run next to the
 service, as slow as the log is long.  ``PRAGMA quick_check`` takes 2 ms/MiB with the file
 in memory (100,000 small events: 32 ms, opening without it 2 ms; 4 GiB: 8 s and a cold
 disk's time on top) and does not see a value that changed.  What is read is checked
@@ -146,5 +146,5 @@ class SqliteEventLog(TableLog):
     async def _poll(self) -> None:
         while True:
             await asyncio.sleep(POLL_S)
-            with suppress(LogUnavailable):  # whoever reads next is told
+            with suppress(LogUnavailable):  # whoever reads next gets it
                 self._recent.moved(await self._last_position())

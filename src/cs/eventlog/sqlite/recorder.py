@@ -45,10 +45,10 @@ class BatchRecorder(SQLiteApplicationRecorder):
         """Make what is missing; make anew what the log knows better."""
         super().create_table()
         with self.datastore.transaction(commit=False) as cursor:
-            if self._starts.whole(cursor):
+            if self._starts.is_complete(cursor):
                 return
         with self._writing() as cursor:
-            if not self._starts.whole(cursor):  # else another process was first
+            if not self._starts.is_complete(cursor):  # else another process was first
                 log.info("lookup_starts_rebuilt", starts=self._starts.rebuild(cursor))
 
     def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:

@@ -50,7 +50,7 @@ class SnapshotRecorder(SQLiteAggregateRecorder):
 
 
 class SqliteSnapshots(SnapshotWriter):
-    """Beside the open log whose file *path* is; see `SnapshotWriter`."""
+    """In the file *path* of an open log; see `SnapshotWriter`."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -73,16 +73,16 @@ class SqliteSnapshots(SnapshotWriter):
             self._datastore.close()
 
     async def _newest(self, stream: str, shape: str) -> Snapshot | None:
-        with _told():
+        with _translate_errors():
             return await asyncio.to_thread(self._recorder.newest, stream, shape)
 
     async def _write(self, snapshots: Sequence[Snapshot]) -> None:
-        with _told():
+        with _translate_errors():
             await asyncio.to_thread(self._recorder.write, snapshots)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (PersistenceError, sqlite3.Error) as error:

@@ -46,8 +46,8 @@ class BrandStreams:
             if events:
                 await self._streams.log.append([Append(stream, recorded[-1].version, events)])
 
-        async with self._streams.holding(stream):
-            await self._streams.retrying(attempt)
+        async with self._streams.lock(stream):
+            await self._streams.retry_on_conflict(attempt)
         recorded = await self._streams.log.read(stream)
         old = [result for lookup in people for result in _results(recorded, lookup)[:-1]]
         return [key for result in old if (key := key_of(result)) is not None]

@@ -1,0 +1,64 @@
+"""The categories of streams: how each is folded, and how many states are worth memory.
+
+A stream's name up to its identifying part is its category (docs/architecture.md, "Streams").
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from cs.domain import key, mail_domain, person, service
+from cs.domain.brand import brand
+from cs.eventlog.snapshots import Shape
+
+
+class Category(msgspec.Struct, frozen=True):
+    """How one kind of stream is folded.
+
+    Attributes:
+        initial: The state before the first event.
+        evolve: Returns the state after an event.
+        cached: States in memory at most; the least recently used goes first.
+        may_be_stored: Whether a snapshot may be made of a state; ``None``: of none, as its
+            streams stay short.
+    """
+
+    initial: Any
+    evolve: Callable[[Any, Any], Any]
+    cached: int = 10_000
+    may_be_stored: Callable[[Any], bool] | None = None
+
+
+#: A key's state is at most some 25 KB (60 idempotency keys); a brand's a few KB while a
+#: lookup runs, when it holds people in clear, and less than one after.
+CATEGORIES = {
+    "key": Category(key.INITIAL, key.evolve, may_be_stored=lambda _: True),
+    "brand": Category(
+        brand.INITIAL, brand.evolve, may_be_stored=lambda state: state.live is None
+    ),
+    "mail-domain": Category(mail_domain.INITIAL, mail_domain.evolve),
+    "person": Category(person.INITIAL, person.evolve, cached=1_000),
+    "service": Category(service.INITIAL, service.evolve, cached=1),
+}
+
+
+def category_name(stream: str) -> str:
+    """Return the name of *stream* up to what identifies it.
+
+    >>> category_name("mail-domain-acme.test"), category_name("key-a")
+    ('mail-domain', 'key')
+    """
+    return "mail-domain" if stream.startswith("mail-domain-") else stream.partition("-")[0]
+
+
+def category_of(stream: str) -> Category:
+    return CATEGORIES[category_name(stream)]
+
+
+@cache
+def shape_of(category: str) -> Shape:
+    """Return what snapshots of *category* look like."""
+    known = CATEGORIES[category]
+    return Shape(type(known.initial), known.evolve)
