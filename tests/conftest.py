@@ -4,6 +4,7 @@ import pytest
 from hypothesis import settings
 
 pytest_plugins = [
+    "harness.collecting",
     "harness.servers.fixtures",
     "harness.servers.left_running",
     "harness.servers.what_is_here",
