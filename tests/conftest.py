@@ -14,6 +14,8 @@ pytest_plugins = [
 # How long an example takes says how busy the machine is; budgets have tests of their own.
 settings.register_profile("busy machine", deadline=None)
 settings.load_profile("busy machine")
+# Of `make test-fast`.  A test with a number of its own takes a share of the profile's.
+settings.register_profile("inner loop", settings(max_examples=20))
 
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
 SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}

@@ -503,4 +503,6 @@ def _stored(event: E) -> E:
 
 
 TestSearches = Searches.TestCase
-TestSearches.settings = settings(max_examples=120, stateful_step_count=80, deadline=None)
+TestSearches.settings = settings(
+    max_examples=settings().max_examples * 6 // 5, stateful_step_count=80, deadline=None
+)
