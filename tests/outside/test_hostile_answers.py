@@ -5,8 +5,9 @@ import gzip
 import struct
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import dns.message
 import dns.rrset
@@ -19,6 +20,8 @@ from cs.outside.port import MailHosts, Unreachable
 from cs.outside.resolver import DnsResolver
 from cs.outside.single_get import MAX_BYTES
 from harness.budget import mib_of, seconds_of
+
+T = TypeVar("T")
 
 # Encoded bodies.
 
@@ -90,7 +93,7 @@ Responding = Callable[[bytes], bytes | None]
 
 
 @asynccontextmanager
-async def responding(respond: Responding) -> AsyncIterator[DnsResolver]:
+async def responding(respond: Responding, timeout_s: float = 0.3) -> AsyncIterator[DnsResolver]:
     """A resolver whose server says what *respond* makes of the question, over UDP and TCP."""
     loop = asyncio.get_running_loop()
 
@@ -111,21 +114,24 @@ async def responding(respond: Responding) -> AsyncIterator[DnsResolver]:
         address = server.sockets[0].getsockname()
         transport, _ = await loop.create_datagram_endpoint(Datagrams, local_addr=address)
         try:
-            yield DnsResolver(address, timeout_s=0.3)
+            yield DnsResolver(address, timeout_s)
         finally:
             transport.close()
 
 
 async def asked(respond: Responding) -> tuple[MailHosts | str, tuple[str, ...] | str]:
     """Return what the resolver makes of *respond* for exchangers and for addresses."""
-    async with responding(respond) as resolver:
-        answers: list[object] = []
-        for question in (resolver.mail_hosts("acme.test"), resolver.addresses("acme.test")):
-            try:
-                answers.append(await question)
-            except Unreachable as error:
-                answers.append(error.why)
-    return answers[0], answers[1]  # type: ignore[return-value]
+    async with responding(respond, timeout_s=0.1) as resolver:
+        return await asyncio.gather(
+            or_why(resolver.mail_hosts("acme.test")), or_why(resolver.addresses("acme.test"))
+        )
+
+
+async def or_why(answer: Awaitable[T]) -> T | str:
+    try:
+        return await answer
+    except Unreachable as error:
+        return error.why
 
 
 def head(query: bytes, *, answers: int, flags: int = 0x8580) -> bytes:
@@ -217,15 +223,23 @@ async def test_an_answer_of_many_records_is_not_kept(exchangers: int, kept: bool
     assert (asked_for == asked_first) is kept
 
 
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None)
-@given(st.binary(max_size=120), st.booleans())
-async def test_any_bytes_are_an_answer_or_none(noise: bytes, after_the_question: bool) -> None:
+#: Asked at once, since most of what it costs is waiting for a better answer.
+noises = st.lists(st.tuples(st.binary(max_size=120), st.booleans()), min_size=1, max_size=20)
+
+
+@settings(max_examples=5)
+@given(noises)
+async def test_any_bytes_are_an_answer_or_none(sent: list[tuple[bytes, bool]]) -> None:
+    answers = await asyncio.gather(*(asked(responding_with(*each)) for each in sent))
+
+    for hosts, addresses in answers:
+        assert hosts == "dns" or isinstance(hosts, MailHosts)
+        assert addresses == "dns" or isinstance(addresses, tuple)
+
+
+def responding_with(noise: bytes, after_the_question: bool) -> Responding:
     def respond(query: bytes) -> bytes:
         start = head(query, answers=1 + len(noise) % 3) + question_of(query)
         return (start if after_the_question else query[:2]) + noise
 
-    hosts, addresses = await asked(respond)
-
-    assert hosts == "dns" or isinstance(hosts, MailHosts)
-    assert addresses == "dns" or isinstance(addresses, tuple)
+    return respond
