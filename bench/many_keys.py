@@ -25,10 +25,10 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from cs.assembly import roles
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.one_process import memory_bus, run_service
+from cs.assembly.roles.api import run_api
 from cs.domain.codec import topic_of
 from cs.domain.key import KeyIssued
 from cs.eventlog.port import EventLog
@@ -136,7 +136,7 @@ async def shared(postgres: str, folder: Path, *, before: bool) -> AsyncIterator[
             views = PostgresViews(pool, projections())
             kept = await load_all(views)
             await views.close()
-    async with roles.run_api(settings, "live"):
+    async with run_api(settings, "live"):
         yield
     del kept
 

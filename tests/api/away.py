@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from cs.api.time_limits import TimeLimits
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.one_process import build_stages, memory_bus, run_service
+from cs.assembly.one_process import memory_bus, run_service
+from cs.assembly.stages import build_stages
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog

@@ -12,8 +12,10 @@ from structlog.testing import capture_logs
 
 from bus.kafka.kafka_cases import settings_for
 from cs.admin.app import build
-from cs.assembly import roles
 from cs.assembly.plugins import StagePlugins
+from cs.assembly.roles.process_manager import run_process_manager
+from cs.assembly.roles.project import run_project
+from cs.assembly.roles.running import RunningRole
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.topics import OUTCOMES, TOPICS, encode
@@ -36,7 +38,7 @@ async def form(tmp_path: Path, postgres: str, database: str) -> AsyncIterator[On
         yield form
 
 
-async def told(role: roles.Role, field: str) -> Any:
+async def told(role: RunningRole, field: str) -> Any:
     """Return *field* of the role's ``/readyz`` once it is there; the role stays ready."""
     transport = httpx.ASGITransport(build(role.ready))
     async with (
@@ -61,7 +63,7 @@ async def test_keys_that_are_lost_are_counted(form: OnDatabases) -> None:
         await pool.execute("DELETE FROM data_key")
 
     with capture_logs():
-        async with roles.run_projections(form.settings, "live") as role:
+        async with run_project(form.settings, "live") as role:
             lost = await told(role, "keys_lost")
 
     assert lost == {"missing": 1}
@@ -76,8 +78,8 @@ async def test_outcomes_that_were_forged_are_counted(
 
     with capture_logs():
         async with (
-            roles.run_projections(settings, "live"),  # whose views it waits for
-            roles.run_process_manager(settings, "live") as role,
+            run_project(settings, "live"),  # whose views it waits for
+            run_process_manager(settings, "live") as role,
             KafkaBus(bus_settings) as bus,
         ):
             for _ in range(3):

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from backup.embedded_service import SlowStaff, service_on, slow_tools
-from cs.assembly.folder_stores import make_next_master_key, open_folder, open_key_store
+from cs.assembly.folder_keys import make_next_master_key, open_key_store
+from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change
 from cs.backup.errors import BackupError
 from cs.backup.making import BackupFolders, backup_folders, make

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from backup.embedded_service import service_on
+from cs.assembly.folder_clock import clock_of_data, sandbox_clock
 from cs.assembly.folder_stores import open_folder
-from cs.assembly.one_process import clock_of_data, sandbox_clock
 from cs.backup.making import backup_folders, make
 from cs.backup.restoring import restore
 from cs.eventlog.streams import Streams

@@ -21,8 +21,10 @@ from conformance.sandboxes import made_in
 from conformance.target import ADMIN, COMMAND, KEYS, URLS, Key
 from cs import settings
 from cs.admin.app import build as admin_app
-from cs.assembly.one_process import clock_advance, run_embedded, sandbox_clock
+from cs.assembly.embedded import run_embedded
+from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.plugins import open_plugins
+from cs.assembly.sandbox_world import clock_advance
 from cs.cli.sandbox_service import enter_world
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import logs

@@ -543,7 +543,7 @@ async def test_views_of_which_a_page_is_scribbled_on_end_up_whole(tmp_path: Path
                 assert starts == 1, "the second start has whole views"
                 if not isinstance(
                     error, LogUnavailable
-                ):  # told at opening (`cs.assembly.one_process`)
+                ):  # read before anything runs (`cs.assembly.embedded`)
                     (tmp_path / "views.db").unlink()
             else:
                 break

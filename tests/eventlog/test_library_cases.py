@@ -9,7 +9,7 @@ Left out, by name:
 * ``optional_test_insert_subscribe``: the library's SQLite recorder has no subscriptions
   either; `cs.eventlog.follow` follows a log.
 * ``InfrastructureFactoryTestCase``, ``TranscoderTestCase``: objects are built in
-  `cs.assembly.one_process`, and shapes belong to `cs.domain.codec`.
+  `cs.assembly.folder_stores`, and shapes belong to `cs.domain.codec`.
 
 ``INITIAL_VERSION`` is 0 in all of them.  The library's default, 1, is a version gap at
 the start of a stream, which its recorder takes and our port refuses.

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_stores import folder_of, open_folder, open_key_store
+from cs.assembly.folder_keys import folder_of, open_key_store
+from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change, versions
 from cs.assembly.postgres_stores import open_shared_key_store
 from cs.keystore.postgres import PostgresKeyStore

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cs.assembly.one_process import build_stages
 from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
+from cs.assembly.stages import build_stages
 from cs.domain.contact import Query
 from cs.domain.stages.work import (
     Discovered,

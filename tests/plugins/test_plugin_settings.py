@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.plugins import of_source, of_verifier
+from cs.assembly.settings_of_plugins import of_source, of_verifier
 from cs.settings import BadSettings, load, shown
 from plugins.installed import Install
 

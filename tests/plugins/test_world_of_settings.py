@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.one_process import run_sandbox, sandbox_clock
-from cs.assembly.plugins import check_world
+from cs.assembly.folder_clock import sandbox_clock
+from cs.assembly.sandbox_world import run_sandbox
+from cs.assembly.world_check import check_world
 from cs.sandbox.world import load as load_world
 from cs.settings import BadSettings, load
 

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
-from cs.assembly import roles
+from cs.assembly.roles.api import run_api
 from cs.checks.postgres import PostgresChecks
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.port import Ceiling
@@ -101,7 +101,7 @@ async def test_a_process_that_answers_calls_prunes(postgres: str, tmp_path: Path
             await pool.execute("UPDATE checks SET at = at - interval '11 minutes'")
             settings = Settings(postgres=dsn, keys_postgres=keys_dsn, master_key_file=key_file)
 
-            async with asyncio.timeout(20), roles.run_api(settings, "live"):
+            async with asyncio.timeout(20), run_api(settings, "live"):
                 while await pool.fetchval("SELECT count(*) FROM checks") or await numbers(
                     pool
                 ) != [3]:

@@ -9,7 +9,8 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from cs.assembly import roles
+from cs.assembly.roles.project import run_project
+from cs.assembly.roles.running import RunningRole
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.open_work import UnfinishedWork
@@ -42,7 +43,7 @@ async def settings(postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
 async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cs.assembly.postgres_stores.open_pool", _impatient)
+    monkeypatch.setattr("cs.assembly.postgres_pools.open_pool", _impatient)
     assert settings.postgres is not None
     async with open_pool(settings.postgres, role="test") as pool:
         views = PostgresViews(pool, projections())
@@ -54,7 +55,7 @@ async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
         await lock.start()
         await other.execute("LOCK TABLE view_sets IN ACCESS EXCLUSIVE MODE")
         with capture_logs() as logs:
-            async with roles.run_projections(settings, "live") as role:
+            async with run_project(settings, "live") as role:
                 async with asyncio.timeout(20):
                     while not any(each["event"] == "log_away" for each in logs):
                         await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
@@ -68,7 +69,7 @@ def _impatient(dsn: str, **options: object) -> object:
     return open_pool(dsn, **options, statement_timeout_s=0.3)  # type: ignore[arg-type]
 
 
-async def _leads(role: roles.Role) -> None:
+async def _leads(role: RunningRole) -> None:
     async with asyncio.timeout(20):
         while not (await role.ready.check())[1]["leads"]:
             await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])

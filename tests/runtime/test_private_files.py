@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.folder_stores import open_folder, open_paid_calls
-from cs.assembly.one_process import CLOCK_FILE
-from cs.assembly.postgres_stores import read_key
+from cs.assembly.folder_clock import CLOCK_FILE
+from cs.assembly.folder_paid_calls import open_paid_calls
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.postgres_pools import read_key
 from cs.backup.making import backup_folders, make
 from cs.cli.brand_list.journal import Journal
 from cs.cli.brand_list.results import Results

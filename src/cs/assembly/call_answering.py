@@ -1,6 +1,5 @@
 """What answers calls, put together: the same whoever keeps the log and the views."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import msgspec
@@ -15,7 +14,6 @@ from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.checks.memory import MemoryChecks
 from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.domain.ranking import CONTACTS
-from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.projections.follower import Follower
 from cs.projections.reading import Reading
@@ -44,15 +42,6 @@ def api_terms(settings: Settings) -> ApiTerms:
         lookups=settings.lookups_at_once,
         calls_per_key=settings.calls_per_key,
     )
-
-
-def reached_end(events: EventLog, views: Follower) -> Callable[[], Awaitable[None]]:
-    """Return what waits until *views* reflect all that *events* hold when it is called."""
-
-    async def caught_up() -> None:
-        await views.reached(await events.head())
-
-    return caught_up
 
 
 async def build_api(

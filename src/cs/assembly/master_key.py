@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from cs.assembly.folder_stores import (
+from cs.assembly.folder_keys import (
     folder_of,
     make_next_master_key,
     open_key_store,

@@ -12,9 +12,13 @@ from functools import partial
 
 import msgspec
 
-from cs.assembly.folder_stores import erase_paid_calls, folder_of, open_folder
-from cs.assembly.one_process import clock_of_data
-from cs.assembly.postgres_stores import open_shared_stores, open_shared_time, open_stages_pool
+from cs.assembly.folder_clock import clock_of_data
+from cs.assembly.folder_keys import folder_of
+from cs.assembly.folder_paid_calls import erase_paid_calls
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.postgres_pools import open_stages_pool
+from cs.assembly.postgres_stores import open_shared_stores
+from cs.assembly.shared_time import open_shared_time
 from cs.domain.operator_actions import account
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams

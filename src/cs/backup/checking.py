@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from cs.assembly.folder_stores import open_folder, open_key_store
+from cs.assembly.folder_keys import open_key_store
+from cs.assembly.folder_stores import open_folder
 from cs.backup.errors import BackupError
 from cs.eventlog.audit import Audit
 from cs.eventlog.streams import Streams

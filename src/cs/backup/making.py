@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from cs.assembly.one_process import CLOCK_FILE
+from cs.assembly.folder_clock import CLOCK_FILE
 from cs.backup.checking import Copies, LogCheck, check
 from cs.backup.copying import copy_database, copy_file, settle, write_file
 from cs.backup.errors import BackupError

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from cs.assembly.one_process import CLOCK_FILE
+from cs.assembly.folder_clock import CLOCK_FILE
 from cs.backup.checking import Copies, check
 from cs.backup.copying import copy_file, settle
 from cs.backup.errors import BackupError

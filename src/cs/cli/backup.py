@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from cs.assembly.folder_stores import folder_of
+from cs.assembly.folder_keys import folder_of
 from cs.backup.making import backup_folders, make
 from cs.backup.manifest import Manifest
 from cs.backup.restoring import restore as bring_back

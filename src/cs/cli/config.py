@@ -5,7 +5,8 @@ from typing import Any
 
 from cyclopts import App
 
-from cs.assembly.plugins import StagePlugins, check_world, open_plugins, unusable_settings
+from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
+from cs.assembly.world_check import check_world
 from cs.cli.many_machines import check_shared, roles_of, shared_advice
 from cs.cli.options import Config, DataDir, Json, settings
 from cs.cli.output import console, print_json

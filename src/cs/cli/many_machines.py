@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from cs.assembly.insecure import DATABASES, check_databases, insecure_connections
 from cs.assembly.kafka_settings import kafka_settings
-from cs.assembly.postgres_stores import read_key, required
+from cs.assembly.postgres_pools import read_key, required
 from cs.bus.errors import BadKafkaSettings
 from cs.bus.kafka.settings import client_options
 from cs.runtime.data_folder import MASTER_KEY

@@ -1,4 +1,7 @@
-"""``cs api``, ``relay``, ``process-manager``, ``project``, ``stage``: one role a process."""
+"""``cs api``, ``relay``, ``process-manager``, ``project``, ``stage``: one role a process.
+
+A command imports its own role when it is called, and no other.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -9,13 +12,12 @@ from cyclopts import Parameter
 from structlog import get_logger
 
 from cs.admin.app import build as admin_app
-from cs.assembly import roles
 from cs.assembly.insecure import (
     InsecureReadiness,
     insecure_connections,
     log_insecure_connections,
 )
-from cs.assembly.roles import Role
+from cs.assembly.roles.running import RunningRole
 from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, settings
@@ -51,8 +53,10 @@ def api(
 
     Example: `CS_POSTGRES=postgresql://cs@db/cs cs api --port 8080`
     """
+    from cs.assembly.roles.api import run_api  # noqa: PLC0415
+
     chosen = settings(config, host=host, port=port, admin_port=admin_port)
-    _run("api", chosen, roles.run_api, sandbox=sandbox)
+    _run("api", chosen, run_api, sandbox=sandbox)
 
 
 def relay(
@@ -65,7 +69,9 @@ def relay(
 
     Example: `cs relay --admin-port 8091`
     """
-    _run("relay", settings(config, admin_port=admin_port), roles.run_relay, sandbox=sandbox)
+    from cs.assembly.roles.relay import run_relay  # noqa: PLC0415
+
+    _run("relay", settings(config, admin_port=admin_port), run_relay, sandbox=sandbox)
 
 
 def process_manager(
@@ -79,8 +85,10 @@ def process_manager(
 
     Example: `cs process-manager --admin-port 8092`
     """
+    from cs.assembly.roles.process_manager import run_process_manager  # noqa: PLC0415
+
     chosen = settings(config, admin_port=admin_port)
-    _run("process-manager", chosen, roles.run_process_manager, sandbox=sandbox)
+    _run("process-manager", chosen, run_process_manager, sandbox=sandbox)
 
 
 def project(
@@ -93,12 +101,9 @@ def project(
 
     Example: `cs project --admin-port 8093`
     """
-    _run(
-        "project",
-        settings(config, admin_port=admin_port),
-        roles.run_projections,
-        sandbox=sandbox,
-    )
+    from cs.assembly.roles.project import run_project  # noqa: PLC0415
+
+    _run("project", settings(config, admin_port=admin_port), run_project, sandbox=sandbox)
 
 
 def stage(
@@ -117,15 +122,17 @@ def stage(
 
     Example: `cs stage verification --admin-port 8094`
     """
+    from cs.assembly.roles.stage import run_stage  # noqa: PLC0415
+
     chosen = settings(config, admin_port=admin_port)
 
-    def run(chosen: Settings, world: World) -> AbstractAsyncContextManager[Role]:
-        return roles.run_stage(chosen, world, name)
+    def run(chosen: Settings, world: World) -> AbstractAsyncContextManager[RunningRole]:
+        return run_stage(chosen, world, name)
 
     _run(f"stage {name}", chosen, run, sandbox=sandbox)
 
 
-Run = Callable[[Settings, World], AbstractAsyncContextManager[Role]]
+Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
 
 
 def _run(what: str, chosen: Settings, run: Run, *, sandbox: bool) -> None:

@@ -12,14 +12,11 @@ import msgspec
 from cs import settings
 from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.one_process import (
-    RunningService,
-    clock_advance,
-    run_embedded,
-    run_sandbox,
-    sandbox_clock,
-)
+from cs.assembly.embedded import run_embedded
+from cs.assembly.folder_clock import sandbox_clock
+from cs.assembly.one_process import RunningService
 from cs.assembly.plugins import StagePlugins, open_plugins
+from cs.assembly.sandbox_world import clock_advance, run_sandbox
 from cs.cli.temporary_folder import passing_folder
 from cs.http_server.serving import CannotListen, address, listen, on_signal, serving
 from cs.operations.operator import Operator

@@ -9,10 +9,12 @@ from cyclopts import Parameter
 from structlog import get_logger
 
 from cs.admin.app import build as admin_app
-from cs.assembly.folder_stores import open_paid_calls
-from cs.assembly.one_process import clock_advance, run_embedded, sandbox_clock
+from cs.assembly.embedded import run_embedded
+from cs.assembly.folder_clock import sandbox_clock
+from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
+from cs.assembly.sandbox_world import clock_advance
 from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
 from cs.cli.options import Config, DataDir, settings

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.postgres_stores import keep_time, open_shared_time, open_stages_pool
+from cs.assembly.postgres_pools import open_stages_pool
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
+from cs.assembly.shared_time import keep_time, open_shared_time
 from cs.cli.output import errors
 from cs.cli.sandbox_service import enter_world
 from cs.cli.temporary_folder import passing_folder

@@ -20,7 +20,7 @@ REMEMBERED = {
 NAMED = {
     "src/cs/domain/lookup/rules.py",
     "src/cs/domain/lookup/state.py",
-    "src/cs/assembly/one_process.py",
+    "src/cs/assembly/stages.py",
 }
 
 

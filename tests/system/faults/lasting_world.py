@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.one_process import settings_for_sandbox
+from cs.assembly.sandbox_world import settings_for_sandbox
 from cs.cli.armed_faults import arm
 from cs.cli.serve import run
 from cs.runtime import logs

@@ -9,8 +9,9 @@ from typing import Any
 import httpx
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.one_process import RunningService, build_stages, memory_bus, run_service
+from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins
+from cs.assembly.stages import build_stages
 from cs.bus.port import Bus
 from cs.domain.service import World
 from cs.eventlog.memory import MemoryEventLog

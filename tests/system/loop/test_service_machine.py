@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.one_process import RunningService, build_stages, run_service
+from cs.assembly.one_process import RunningService, run_service
 from cs.assembly.plugins import StagePlugins
+from cs.assembly.stages import build_stages
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.eventlog.audit import Audit

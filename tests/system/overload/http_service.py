@@ -12,8 +12,9 @@ import httpx
 from msgspec.structs import replace
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.one_process import RunningService, build_stages, memory_bus, run_service
+from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins
+from cs.assembly.stages import build_stages
 from cs.domain.contact import BrandFacts
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent

@@ -20,9 +20,10 @@ import pytest
 from cli.command import ran
 from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.one_process import clock_advance, run_embedded
+from cs.assembly.embedded import run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.postgres_stores import open_shared_stores
+from cs.assembly.sandbox_world import clock_advance
 from cs.cli.sandbox_service import enter_world
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock

@@ -1,0 +1,54 @@
+"""The clock of a data folder: the machine's, or one that a sandbox has moved.
+
+How far it was moved is in a file beside the data, so that a restart goes on from there.
+"""
+
+from pathlib import Path
+
+from cs.admin.errors import BadClockOffset
+from cs.admin.sandbox_clock import SandboxClock
+from cs.domain.service import World
+from cs.eventlog.streams import Streams
+from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.data_folder import DataFolderError
+
+#: In the data folder of a sandbox whose clock was moved: by how many seconds.
+CLOCK_FILE = "clock"
+
+
+def sandbox_clock(data_dir: Path) -> SandboxClock:
+    """Return the clock of the sandbox service on *data_dir*, which may not exist yet.
+
+    Raises:
+        DataFolderError: The file that says how far it was moved is damaged.
+    """
+    try:
+        return SandboxClock.on_file(data_dir / CLOCK_FILE)
+    except BadClockOffset as error:
+        raise DataFolderError(str(error)) from error
+
+
+async def clock_of_data(streams: Streams, data_dir: Path) -> Clock:
+    """Return the clock of the service on *data_dir*, for a command that runs next to it.
+
+    Raises:
+        DataFolderError: The clock was moved and the data is not a sandbox's.
+    """
+    if not (data_dir / CLOCK_FILE).exists():
+        return SystemClock()
+    check_clock(data_dir, (await streams.service()).state.world)
+    return sandbox_clock(data_dir)
+
+
+def check_clock(data_dir: Path, world: World | None) -> None:
+    """Pass if the clock of *data_dir* was not moved, or may be in *world*.
+
+    Raises:
+        DataFolderError: It was moved, and *world* is not the sandbox's.
+    """
+    file = data_dir / CLOCK_FILE
+    if world != "sandbox" and file.exists():
+        raise DataFolderError(
+            f"{file} moves the clock, which only a sandbox may; delete it, or name another "
+            "folder with --data-dir"
+        )

@@ -1,0 +1,119 @@
+"""A data folder's master key and its data keys: opened, checked, and given a new master key.
+
+The master key lies in the folder, where it is made at the first start, or in a file that the
+settings name, which is never made here.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from cs.assembly.folder_advice import advice
+from cs.keystore.errors import OpenToOthers, WrongMasterKey
+from cs.keystore.sqlite import SqliteKeyStore, existing_master_key, master_key
+from cs.keystore.wrapping import MasterKeys, Wrapping
+from cs.runtime.data_folder import DataFolder, DataFolderError
+from cs.settings import BadSettings, Settings
+from cs.sqlite.database import LOCK_TIMEOUT_S
+
+
+def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
+    """Return the data folder of *settings*, with the master key that they name.
+
+    Raises:
+        DataFolderError: It cannot be used.
+        BadSettings: They name the next master key and not the one in use.
+    """
+    key, following = settings.master_key_file, settings.next_master_key_file
+    if following is not None and key is None:
+        raise BadSettings("next_master_key_file: name the one in use, too: master_key_file")
+    return DataFolder(settings.data_dir, make=make, master_key=key, next_master_key=following)
+
+
+def open_key_store(
+    folder: DataFolder, *, lock_timeout_s: int = LOCK_TIMEOUT_S
+) -> SqliteKeyStore:
+    """Open the data keys of *folder* by themselves.
+
+    Raises:
+        DataFolderError: They or the master key cannot be used.
+        WrongMasterKey: The master key is not theirs.
+    """
+
+    def masters() -> Sequence[bytes]:
+        keys = [existing_master_key(folder.master_key)]
+        with suppress(FileNotFoundError):
+            keys.append(existing_master_key(folder.next_master_key))
+        return keys
+
+    try:
+        if folder.own_master_key:
+            master_key(folder.master_key)
+        else:
+            _check_named_keys(folder)
+        return SqliteKeyStore(
+            folder.data_keys, MasterKeys(masters), lock_timeout_s=lock_timeout_s
+        )
+    except OpenToOthers as error:
+        raise DataFolderError(str(error)) from error
+    except OSError as error:
+        raise DataFolderError(
+            f"{error.filename or folder.path} cannot be used: {error.strerror or error}; "
+            f"{advice(error, folder.path)}"
+        ) from error
+
+
+def _check_named_keys(folder: DataFolder) -> None:
+    """Pass if the master keys that the settings name can be read: they are never made here.
+
+    Raises:
+        DataFolderError, OpenToOthers, WrongMasterKey: They cannot.
+    """
+    named = [("master_key_file", folder.master_key)]
+    if folder.next_master_key_named:
+        named.append(("next_master_key_file", folder.next_master_key))
+    for setting, file in named:
+        try:
+            existing_master_key(file)
+        except OSError as error:
+            how = f"make one with: (umask 077; head -c 32 /dev/urandom > {file})"
+            if (unused_key := folder.unused_master_key) and file == folder.master_key:
+                how = f"the data has one in {unused_key}: move it there"
+            raise DataFolderError(
+                f"{setting}: {file} cannot be read: {error.strerror}; {how}"
+            ) from error
+
+
+def describe_wrong_key(folder: DataFolder, error: WrongMasterKey) -> str:
+    """Return why the master key that the settings name is not that of *folder*, for people."""
+    unused_key = folder.unused_master_key
+    unused = f"; {unused_key} is not used" if unused_key else ""
+    return (
+        f"the data in {folder.path} cannot be used: {error}. It was given "
+        f"{folder.master_key}, as master_key_file says{unused}"
+    )
+
+
+def make_next_master_key(folder: DataFolder) -> str:
+    """Make the master key that is to replace *folder*'s, unless it is there; return its name.
+
+    Raises:
+        DataFolderError: It cannot be made or read.
+    """
+    try:
+        return Wrapping(master_key(folder.next_master_key)).version
+    except (OSError, OpenToOthers, WrongMasterKey) as error:
+        raise DataFolderError(f"{folder.next_master_key} cannot be used: {error}") from error
+
+
+def put_next_master_key_in_place(folder: DataFolder) -> Path:
+    """Make the next master key of *folder* its master key; return where the old one is.
+
+    Whoever is interrupted calls it again.
+    """
+    old = Wrapping(existing_master_key(folder.master_key)).version
+    copy = folder.master_key.with_name(f"{folder.master_key.name}.{old}")
+    if not copy.exists():
+        copy.hardlink_to(folder.master_key)
+    folder.next_master_key.replace(folder.master_key)
+    return copy

@@ -1,0 +1,90 @@
+"""Pools of connections to the databases that the settings name, and the keys in files.
+
+Nothing here knows what is in a database but its schema: a stage's process, which opens one,
+imports no event log.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from cs.domain.service import World
+from cs.postgres.pool import Pool, check_address, connected, open_pool
+from cs.postgres.schema import Store, check
+from cs.runtime.private_files import exposed
+from cs.settings import BadSettings, Settings
+
+_KEY_BYTES = 32
+
+
+def pool_of(
+    settings: Settings, setting: str, role: str, world: World = "live"
+) -> AbstractAsyncContextManager[Pool]:
+    """Return what opens a pool on the database whose address is in *setting*.
+
+    Raises:
+        BadSettings: At once: the address is missing or wrong, or in the live world a server
+            elsewhere need not prove who it is.
+    """
+    dsn = required(getattr(settings, setting), setting)
+    insecure = settings.insecure_postgres or world == "sandbox"
+    try:
+        check_address(dsn, insecure=insecure)
+    except ValueError as error:
+        raise BadSettings(f"{setting}: {error}") from error
+    return open_pool(dsn, role=role, most=settings.postgres_connections, insecure=insecure)
+
+
+async def check_schema(pool: Pool, store: Store) -> None:
+    """Pass if the database of *pool* has this version's schema of *store*.
+
+    Raises:
+        WrongSchema: It has not.
+        DatabaseUnavailable: It cannot be reached.
+    """
+    async with connected(pool) as connection:
+        await check(connection, store)
+
+
+@asynccontextmanager
+async def open_stages_pool(
+    settings: Settings, role: str, world: World = "live"
+) -> AsyncIterator[Pool]:
+    """Open the stages' own database; raises as `pool_of` and `check_schema`."""
+    async with pool_of(settings, "stages_postgres", role, world) as pool:
+        await check_schema(pool, "stages")
+        yield pool
+
+
+def required(value: str | None, setting: str) -> str:
+    """Return *value*, which this role cannot do without.
+
+    Raises:
+        BadSettings: It is not set.
+    """
+    if value is None:
+        raise BadSettings(f"{setting}: this role needs it; set CS_{setting.upper()}")
+    return value
+
+
+def read_key(file: Path | None, setting: str) -> bytes:
+    """Return the 32-byte key in *file*, which the operator made.
+
+    Raises:
+        BadSettings: There is none, others may read it, or it cannot be read.
+    """
+    how = (
+        f"make one with: (umask 077; head -c {_KEY_BYTES} /dev/urandom > FILE); "
+        f"then set CS_{setting.upper()}=FILE"
+    )
+    if file is None:
+        raise BadSettings(f"{setting}: this role needs it; {how}")
+    try:
+        if exposure := exposed(file):
+            raise BadSettings(f"{setting}: {exposure}")
+        key = file.read_bytes()
+    except OSError as error:
+        raise BadSettings(f"{setting}: {file} cannot be read: {error.strerror}") from error
+    if len(key) != _KEY_BYTES:
+        raise BadSettings(f"{setting}: {file} holds {len(key)} bytes, not {_KEY_BYTES}; {how}")
+    return key

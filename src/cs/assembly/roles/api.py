@@ -1,0 +1,53 @@
+"""``cs api``: answers calls."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from cs.admin.readiness import Readiness
+from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.shared_clock_advance import SharedClockAdvancer
+from cs.api.app import build
+from cs.assembly.call_answering import api_terms, build_api
+from cs.assembly.roles.running import RunningRole, run_in_background
+from cs.assembly.roles.shared import open_shared
+from cs.checks.postgres import PostgresChecks
+from cs.domain.service import World
+from cs.postgres.pool import Pool
+from cs.postgres.pruning import prune_forever
+from cs.projections.following import ViewFollower
+from cs.projections.reading import Reading
+from cs.runtime.clock import Clock
+from cs.settings import Settings
+
+
+@asynccontextmanager
+async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole]:
+    """Answer calls; the views are written elsewhere.  Raises as `open_shared`."""
+    async with open_shared(settings, world, "api") as shared:
+        data, streams, clock = shared.data, shared.streams, shared.clock
+        set_aside = streams.set_aside
+        views = ViewFollower(data.log, data.views, set_aside)
+        views.listen_early(streams.on_events)
+        reading = Reading(data.log, data.views, views, data.keys)
+        checks = _checks(data.pool, clock)
+        api = await build_api(
+            streams, views, reading, clock=clock, allowed=api_terms(settings), checks=checks
+        )
+        ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=set_aside)
+        clock_advancer = None
+        if isinstance(clock, SandboxClock):
+            clock_advancer = SharedClockAdvancer(clock, data.log, views, reading)
+        work = (
+            views.run(),
+            set_aside.watch(),
+            prune_forever(checks.prune, data.log.prune_starts),
+        )
+        async with run_in_background(shared.time, *work):
+            yield RunningRole(ready, build(api), api.draining, clock_advancer)
+
+
+def _checks(pool: Pool, clock: Clock) -> PostgresChecks:
+    """Return the counter of status and usage checks, which all processes share."""
+    if isinstance(clock, SandboxClock):
+        return PostgresChecks(pool, clock.monotonic, lambda: clock.ahead)
+    return PostgresChecks(pool)

@@ -1,0 +1,91 @@
+"""``cs process-manager``: records what stages answer, and drives lookups to their end."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from cs.admin.readiness import Readiness
+from cs.assembly.erasing import build_suppression, reached_end
+from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
+from cs.assembly.roles.shared import open_shared
+from cs.assembly.settings_of_plugins import verifier_names
+from cs.bus.kafka.bus import KafkaBus
+from cs.domain.service import World
+from cs.operations.erasure.ageing import Ageing
+from cs.operations.erasure.person import Erasure
+from cs.operations.retention import Retention
+from cs.paid_calls.postgres import erase_calls
+from cs.pipeline.driver import Driver
+from cs.pipeline.outcomes import OutcomeRecorder
+from cs.pipeline.receipts import SHARED, Receipts
+from cs.postgres.heartbeats import PostgresHeartbeats
+from cs.postgres.lease import Leader
+from cs.projections.following import ViewFollower
+from cs.projections.reading import Reading
+from cs.runtime.clock import SystemClock
+from cs.settings import Settings
+
+
+@asynccontextmanager
+async def run_process_manager(settings: Settings, world: World) -> AsyncIterator[RunningRole]:
+    """Record in every process; drive, and erase whose time has come, if this one leads.
+
+    Raises as `open_shared`.
+    """
+    async with (
+        open_shared(settings, world, "process-manager") as shared,
+        KafkaBus(kafka_settings(settings, world)) as bus,
+    ):
+        data, streams, clock = shared.data, shared.streams, shared.clock
+        heartbeats = PostgresHeartbeats(data.pool)
+        views = ViewFollower(data.log, data.views, streams.set_aside)
+        views.listen_early(streams.on_events)
+        reading = Reading(data.log, data.views, views, data.keys)
+        reflected = reached_end(data.log, views)
+        stages_pool = shared.stages_pool
+        forget_calls = None if stages_pool is None else partial(erase_calls, stages_pool)
+        erasure = Erasure(streams, data.keys, clock, reflected, forget_calls=forget_calls)
+        ageing = Ageing(streams, data.keys, clock, reflected, forget_calls=forget_calls)
+        retention = Retention(
+            data.log, data.views, ageing, clock, months=settings.people_kept_for
+        )
+        recorder = OutcomeRecorder(
+            streams,
+            bus,
+            clock,
+            heartbeats,
+            receipts=Receipts(await data.keys.secret(SHARED)),
+            verifiers=verifier_names(settings),
+            suppression=build_suppression(erasure, data.keys),
+        )
+
+        async def drive(_: int) -> None:
+            await Driver(
+                streams, reading, clock, heartbeats, restart_work=False, real=SystemClock()
+            ).run()
+
+        async def retain(_: int) -> None:
+            await retention.run()
+
+        driver = Leader(data.pool, "driver", lease_holder(), drive)
+        ready = Readiness(
+            data.log,
+            data.keys,
+            time=data.time,
+            views=views,
+            leader=driver,
+            bus=bus,
+            set_aside=streams.set_aside,
+            outcomes=recorder,
+        )
+        await views.catch_up()
+        work = (
+            views.run(),
+            recorder.run(),
+            driver.run(),
+            Leader(data.pool, "retention", lease_holder(), retain).run(),
+            streams.set_aside.watch(),
+        )
+        async with run_in_background(shared.time, *work):
+            yield RunningRole(ready)

@@ -1,0 +1,40 @@
+"""``cs project``: keeps the views up to date."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from cs.admin.readiness import Readiness
+from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
+from cs.assembly.roles.shared import open_shared
+from cs.domain.service import World
+from cs.eventlog.follow import retry_while_unavailable
+from cs.postgres.lease import Leader
+from cs.projections.catalogue import projections
+from cs.projections.generation import generation
+from cs.projections.runner import ViewRunner
+from cs.settings import Settings
+
+
+@asynccontextmanager
+async def run_project(settings: Settings, world: World) -> AsyncIterator[RunningRole]:
+    """Write the views of this version, if this process leads for it.
+
+    Raises as `open_shared`.
+    """
+    async with open_shared(settings, world, "project") as shared:
+        data, set_aside = shared.data, shared.streams.set_aside
+
+        async def project(epoch: int) -> None:
+            runner = ViewRunner(
+                data.log, data.views, data.keys, epoch=epoch, set_aside=set_aside
+            )
+            await retry_while_unavailable(runner.catch_up)
+            await runner.run()
+
+        lease = f"views {generation(projections())}"
+        leader = Leader(data.pool, lease, lease_holder(), project)
+        ready = Readiness(
+            data.log, data.keys, time=data.time, leader=leader, set_aside=set_aside
+        )
+        async with run_in_background(shared.time, leader.run(), set_aside.watch()):
+            yield RunningRole(ready)

@@ -1,0 +1,57 @@
+"""``cs relay``: publishes issued work and, if it is asked for, the feed of events."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from cs.admin.readiness import Readiness
+from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
+from cs.assembly.roles.shared import open_shared
+from cs.bus import faulty
+from cs.bus.kafka.bus import KafkaBus
+from cs.domain.service import World
+from cs.pipeline.feed import feed
+from cs.pipeline.receipts import SHARED, Receipts
+from cs.pipeline.relay import relay
+from cs.postgres.checkpoints import Checkpoint
+from cs.postgres.lease import Leader
+from cs.settings import Settings
+
+
+@asynccontextmanager
+async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRole]:
+    """Publish work and feed, each if this process leads for it.  Raises as `open_shared`."""
+    async with (
+        open_shared(settings, world, "relay") as shared,
+        KafkaBus(kafka_settings(settings, world)) as bus,
+    ):
+        data, set_aside = shared.data, shared.streams.set_aside
+        receipts = Receipts(await data.keys.secret(SHARED))
+
+        async def publish(epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, "relay", epoch)
+            await relay(
+                data.log,
+                faulty.with_faults(bus),
+                after=await checkpoint.load(),
+                receipts=receipts,
+                deadline_clock=shared.clock,
+                save_position=checkpoint.save,
+                set_aside=set_aside,
+            )
+
+        async def publish_feed(epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, "feed", epoch)
+            await feed(
+                data.log, bus, after=await checkpoint.load(), save_position=checkpoint.save
+            )
+
+        leader = Leader(data.pool, "relay", lease_holder(), publish)
+        work = [bus.wait_until_available(), leader.run(), set_aside.watch()]
+        if settings.events_feed:
+            work.append(Leader(data.pool, "feed", lease_holder(), publish_feed).run())
+        ready = Readiness(
+            data.log, data.keys, time=data.time, leader=leader, bus=bus, set_aside=set_aside
+        )
+        async with run_in_background(shared.time, *work):
+            yield RunningRole(ready)

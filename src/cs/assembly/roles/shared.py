@@ -1,0 +1,61 @@
+"""What every role but the stages opens: the databases, the streams of the log, the time."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from cs.assembly.postgres_pools import open_stages_pool
+from cs.assembly.postgres_stores import SharedStores, open_shared_stores
+from cs.assembly.shared_time import SharedTime, open_shared_time
+from cs.assembly.world_check import check_world
+from cs.domain.service import World
+from cs.eventlog.streams import Streams
+from cs.operations.operator import Operator
+from cs.postgres.pool import Pool
+from cs.runtime.clock import Clock
+from cs.settings import Settings
+
+
+class SharedParts(msgspec.Struct, frozen=True):
+    """The databases of a role, open.
+
+    Attributes:
+        stages_pool: The stages' own database; ``None`` where the settings do not name it.
+    """
+
+    data: SharedStores
+    streams: Streams
+    time: SharedTime
+    stages_pool: Pool | None
+
+    @property
+    def clock(self) -> Clock:
+        return self.time.clock
+
+
+@asynccontextmanager
+async def open_shared(
+    settings: Settings, world: World, role: str
+) -> AsyncIterator[SharedParts]:
+    """Open the databases of *settings* for *role*, and tie the log to *world*.
+
+    Raises:
+        BadSettings: One is missing or wrong, or only a sandbox may have it.
+        Refusal: ``other-world``: the log belongs to the other world.
+        WrongSchema: A database is not of this version.
+        WrongMasterKey: The key store was made with another.
+        DatabaseUnavailable, KeysUnavailable: A database cannot be reached.
+    """
+    check_world(settings, world)
+    async with AsyncExitStack() as stack:
+        data = await stack.enter_async_context(open_shared_stores(settings, role, world))
+        stages_pool = None
+        if world == "sandbox" or settings.stages_postgres is not None:
+            stages_pool = await stack.enter_async_context(
+                open_stages_pool(settings, role, world)
+            )
+        shared_time = await open_shared_time(data.time, world, stages_pool)
+        streams = Streams(data.log, data.snapshots)
+        await Operator(streams, shared_time.clock).choose_world(world)
+        yield SharedParts(data, streams, shared_time, stages_pool)

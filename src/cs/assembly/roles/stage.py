@@ -1,0 +1,60 @@
+"""``cs stage NAME``: works for one stage, from its topic to ``cs.outcomes``."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from cs.admin.readiness import Readiness
+from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.plugins import open_plugins, unusable_settings
+from cs.assembly.postgres_pools import open_stages_pool, read_key
+from cs.assembly.roles.running import RunningRole, run_in_background
+from cs.assembly.shared_time import open_shared_time
+from cs.assembly.stages import build_stage
+from cs.assembly.world_check import check_world
+from cs.bus import faulty
+from cs.bus.kafka.bus import KafkaBus
+from cs.domain.service import World
+from cs.domain.stages.table import STAGES
+from cs.domain.stages.work import StageName
+from cs.paid_calls.forgetting import forget_expired_calls
+from cs.paid_calls.paid import PaidOnce
+from cs.paid_calls.postgres import PostgresCalls
+from cs.pipeline.runner import Runner
+from cs.postgres.clock import DatabaseTime
+from cs.settings import Settings
+
+
+@asynccontextmanager
+async def run_stage(
+    settings: Settings, world: World, name: StageName
+) -> AsyncIterator[RunningRole]:
+    """Work for the stage *name*; opens neither the event log nor the master key.
+
+    Raises:
+        BadSettings: One is missing or wrong, or only a sandbox may have it.
+        WrongSchema: The stages' database is not of this version.
+        DatabaseUnavailable: It cannot be reached.
+    """
+    check_world(settings, world)
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(
+            open_stages_pool(settings, f"stage {name}", world)
+        )
+        time = DatabaseTime(pool)
+        await time.ask()
+        shared_time = await open_shared_time(time, world, pool)
+        calls = PostgresCalls(pool, read_key(settings.stages_key_file, "stages_key_file"))
+        await calls.check_key()
+        await stack.enter_async_context(forget_expired_calls(calls))
+        plugins = await stack.enter_async_context(
+            open_plugins(settings, shared_time.clock, PaidOnce(calls), world=world)
+        )
+        bus = await stack.enter_async_context(KafkaBus(kafka_settings(settings, world)))
+        unusable = unusable_settings(plugins)
+        misconfiguration = plugins.misconfiguration
+        misconfiguration.begin(
+            {setting: unusable[setting] for setting in STAGES[name].asks if setting in unusable}
+        )
+        runner = Runner(build_stage(name, plugins), faulty.with_faults(bus), shared_time.clock)
+        async with run_in_background(shared_time, runner.run()):
+            yield RunningRole(Readiness(time=time, bus=bus, misconfiguration=misconfiguration))

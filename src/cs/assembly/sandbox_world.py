@@ -1,0 +1,50 @@
+"""A made-up world for a service in one process, and the settings that point at it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from cs.admin.clock_advance import OneProcessClockAdvancer
+from cs.admin.sandbox_clock import SandboxClock
+from cs.assembly.one_process import RunningService
+from cs.assembly.sandbox_plugins import plugins_in_sandbox
+from cs.sandbox.run import Addresses, open_sandbox
+from cs.sandbox.shapes import World as SandboxWorld
+from cs.settings import Settings
+
+
+@asynccontextmanager
+async def run_sandbox(
+    settings: Settings, world: SandboxWorld, folder: Path, clock: SandboxClock
+) -> AsyncIterator[Settings]:
+    """Run *world* until left, its certificates in *folder*; yield *settings* pointed at it."""
+    async with open_sandbox(
+        world, folder=folder, clock=clock.monotonic, sleep=clock.sleep
+    ) as addresses:
+        yield settings_for_sandbox(settings, addresses)
+
+
+def settings_for_sandbox(settings: Settings, addresses: Addresses) -> Settings:
+    """Return *settings* of a service that asks the made-up world at *addresses*."""
+    return msgspec.structs.replace(
+        settings,
+        plugins=plugins_in_sandbox(settings.plugins),
+        wikidata_url=addresses.wikidata_url,
+        searxng_url=addresses.searxng_url,
+        dns=addresses.dns,
+        smtp_port=addresses.smtp_port,
+        smtp_helo="contact-search.sandbox.test",
+        smtp_mail_from="probe@contact-search.sandbox.test",
+        web_ports=addresses.web_ports,
+        ca_file=addresses.ca_file,
+        allow_networks=addresses.allow_networks,
+    )
+
+
+def clock_advance(service: RunningService, clock: SandboxClock) -> OneProcessClockAdvancer:
+    """Return what moves *clock*, which *service* goes by."""
+    return OneProcessClockAdvancer(
+        clock, service.health.events, service.health.views, service.manager
+    )

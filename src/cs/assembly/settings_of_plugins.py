@@ -1,0 +1,50 @@
+"""What the settings say of each source and verifier; nothing is made, nobody is asked."""
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from cs.plugins.entry_points import Group, installed_plugins, names_of
+from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings
+from cs.settings import Settings
+
+
+def of_source(settings: Settings, name: str) -> PluginSettings:
+    """Return the settings of the source *name*: its table ``[sources.NAME]``.
+
+    What the table leaves out is read from ``wikidata_url`` and ``searxng_url``, older names.
+    """
+    older: Mapping[str, Mapping[str, str | None]] = {
+        "wikidata": {"url": settings.wikidata_url},
+        "searxng": {"url": settings.searxng_url},
+    }
+    return _with_older(settings.plugins.sources.get(name, NO_SETTINGS), older.get(name, {}))
+
+
+def of_verifier(settings: Settings, name: str) -> PluginSettings:
+    """Return the settings of the verifier *name*; ``smtp_*`` are older names likewise."""
+    smtp = {
+        "helo": settings.smtp_helo or socket.getfqdn(),
+        "mail_from": settings.smtp_mail_from,
+        "port": settings.smtp_port,
+    }
+    return _with_older(
+        settings.plugins.verifiers.get(name, NO_SETTINGS), smtp if name == "smtp" else {}
+    )
+
+
+def verifier_names(settings: Settings) -> frozenset[str]:
+    """Return the names of the verifiers whose evidence counts.
+
+    Those that are enabled, or else all that are installed here.  None is made: a process
+    that records what stages answer need not be able to verify.
+    """
+    installed = names_of(installed_plugins(Group.VERIFIERS))
+    named = installed if settings.verifiers is None else settings.verifiers
+    return frozenset(named) | frozenset(settings.foreign_verifiers)
+
+
+def _with_older(table: PluginSettings, older: Mapping[str, Any]) -> PluginSettings:
+    return table.with_defaults(
+        {name: value for name, value in older.items() if value is not None}
+    )

@@ -1,0 +1,36 @@
+"""The stages, each made with what it asks the outside world with."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from cs.assembly.plugins import StagePlugins
+from cs.domain.stages.table import STAGES
+from cs.domain.stages.work import StageName
+from cs.pipeline.brand_resolution import BrandResolution
+from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.contact_discovery import ContactDiscovery
+from cs.pipeline.ranking import Ranking
+from cs.pipeline.stage import Stage
+from cs.pipeline.verification import Verification
+
+
+def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
+    """Return the stage called *name*, which asks the outside with *plugins*."""
+    match name:
+        case "brand-resolution":
+            return BrandResolution(
+                BrandResolver(plugins.brand_sources), plugins.misconfiguration
+            )
+        case "contact-discovery":
+            return ContactDiscovery(plugins.people_sources, plugins.misconfiguration)
+        case "ranking":
+            return Ranking()
+        case "verification":
+            return Verification(plugins.verifiers, plugins.misconfiguration)
+        case _:
+            assert_never(name)
+
+
+def build_stages(plugins: StagePlugins) -> Sequence[Stage]:
+    """Return every stage, in the order of a lookup."""
+    return tuple(build_stage(name, plugins) for name in STAGES)
