@@ -6,10 +6,7 @@ import pytest
 
 from cs.domain.contact import Query
 from cs.domain.key import (
-    DAY,
     INITIAL,
-    PER_DAY,
-    PER_MINUTE,
     REMEMBERED,
     GrantQuota,
     Idempotency,
@@ -20,7 +17,6 @@ from cs.domain.key import (
     KeyRevoked,
     KeyRotated,
     QuotaGranted,
-    RateWindow,
     RevokeKey,
     RotateKey,
     SearchAdmitted,
@@ -34,8 +30,8 @@ from cs.domain.key import (
     fold,
     minute_window,
     settled,
-    window,
 )
+from cs.domain.rate_limits import DAY, PER_DAY, PER_MINUTE, RateWindow, window
 from cs.domain.refusal import Refusal
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

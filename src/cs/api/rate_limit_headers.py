@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from cs.api.errors import ApiError, whole_seconds
 from cs.checks.port import CHECKS_PER_MINUTE, Check
-from cs.domain.key import MINUTE, PER_MINUTE, Key, RateWindow, day_window, minute_window
+from cs.domain.key import Key, day_window, minute_window
+from cs.domain.rate_limits import MINUTE, PER_MINUTE, RateWindow
 
 _POLICY = '"minute";q=6;w=60, "day";q=60;w=86400'
 _CHECKS_POLICY = f'{_POLICY}, "checks";q={CHECKS_PER_MINUTE};w=60'

@@ -4,7 +4,7 @@ from collections import deque
 from datetime import datetime
 
 from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Check
-from cs.domain.key import MINUTE, RateWindow
+from cs.domain.rate_limits import MINUTE, RateWindow
 from cs.runtime.lru import LruDict
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from cs.domain.key import RateWindow
+from cs.domain.rate_limits import RateWindow
 
 #: Contract text 8.
 CHECKS_PER_MINUTE = 120

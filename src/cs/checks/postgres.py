@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Check
-from cs.domain.key import MINUTE, RateWindow
+from cs.domain.rate_limits import MINUTE, RateWindow
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors

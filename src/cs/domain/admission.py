@@ -1,8 +1,8 @@
 """May this search be made?  The one decision that needs a key, a brand and the service.
 
-Rows O1 to O11 of the contract give the order of checks: the most lasting obstacle is told
-first, so that nobody waits out a ``Retry-After`` only to meet a harder refusal.  Steps
-1 to 3 (key, path, body) are the API's; this is 3b to 11.  Pure.
+Rows O1 to O11 of the contract (docs/contract.md) give the order of checks: the most lasting
+obstacle refuses first, so that nobody waits out a ``Retry-After`` only to meet a harder
+refusal.  Rows O1 to O3 (key, path, body) are the API's; `admit` is O3b to O11.  Pure.
 """
 
 from datetime import datetime, timedelta
@@ -16,7 +16,6 @@ from cs.domain.brand.events import DEADLINE, BrandEvent, LookupStarted, StartLoo
 from cs.domain.contact import Query
 from cs.domain.key import (
     IN_FLIGHT,
-    PER_DAY,
     REMEMBERED_FOR,
     Idempotency,
     Key,
@@ -29,6 +28,7 @@ from cs.domain.key import (
     settled,
 )
 from cs.domain.ranking import CONTACTS
+from cs.domain.rate_limits import PER_DAY
 from cs.domain.refusal import Refusal
 
 #: Contract S15 and L8: advice for polling and for a place in flight.
@@ -69,12 +69,12 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         brand: The brand of the asked (brand, domain) pair.
-        by_name: The brand asked without its domain, if both were given: what it found
+        by_name: The brand asked without its domain, if both were sent: what it found
             answers too if it matched that very domain (contract C1).
         ceiling_opens_at: When the service-wide ceiling lets a new lookup start; ``None``
             if it does now.
-        unshown: Lookups whose contacts nobody can be shown any more, as their keys are lost:
-            they answer nobody who would be charged for it.
+        unshown: Lookups whose contacts can be shown to nobody any more, as their data keys
+            are lost: they answer no search that would be charged.
         lookups_full: As many lookups run in the service as may run at once.
     """
 
@@ -112,29 +112,20 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def admit(ask: AskSearch, situation: Situation) -> Admission:
-    """Decide about *ask*.
+    """Decide about *ask*, in the order of the contract's rows O3b to O11.
 
     Raises:
         Refusal: With an error code of contract text 7.  Nothing counts.
     """
-    key = situation.key
+    key, live = situation.key, situation.brand.live
     at = max(ask.at, key.last_at)
     if not key.opened_by(ask.secret_hash):
         raise Refusal("unauthorized", "the API key is wrong or revoked")
     replayed = _replayed(ask, key, at)
     if replayed is not None:
         return Admission(kind="replayed", search=replayed)
-    if situation.paused:
-        raise Refusal(
-            "api_disabled",
-            "the API is paused by its operator; try again later",
-            retry_after=PAUSE_RETRY_AFTER,
-        )
-    if key.used >= key.quota:
-        raise Refusal(
-            "quota_exhausted",
-            f"all {key.quota} searches of this key are used; ask the operator for more quota",
-        )
+    _check_not_paused(situation)
+    _check_quota(key)
     _check_windows(key, at)
     for running in key.running:
         if (running.query, running.brand) == (ask.query, ask.brand):
@@ -142,49 +133,13 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
     finish = _answer(ask, situation, at)
     if finish is not None:
         return _cached(ask, key, finish, at)
-    live = situation.brand.live
-    if live is None and situation.ceiling_opens_at is not None:
-        raise Refusal(
-            "at_capacity",
-            "the service has started as many new searches as it may in 24 hours; try again "
-            "after the time in Retry-After; recently searched brands still answer",
-            retry_after=situation.ceiling_opens_at - at,
-        )
-    if live is None and situation.lookups_full:
-        raise Refusal(
-            "at_capacity",
-            "as many new searches are running as the service may run at once; try again after "
-            "the time in Retry-After, some seconds; recently searched brands still answer",
-            retry_after=LOOKUPS_RETRY_AFTER,
-        )
-    if len(key.running) >= IN_FLIGHT:
-        raise Refusal(
-            "too_many_in_flight",
-            f"this key already has {IN_FLIGHT} new-brand searches running; wait for one to end",
-            retry_after=RETRY_AFTER,
-            limit=(IN_FLIGHT, 0),
-        )
+    if live is None:
+        _check_capacity(situation, at)
+    _check_in_flight(key)
     _check_last_unit(key)
     if live is not None:
-        return Admission(
-            kind="joined", search=ask.search, key_events=(_admitted(ask, live.id, at),)
-        )
-    start = StartLookup(
-        stream=ask.stream,
-        nonce=ask.nonce,
-        query=ask.query,
-        deadline=ask.deadline,
-        contacts=ask.contacts,
-        at=at,
-    )
-    begun = brands.decide(start, situation.brand)
-    assert isinstance(begun[0], LookupStarted)
-    return Admission(
-        kind="started",
-        search=ask.search,
-        key_events=(_admitted(ask, begun[0].lookup, at),),
-        brand_events=begun,
-    )
+        return _joined(ask, live.id, at)
+    return _started(ask, situation.brand, at)
 
 
 def _replayed(ask: AskSearch, key: Key, at: datetime) -> str | None:
@@ -205,8 +160,25 @@ def _replayed(ask: AskSearch, key: Key, at: datetime) -> str | None:
     return None
 
 
+def _check_not_paused(situation: Situation) -> None:
+    if situation.paused:
+        raise Refusal(
+            "api_disabled",
+            "the API is paused by its operator; try again later",
+            retry_after=PAUSE_RETRY_AFTER,
+        )
+
+
+def _check_quota(key: Key) -> None:
+    if key.used >= key.quota:
+        raise Refusal(
+            "quota_exhausted",
+            f"all {key.quota} searches of this key are used; ask the operator for more quota",
+        )
+
+
 def _check_windows(key: Key, at: datetime) -> None:
-    """Refuse a search beyond 6 a minute or 60 a day; the longer wait is told."""
+    """Refuse a search beyond 6 a minute or 60 a day; ``retry_after`` is the longer wait."""
     full = [w for w in (minute_window(key, at), day_window(key, at)) if w.remaining == 0]
     if not full:
         return
@@ -219,6 +191,34 @@ def _check_windows(key: Key, at: datetime) -> None:
         retry_after=worst.reset,
         limit=(worst.limit, 0),
     )
+
+
+def _check_capacity(situation: Situation, at: datetime) -> None:
+    """Refuse to start a lookup beyond the service's ceiling, or beyond what may run at once."""
+    if situation.ceiling_opens_at is not None:
+        raise Refusal(
+            "at_capacity",
+            "the service has started as many new searches as it may in 24 hours; try again "
+            "after the time in Retry-After; recently searched brands still answer",
+            retry_after=situation.ceiling_opens_at - at,
+        )
+    if situation.lookups_full:
+        raise Refusal(
+            "at_capacity",
+            "as many new searches are running as the service may run at once; try again after "
+            "the time in Retry-After, some seconds; recently searched brands still answer",
+            retry_after=LOOKUPS_RETRY_AFTER,
+        )
+
+
+def _check_in_flight(key: Key) -> None:
+    if len(key.running) >= IN_FLIGHT:
+        raise Refusal(
+            "too_many_in_flight",
+            f"this key already has {IN_FLIGHT} new-brand searches running; wait for one to end",
+            retry_after=RETRY_AFTER,
+            limit=(IN_FLIGHT, 0),
+        )
 
 
 def _check_last_unit(key: Key) -> None:
@@ -262,6 +262,30 @@ def _cached(ask: AskSearch, key: Key, finish: Finish, at: datetime) -> Admission
                 at=at,
             ),
         ),
+    )
+
+
+def _joined(ask: AskSearch, lookup: str, at: datetime) -> Admission:
+    return Admission(kind="joined", search=ask.search, key_events=(_admitted(ask, lookup, at),))
+
+
+def _started(ask: AskSearch, brand: Brand, at: datetime) -> Admission:
+    start = StartLookup(
+        stream=ask.stream,
+        nonce=ask.nonce,
+        query=ask.query,
+        deadline=ask.deadline,
+        contacts=ask.contacts,
+        at=at,
+    )
+    brand_events = brands.decide(start, brand)
+    started = brand_events[0]
+    assert isinstance(started, LookupStarted)
+    return Admission(
+        kind="started",
+        search=ask.search,
+        key_events=(_admitted(ask, started.lookup, at),),
+        brand_events=brand_events,
     )
 
 

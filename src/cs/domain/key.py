@@ -1,8 +1,11 @@
 """One API key: its quota, its windows, its searches in flight.
 
 Stream category ``key``; one stream per key, ``key-<id>``.  Pure: callers pass ``at``.
-What a search needs of other streams as well is decided in `cs.domain.admission`; its
-events land here.  Read top to bottom: events, commands, state, ``decide``, ``evolve``.
+Whether a search may be made needs the brand and the service as well, and is decided in
+`cs.domain.admission`; the events of it that are this key's are here.
+
+The shape of every category, in one module so that it can be read top to bottom: events,
+commands, state, ``decide``, ``evolve``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,14 +17,12 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.contact import Query
+from cs.domain.messages import Command, Event
+from cs.domain.rate_limits import DAY, MINUTE, PER_DAY, PER_MINUTE, RateWindow, window
 from cs.domain.refusal import Refusal
 
-#: Contract text 8.
-PER_MINUTE = 6
-PER_DAY = 60
+#: Contract text 8: new-brand searches of one key at once.
 IN_FLIGHT = 2
-MINUTE = timedelta(minutes=1)
-DAY = timedelta(days=1)
 #: Contract L14: how many idempotency keys are remembered, and for how long.
 REMEMBERED = 60
 REMEMBERED_FOR = timedelta(days=1)
@@ -38,11 +39,7 @@ class Idempotency(msgspec.Struct, frozen=True):
     body: str
 
 
-# Events.  Stored for ever: a topic is never renamed or reused, a new field has a default.
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
-
-
+# Events.
 class KeyIssued(Event, frozen=True, kw_only=True):
     label: str
     quota: int
@@ -119,11 +116,7 @@ EVENT_TOPICS: Mapping[str, type[KeyEvent]] = {
 }
 
 
-# Commands.  Never stored, so free to change.
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
-
-
+# Commands.
 class IssueKey(Command, frozen=True, kw_only=True):
     label: str
     quota: int
@@ -159,6 +152,7 @@ class SettleSearch(Command, frozen=True, kw_only=True):
 KeyCommand = IssueKey | RotateKey | RevokeKey | GrantQuota | SettleSearch
 
 
+# State.
 class RunningSearch(msgspec.Struct, frozen=True):
     search: str
     lookup: str
@@ -198,27 +192,6 @@ class Key(msgspec.Struct, frozen=True):
 INITIAL = Key()
 
 
-class RateWindow(msgspec.Struct, frozen=True):
-    """What is left of one limit, as the rate-limit headers tell it."""
-
-    limit: int
-    remaining: int
-    reset: timedelta  # until the oldest counted one leaves; the whole span if there is none
-
-
-def window(
-    times: Iterable[datetime], at: datetime, *, limit: int, span: timedelta
-) -> RateWindow:
-    """Return what is left at *at* of *limit* per rolling *span*.
-
-    A time exactly *span* old has left the window (contract L2: refused after
-    86 399 s, admitted after 86 400 s).
-    """
-    inside = [time for time in times if time > at - span]
-    reset = inside[0] + span - at if inside else span
-    return RateWindow(limit, max(0, limit - len(inside)), reset)
-
-
 def minute_window(state: Key, at: datetime) -> RateWindow:
     return window(state.admitted_at, at, limit=PER_MINUTE, span=MINUTE)
 
@@ -227,6 +200,7 @@ def day_window(state: Key, at: datetime) -> RateWindow:
     return window(state.admitted_at, at, limit=PER_DAY, span=DAY)
 
 
+# Rules.
 def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
     """Return the events *command* causes; ``()`` if there is nothing new to say.
 

@@ -12,14 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.messages import Command, Event
 
 #: How long a fact is believed.  A mail server's set-up changes rarely; a week bounds
 #: the harm of a wrong one.
 BELIEVED_FOR = timedelta(days=7)
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
 
 
 class DomainLearned(Event, frozen=True, kw_only=True):
@@ -33,10 +30,6 @@ MailDomainEvent = DomainLearned
 EVENT_TOPICS: Mapping[str, type[MailDomainEvent]] = {
     "mail-domain.learned.v1": DomainLearned,
 }
-
-
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
 
 
 class LearnDomain(Command, frozen=True, kw_only=True):

@@ -13,9 +13,7 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import replace
 
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
+from cs.domain.messages import Command, Event
 
 
 class PersonErased(Event, frozen=True, kw_only=True):
@@ -50,10 +48,6 @@ EVENT_TOPICS: Mapping[str, type[PersonEvent]] = {
     "person.suppressed.v1": PersonSuppressed,
     "person.suppression-lifted.v1": SuppressionLifted,
 }
-
-
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
 
 
 class SuppressPerson(Command, frozen=True, kw_only=True):

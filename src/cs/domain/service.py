@@ -11,13 +11,10 @@ from typing import Literal, assert_never
 import msgspec
 from msgspec.structs import replace
 
+from cs.domain.messages import Command, Event
 from cs.domain.refusal import Refusal
 
 World = Literal["sandbox", "live"]
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
 
 
 class WorldChosen(Event, frozen=True, kw_only=True):
@@ -42,10 +39,6 @@ EVENT_TOPICS: Mapping[str, type[ServiceEvent]] = {
     "service.paused.v1": Paused,
     "service.resumed.v1": Resumed,
 }
-
-
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
 
 
 class ChooseWorld(Command, frozen=True, kw_only=True):

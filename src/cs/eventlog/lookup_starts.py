@@ -15,7 +15,7 @@ from eventsourcing.sqlite import SQLiteCursor
 
 from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
-from cs.domain.key import DAY
+from cs.domain.rate_limits import DAY
 from cs.eventlog.port import Ceiling
 
 #: Of every version: one that this process cannot read has started a lookup, too.

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from eventsourcing.persistence import StoredEvent
 
-from cs.domain.key import DAY
+from cs.domain.rate_limits import DAY
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.mapper import DataKeys, domain_form, envelopes, readable, store_form
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent

@@ -21,7 +21,8 @@ from cs.bus.topics import (
     encode,
 )
 from cs.domain.cause import fault
-from cs.domain.stages.limits import BeyondLimits, fitted, lighter
+from cs.domain.stages.fitting import fitted, lighter
+from cs.domain.stages.limits import BeyondLimits
 from cs.domain.stages.table import PROGRESS
 from cs.domain.stages.work import (
     Alive,

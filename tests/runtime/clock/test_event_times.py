@@ -22,6 +22,7 @@ from cs.domain.contact import Query
 from cs.domain.key import GrantQuota, IssueKey, RotateKey
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import LearnDomain
+from cs.domain.rate_limits import MINUTE, PER_MINUTE
 from cs.domain.refusal import Refusal
 from cs.domain.service import ChooseWorld, Pause, Resume
 from cs.domain.stages.work import Resolved
@@ -160,9 +161,9 @@ def admitted(state: key.Key, number: int, at: datetime) -> key.Key:
 @given(step=st.timedeltas(min_value=timedelta(0), max_value=2 * HOUR))
 def test_a_step_back_holds_a_full_window_for_the_step_and_no_longer(step: timedelta) -> None:
     state = issued()
-    for number in range(key.PER_MINUTE):
+    for number in range(PER_MINUTE):
         state = admitted(state, number, AT)
-    opens_at = AT + key.MINUTE
+    opens_at = AT + MINUTE
 
     with pytest.raises(Refusal, match="6 searches per minute"):
         admitted(state, 6, AT - step)
@@ -187,5 +188,5 @@ def test_with_a_clock_that_jumps_no_minute_admits_more_than_six(
     times = state.admitted_at
 
     assert list(times) == sorted(times)
-    for first, seventh in zip(times, times[key.PER_MINUTE :], strict=False):
-        assert seventh - first >= key.MINUTE
+    for first, seventh in zip(times, times[PER_MINUTE:], strict=False):
+        assert seventh - first >= MINUTE

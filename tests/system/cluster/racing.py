@@ -15,7 +15,8 @@ from itertools import count
 from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
-from cs.domain.key import IN_FLIGHT, PER_DAY, PER_MINUTE, KeyEvent, SearchAdmitted, settled
+from cs.domain.key import IN_FLIGHT, KeyEvent, SearchAdmitted, settled
+from cs.domain.rate_limits import PER_DAY, PER_MINUTE
 from cs.eventlog.port import Append
 from cs.operations.operator import NewSecret
 from system.cluster.cluster import Cluster, running_cluster

@@ -19,7 +19,8 @@ import pytest
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.brand.events import LookupStarted
-from cs.domain.key import IN_FLIGHT, PER_MINUTE, SearchAdmitted, SearchRepeated
+from cs.domain.key import IN_FLIGHT, SearchAdmitted, SearchRepeated
+from cs.domain.rate_limits import PER_MINUTE
 from cs.eventlog.audit import Audit
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog

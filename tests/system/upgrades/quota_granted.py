@@ -12,14 +12,16 @@ from typing import Any, cast
 
 from cs.domain import codec, key
 from cs.domain.codec import OtherVersion
+from cs.domain.messages import Event
 from system.upgrades.next_version import next_version
 
 V1, V2 = "key.quota-granted.v1", "key.quota-granted.v2"
 
 #: At the end of ``domain/codec.py`` of the release that reads it.
 READS = f"""
+from cs.domain.messages import Event
 
-class _QuotaGrantedV2(key.Event, frozen=True, kw_only=True):
+class _QuotaGrantedV2(Event, frozen=True, kw_only=True):
     searches: int
     by: str | None = None
 
@@ -33,8 +35,9 @@ ALSO_READ["{V2}"] = OtherVersion(
 
 #: At the end of ``domain/codec.py`` of the release that writes it.
 WRITES = f"""
+from cs.domain.messages import Event
 
-class _QuotaGrantedV1(key.Event, frozen=True, kw_only=True):
+class _QuotaGrantedV1(Event, frozen=True, kw_only=True):
     units: int
     by: str | None = None
 
@@ -85,7 +88,7 @@ def _replaced(source: Path, module: str, old: str, new: str) -> None:
 # The same within this process.
 
 
-class GrantedV1(key.Event, frozen=True, kw_only=True):
+class GrantedV1(Event, frozen=True, kw_only=True):
     units: int
     by: str | None = None
 

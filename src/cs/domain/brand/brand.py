@@ -2,8 +2,8 @@
 
 Stream category ``brand``; one stream per cache key (`cs.domain.names.brand_names.cache_key`).
 A lookup is one live run; its id is the stream's name, a number and a nonce, so that
-whoever holds one finds the stream, and what was said of a run that a restored log has
-lost is never taken for the next one's.  Several searches may wait for one lookup; who
+whoever has one finds the stream, and an answer to a run that a restored log has
+lost is never mistaken for the next one's.  Several searches may wait for one lookup; who
 they are is in the keys' streams.  Pure: callers pass ``at``.
 
 Events and commands are in `cs.domain.brand.events`; one live run is in `cs.domain.lookup`.
@@ -38,6 +38,7 @@ from cs.domain.contact import Query
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup import rules
 from cs.domain.lookup import state as run
+from cs.domain.lookup.closing import pass_deadline
 from cs.domain.lookup.state import Lookup
 from cs.domain.names.brand_names import cache_key
 
@@ -142,7 +143,7 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
         case Restart(known=known):
             return rules.restart(state.live, at, known)
         case PassDeadline():
-            return rules.pass_deadline(state.live, at)
+            return pass_deadline(state.live, at)
         case _:
             assert_never(command)
 
@@ -176,7 +177,8 @@ def evolve(state: Brand, event: BrandEvent) -> Brand:
 def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[ContactsErased, ...]:
     lookup = command.lookup
     new = tuple(p for p in command.people if f"{lookup}#{p}" not in state.erased)
-    if not new and not (command.aged_out and f"{lookup}#" not in state.erased):
+    ages_out_now = command.aged_out and f"{lookup}#" not in state.erased
+    if not new and not ages_out_now:
         return ()
     gone = state.erased | {f"{lookup}#{person}" for person in new}
     left = tuple(

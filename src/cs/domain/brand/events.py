@@ -8,11 +8,10 @@ default, a changed meaning is a new event.  Commands are never stored.  The rule
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-import msgspec
-
 from cs.domain.contact import BrandFacts, Checked, Contact, LeftOut, Person, Query, Ranked
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.messages import Command, Event
 from cs.domain.ranking import CONTACTS
 from cs.domain.stages.work import AnyFinding, StageInput, StageName
 
@@ -21,10 +20,6 @@ DEADLINE = timedelta(seconds=120)
 
 
 # Events.
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
-
-
 class LookupEvent(Event, frozen=True, kw_only=True):
     lookup: str
 
@@ -169,10 +164,6 @@ EVENT_TOPICS: Mapping[str, type[BrandEvent]] = {
 
 
 # Commands.
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    at: datetime
-
-
 class StartLookup(Command, frozen=True, kw_only=True):
     """Start a run, unless one is live.
 

@@ -1,9 +1,10 @@
 """The rules of one live run: the events that a command about it causes.  Pure.
 
-In the order of a run: work is issued; what a stage found is recorded and leads to the next
-stage (`record`); an attempt fails and is made again, or was the last one (`failed`); work is
-issued again after silence or a restart; the run ends (`finish`).  What a stage is, its
-budget and its attempts included, is a row of `cs.domain.stages.table`.
+In the order of a run: work is issued (`begin`, `issue`); what a stage found is recorded and
+leads to the next stage (`record`); an attempt failed and is made again, or was the last one
+(`failed`); work is issued again, when its retry is due or after silence or a restart.  What
+a stage is, its budget and its attempts included, is a row of `cs.domain.stages.table`; how
+mail domains and the run end is in `cs.domain.lookup.closing`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -18,22 +19,19 @@ from cs.domain.brand.events import (
     BrandResolved,
     ContactsDiscovered,
     ContactsRanked,
-    LookupFinished,
     LookupStarted,
-    MailboxNotVerified,
-    MailboxVerified,
-    MailDomainChecked,
     PeopleFound,
     RecordFinding,
     ReissueSilent,
     StageIssued,
 )
 from cs.domain.cause import storable_causes
-from cs.domain.contact import BrandFacts, Candidate, Checked, Ranked
+from cs.domain.contact import BrandFacts, Candidate, Ranked
 from cs.domain.key import SearchOutcome
-from cs.domain.lookup.contacts import contacts_of, is_proved, new_people
+from cs.domain.lookup.closing import close_domain, finish, outcome_without_people, settle
+from cs.domain.lookup.contacts import new_people
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
-from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
+from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.table import STAGE_OF_FINDING, STAGES
 from cs.domain.stages.work import (
     NO_BRAND_SOURCE,
@@ -104,7 +102,7 @@ def issue(
 def input_of(
     state: Lookup, stage: StageName, item: str, known: Mapping[str, DomainFacts]
 ) -> StageInput:
-    """Return what *stage* is given, by what the run knows now."""
+    """Return the input of *stage*, from what the run knows now."""
     match stage:
         case "brand-resolution":
             return ResolutionInput(state.query)
@@ -146,12 +144,14 @@ def _brand(state: Lookup) -> BrandFacts:
 def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
     """Return what a stage's answer causes.
 
-    ``()`` if it is late, repeated, a sign of life or not for that stage to say: stages may
-    be anybody's code, and none may store what the domain would not.
+    ``()`` if it is late, repeated, a heartbeat or another stage's finding: stages may be
+    anybody's code, and none may store what the domain would not.
     """
     work = state.find(command.stage, command.item)
-    if work is None or STAGE_OF_FINDING.get(type(command.finding), work.stage) != work.stage:
+    if work is None:
         return ()
+    if STAGE_OF_FINDING.get(type(command.finding), work.stage) != work.stage:
+        return ()  # another stage's finding
     match command.finding:
         case Alive():
             return ()
@@ -161,7 +161,7 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
         case MailboxChecked(checked=checked):
             if checked.mail_domain != command.item:
                 return ()
-            return tuple(_settle(state, checked, command.verifiers, at))
+            return tuple(settle(state, checked, command.verifiers, at))
         case Resolved() as finding:
             return _resolved(state, finding, at)
         case Discovered() as finding:
@@ -206,7 +206,7 @@ def _discovered(state: Lookup, finding: Discovered, at: datetime) -> tuple[Brand
     )
     after = evolve(state, discovered)
     if not after.people or after.brand is None:
-        return (discovered, finish(after, _outcome_without_people(after), at))
+        return (discovered, finish(after, outcome_without_people(after), at))
     return (discovered, issue(after, "ranking", at))
 
 
@@ -221,7 +221,7 @@ def _ranked(
     )
     after = evolve(state, ranked)
     if not ranked.ranked:
-        return (ranked, finish(after, _outcome_without_people(after), at))
+        return (ranked, finish(after, outcome_without_people(after), at))
     mail_domains = tuple(dict.fromkeys(_brand(after).mail_domains))[:MAIL_DOMAINS]
     if not mail_domains:
         return (ranked, finish(after, "no_emails", at))
@@ -240,50 +240,6 @@ def _people_of_run(state: Lookup, ranked: Iterable[Ranked]) -> tuple[Ranked, ...
     return tuple(known)
 
 
-# Mailboxes: each person is settled once at each mail domain.
-def close_domain(
-    state: Lookup,
-    mail_domain: str,
-    checked: Iterable[Checked],
-    learned: DomainFacts,
-    at: datetime,
-    *,
-    verifiers: Collection[str],
-) -> tuple[BrandEvent, ...]:
-    """Settle everybody at *mail_domain*; whom the stage left out is unknown."""
-    events: list[BrandEvent] = []
-    after = state
-    by_person = {c.person: c for c in checked if c.mail_domain == mail_domain}
-    for ranked in state.ranked or ():
-        unknown = Checked(
-            person=ranked.person, mail_domain=mail_domain, verdict=Verdict.UNKNOWN
-        )
-        for event in _settle(after, by_person.get(ranked.person, unknown), verifiers, at):
-            events.append(event)
-            after = evolve(after, event)
-    closed = MailDomainChecked(lookup=state.id, mail_domain=mail_domain, learned=learned, at=at)
-    after = evolve(after, closed)
-    events.append(closed)
-    if not after.open:
-        events.append(finish(after, _outcome_without_mailboxes(after), at))
-    return tuple(events)
-
-
-def _settle(
-    state: Lookup, checked: Checked, verifiers: Collection[str], at: datetime
-) -> Iterable[BrandEvent]:
-    """Yield the event of *checked* unless this person is settled at that mail domain."""
-    if any(
-        (c.person, c.mail_domain) == (checked.person, checked.mail_domain)
-        for c in state.checked
-    ):
-        return
-    if all(r.person != checked.person for r in state.ranked or ()):
-        return  # nobody we asked for
-    kind = MailboxVerified if is_proved(checked, verifiers) else MailboxNotVerified
-    yield kind(lookup=state.id, checked=checked, at=at)
-
-
 # An attempt failed.
 def failed(
     state: Lookup,
@@ -296,7 +252,7 @@ def failed(
 ) -> tuple[BrandEvent, ...]:
     """Return what a failed *attempt* at *work* causes: a retry, or what follows the last."""
     if work.attempt != attempt or work.retry_at is not None:
-        return ()  # an attempt that was given up before
+        return ()  # a newer attempt was issued since, or is due
     retry_at = _retry_at(work, finding, at)
     retried = (
         finding.retryable
@@ -349,7 +305,7 @@ def retry_due(
 def reissue_silent(
     command: ReissueSilent, state: Lookup, at: datetime
 ) -> tuple[BrandEvent, ...]:
-    """Issue again what nothing was heard of, unless that was done often enough."""
+    """Issue silent work again, unless that was done `SILENT_REISSUES` times."""
     work = state.find(command.stage, command.item)
     if work is None or work.attempt != command.attempt or work.retry_at is not None:
         return ()
@@ -375,45 +331,3 @@ def _reissue(
     """Issue *work* as its next attempt, with what is known by now."""
     attempt = work.attempt + 1
     return issue(state, work.stage, at, item=work.item, attempt=attempt, known=known)
-
-
-# The run ends.
-def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
-    """Return the end of a run whose time is up at *at*."""
-    if at < state.deadline_at:
-        return ()
-    return (finish(state, "timeout", at),)
-
-
-def finish(state: Lookup, otherwise: SearchOutcome, at: datetime) -> LookupFinished:
-    """End the run: ``done`` if anybody is verified (contract text 3), else *otherwise*."""
-    contacts = contacts_of(state)
-    verified = sum(contact.email is not None for contact in contacts)
-    outcome: SearchOutcome = "done" if verified else otherwise
-    definite = all(checked.verdict in DEFINITE for checked in state.checked)
-    # Contract C6: absence is reused only when it was established.
-    reusable = outcome in {"done", "no_linkedin", "no_contacts"} or (
-        outcome == "no_emails" and definite and bool(state.checked)
-    )
-    return LookupFinished(
-        lookup=state.id,
-        outcome=outcome,
-        reusable=reusable,
-        verified=verified,
-        cut_off=otherwise == "timeout",
-        brand=state.brand,
-        contacts=contacts,
-        at=at,
-    )
-
-
-def _outcome_without_people(state: Lookup) -> SearchOutcome:
-    """Return how a run ends that found nobody: an answer only if every source gave one."""
-    return "no_contacts" if state.conclusive else "scrape_error"
-
-
-def _outcome_without_mailboxes(state: Lookup) -> SearchOutcome:
-    """Return how a run ends that verified nobody, once every mail domain is closed."""
-    if state.timed_out:
-        return "timeout"
-    return "error" if state.unanswered and not state.answered else "no_emails"

@@ -1,22 +1,19 @@
-"""What a message on the bus may hold, shape by shape, and what is left of one beyond that.
+"""What a message on the bus may hold, shape by shape.
 
-A message comes from whoever may write to the topic, and what it says ends in databases,
-in events that are kept for ever and in answers to callers.  `check` refuses one that goes
-beyond `LIMITS` when it is read; `fitted` is for whoever sends: it leaves out what the
-other side would refuse.  Stored events are not held to this: what happened, happened.
+A message comes from whoever may write to the topic, and what it says ends in databases, in
+events that are stored for ever and in answers to callers.  `check` refuses one that goes
+beyond `LIMITS` when it is read; whoever sends makes it fit first (`cs.domain.stages.fitting`).
+Stored events are not checked: what happened, happened.
 
 The numbers: 100 people (`cs.domain.lookup.contacts.PEOPLE`) with every field at its limit,
 four bytes a character, still fit into one record of 1 MiB, Kafka's limit as it comes
 (``max.message.bytes``); within that each is several times what was ever seen.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, assert_never
 
 import msgspec
-from msgspec.structs import replace
 
 from cs.domain.contact import (
     BrandFacts,
@@ -58,17 +55,7 @@ from cs.domain.stages.field_limits import (
     plain_text,
 )
 from cs.domain.stages.table import STAGES, item_of
-from cs.domain.stages.work import (
-    AnyFinding,
-    Failed,
-    Outcome,
-    Work,
-    checked_in,
-    sightings_in,
-    with_people,
-)
-
-T = TypeVar("T")
+from cs.domain.stages.work import Failed, Outcome, Work
 
 
 class BeyondLimits(ValueError):
@@ -219,7 +206,7 @@ def check(value: object) -> None:
             try:
                 part = getattr(value, name)
                 if part is not None and (limit := limits.get(name)) is not None:
-                    _check_one(part, limit)
+                    check_field(part, limit)
                 check(part)
             except BeyondLimits as beyond:
                 raise beyond.within(name) from None
@@ -228,110 +215,25 @@ def check(value: object) -> None:
             check(each)
 
 
-def _check_one(value: Any, limit: Limit | None) -> None:
-    fits = True
+def check_field(value: Any, limit: Limit) -> None:
+    """Pass if *value*, of one field, is within *limit*.
+
+    Raises:
+        BeyondLimits: It is not; where it stands is for the caller to add.
+    """
     match limit:
-        case None:
-            pass  # it has limits of its own
         case TextLimit() | NumberLimit() | MomentLimit():
             fits = limit.admits(value)
         case ListLimit(most, each):
             fits = len(value) <= most
-            for part in value if fits else ():
-                _check_one(part, each)
+            if fits and each is not None:  # else they have limits of their own
+                for part in value:
+                    check_field(part, each)
         case MapLimit(most, name, text):
             fits = len(value) <= most and all(
                 name.admits(key) and text.admits(part) for key, part in value.items()
             )
+        case _:
+            assert_never(limit)
     if not fits:
         raise BeyondLimits("")
-
-
-def fitted(value: T) -> T:
-    r"""Return *value* without what `check` would refuse.
-
-    Text loses the characters that no message may hold and what is beyond its length;
-    numbers go to the nearest one allowed.  What cannot be mended goes: an optional field
-    is ``None``, an element of a list is left out.
-
-    Raises:
-        BeyondLimits: What is left could not be said without it.
-
-    >>> jo = fitted(Sighting(full_name="Jo\x00 Lane", addresses=("none",), source="x"))
-    >>> jo.full_name, jo.addresses
-    ('Jo Lane', ())
-    """
-    if not isinstance(value, msgspec.Struct):
-        return value
-    limits = LIMITS.get(type(value), {})
-    changed: dict[str, Any] = {}
-    for field in msgspec.structs.fields(value):
-        before = getattr(value, field.name)
-        try:
-            after = _fitted_part(before, limits.get(field.name))
-        except BeyondLimits as beyond:
-            after = None
-            if field.default is not None:
-                raise beyond.within(field.name) from None
-        if after is None and field.default is not None:
-            raise BeyondLimits(field.name)
-        if after is not before:
-            changed[field.name] = after
-    return replace(value, **changed) if changed else value
-
-
-def lighter(finding: AnyFinding, share: float) -> AnyFinding:
-    """Return *finding* for a message of which only *share* may be sent (0 to 1).
-
-    Conversations with mail servers go, which decide nothing; of people who were found, those
-    at the end.
-    """
-    sightings = sightings_in(finding)
-    left = sightings[: int(len(sightings) * share * 0.9)]
-    return with_people(finding, left, tuple(map(_without_conversations, checked_in(finding))))
-
-
-def _without_conversations(checked: Checked) -> Checked:
-    evidence = (replace(each, conversation=()) for each in checked.evidence)
-    return replace(checked, evidence=tuple(evidence))
-
-
-def _fitted_part(value: Any, limit: Limit | None) -> Any:
-    match limit, value:
-        case _, None:
-            return None
-        case TextLimit(), str():
-            return _fitted_text(value, limit)
-        case NumberLimit(least, most), int() | float() if not math.isnan(value):
-            return min(max(value, type(value)(least)), type(value)(most))
-        case MomentLimit(), datetime():
-            _check_one(value, limit)
-            return value
-        case ListLimit(most, each), tuple() | list():
-            return tuple(_fitting(value, each))[:most]
-        case MapLimit(most, name, text), dict():
-            pairs = list(value.items())[:most]
-            return {_fitted_text(k, name): _fitted_text(v, text) for k, v in pairs}
-        case None, _:
-            return fitted(value)
-        case _:
-            raise BeyondLimits("")
-
-
-def _fitting(values: Sequence[Any], each: Limit | None) -> Iterator[Any]:
-    for value in values:
-        try:
-            yield _fitted_part(value, each)
-        except BeyondLimits:
-            continue
-
-
-def _fitted_text(text: str, limit: TextLimit) -> str:
-    if limit.admits(text):
-        return text
-    cleaned = limit.clean(text)
-    if limit.may_be_cut:
-        cleaned = cleaned[: limit.most]
-    if not limit.admits(cleaned):
-        raise BeyondLimits("")
-    return cleaned

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 
 import asyncpg
 
-from cs.domain.key import DAY
+from cs.domain.rate_limits import DAY
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.lookup_starts import STARTS_KEPT
 from cs.eventlog.mapper import DataKeys, StoredRow

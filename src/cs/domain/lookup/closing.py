@@ -1,0 +1,109 @@
+"""How a person, a mail domain and a run are closed: each once, and for good.  Pure.
+
+A person is settled once at each mail domain; a mail domain is closed when its stage has
+answered or failed for the last time; the run ends with the last of them, with an answer that
+leaves nothing to do, or when its time is up.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from cs.domain.brand.events import (
+    BrandEvent,
+    LookupFinished,
+    MailboxNotVerified,
+    MailboxVerified,
+    MailDomainChecked,
+)
+from cs.domain.contact import Checked
+from cs.domain.key import SearchOutcome
+from cs.domain.lookup.contacts import contacts_of, is_proved
+from cs.domain.lookup.state import Lookup, evolve
+from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
+
+#: Outcomes that are reused as they are; ``no_emails`` only if every verdict is definite.
+_REUSABLE = frozenset({"done", "no_linkedin", "no_contacts"})
+
+
+def settle(
+    state: Lookup, checked: Checked, verifiers: Collection[str], at: datetime
+) -> Iterable[BrandEvent]:
+    """Yield the event of *checked*, unless that person is settled there or nobody asked."""
+    settled = {(each.person, each.mail_domain) for each in state.checked}
+    asked = {each.person for each in state.ranked or ()}
+    if (checked.person, checked.mail_domain) in settled or checked.person not in asked:
+        return
+    kind = MailboxVerified if is_proved(checked, verifiers) else MailboxNotVerified
+    yield kind(lookup=state.id, checked=checked, at=at)
+
+
+def close_domain(
+    state: Lookup,
+    mail_domain: str,
+    checked: Iterable[Checked],
+    learned: DomainFacts,
+    at: datetime,
+    *,
+    verifiers: Collection[str],
+) -> tuple[BrandEvent, ...]:
+    """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it.
+
+    With no other work open the run ends too.
+    """
+    events: list[BrandEvent] = []
+    after = state
+    by_person = {c.person: c for c in checked if c.mail_domain == mail_domain}
+    for ranked in state.ranked or ():
+        unknown = Checked(
+            person=ranked.person, mail_domain=mail_domain, verdict=Verdict.UNKNOWN
+        )
+        for event in settle(after, by_person.get(ranked.person, unknown), verifiers, at):
+            events.append(event)
+            after = evolve(after, event)
+    closed = MailDomainChecked(lookup=state.id, mail_domain=mail_domain, learned=learned, at=at)
+    after = evolve(after, closed)
+    events.append(closed)
+    if not after.open:
+        events.append(finish(after, _outcome_without_mailboxes(after), at))
+    return tuple(events)
+
+
+def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
+    """Return the end of a run whose time is up at *at*."""
+    if at < state.deadline_at:
+        return ()
+    return (finish(state, "timeout", at),)
+
+
+def finish(state: Lookup, otherwise: SearchOutcome, at: datetime) -> LookupFinished:
+    """End the run: ``done`` if anybody is verified (contract text 3), else *otherwise*."""
+    contacts = contacts_of(state)
+    verified = sum(contact.email is not None for contact in contacts)
+    outcome: SearchOutcome = "done" if verified else otherwise
+    definite = all(checked.verdict in DEFINITE for checked in state.checked)
+    # Contract C6: absence is reused only when it was established.
+    established = bool(state.checked) and definite
+    reusable = established if outcome == "no_emails" else outcome in _REUSABLE
+    return LookupFinished(
+        lookup=state.id,
+        outcome=outcome,
+        reusable=reusable,
+        verified=verified,
+        cut_off=otherwise == "timeout",
+        brand=state.brand,
+        contacts=contacts,
+        at=at,
+    )
+
+
+def outcome_without_people(state: Lookup) -> SearchOutcome:
+    """Return how a run ends that found nobody: an answer only if every source gave one."""
+    return "no_contacts" if state.conclusive else "scrape_error"
+
+
+def _outcome_without_mailboxes(state: Lookup) -> SearchOutcome:
+    """Return how a run ends that verified nobody, once every mail domain is closed."""
+    if state.timed_out:
+        return "timeout"
+    no_verifier_got_an_answer = state.unanswered and not state.answered
+    return "error" if no_verifier_got_an_answer else "no_emails"
