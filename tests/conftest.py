@@ -5,6 +5,7 @@ from hypothesis import settings
 
 pytest_plugins = [
     "harness.collecting",
+    "harness.forked_process",
     "harness.servers.fixtures",
     "harness.servers.left_running",
     "harness.servers.what_is_here",

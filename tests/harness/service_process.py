@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.forked_process import ForkedProcess, can_fork
 from harness.servers.own_folder import PID
 
 #: A process that has not said that it works by then never will.
@@ -32,7 +33,8 @@ class ServiceProcess:
     """``python -m MODULE`` with *words*; `start` may be called again once it has ended.
 
     Standard error is read all the time, so that a full pipe never stops it: into `lines`,
-    over all its lives, and into *log_file* if there is one.
+    over all its lives, and into *log_file* if there is one.  In a test run it is forked from a
+    process that has the service imported, unless it has a launcher.
 
     Attributes:
         environment: All of it; a change is for the next start.
@@ -51,7 +53,7 @@ class ServiceProcess:
     on_change: Callable[[], None] | None = None
     starts: int = 0
     lines: list[str] = field(default_factory=list)
-    _process: subprocess.Popen[str] | None = None
+    _process: "subprocess.Popen[str] | ForkedProcess | None" = None
     _ready: threading.Event = field(default_factory=threading.Event)
     _ready_line: re.Match[str] | None = None
     _reader: threading.Thread | None = None
@@ -61,7 +63,18 @@ class ServiceProcess:
         assert not self.runs, f"{self.name} runs already"
         self._ready, self._ready_line = threading.Event(), None
         self.starts += 1
-        self._process = subprocess.Popen(
+        self._process = self._launched()
+        if self.log_file:
+            self.log_file.with_suffix(PID).write_text(str(self._process.pid))
+        self._reader = threading.Thread(
+            target=self._read, args=(self._process, self._ready), daemon=True
+        )
+        self._reader.start()
+
+    def _launched(self) -> "subprocess.Popen[str] | ForkedProcess":
+        if can_fork() and not self.launcher:
+            return ForkedProcess(self.module, self.words, self.environment)
+        return subprocess.Popen(
             [*self.launcher, sys.executable, "-m", self.module, *self.words],
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
@@ -70,14 +83,10 @@ class ServiceProcess:
             text=True,
             start_new_session=True,  # Ctrl-C is for whoever started it
         )
-        if self.log_file:
-            self.log_file.with_suffix(PID).write_text(str(self._process.pid))
-        self._reader = threading.Thread(
-            target=self._read, args=(self._process, self._ready), daemon=True
-        )
-        self._reader.start()
 
-    def _read(self, process: subprocess.Popen[str], ready: threading.Event) -> None:
+    def _read(
+        self, process: "subprocess.Popen[str] | ForkedProcess", ready: threading.Event
+    ) -> None:
         assert process.stderr is not None
         with process.stderr, (self.log_file or Path(os.devnull)).open("a") as log:
             for line in process.stderr:

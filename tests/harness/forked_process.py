@@ -1,0 +1,165 @@
+"""``python -m MODULE`` as a process of its own, forked from one that has the service imported.
+
+For a test run only: it is a pytest plug-in, which ends the fork server with the run.  How a
+command itself starts, from nothing, is tested in `tests/cli/`.
+"""
+
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from harness.fork_server import Request
+
+#: For the fork server to end once its last child has.
+_END_S = 10.0
+
+
+@dataclass
+class ForkServer:
+    """Started when the first process is wanted.
+
+    Attributes:
+        orphans_s: What runs on so long after `close`, or the end of this process, is killed;
+            `left_running` waits less before it names it.
+    """
+
+    orphans_s: float = 60.0
+    _starting: threading.Lock = field(default_factory=threading.Lock)
+    _process: "subprocess.Popen[bytes] | None" = None
+    _requests: socket.socket | None = None
+
+    def fork(self, request: Request, descriptors: Sequence[int]) -> None:
+        with self._starting:
+            if self._requests is None:
+                self._requests = self._start()
+        socket.send_fds(self._requests, [msgspec.json.encode(request)], descriptors)
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "harness.fork_server"),
+                    *(str(theirs.fileno()), str(self.orphans_s)),
+                ],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,  # Ctrl-C is for the tests, which end what they started
+            )
+        return ours
+
+    def close(self) -> None:
+        """Let it end, which it does with its last child."""
+        if self._requests is None or self._process is None:
+            return
+        self._requests.close()
+        self._requests = None
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+
+
+#: Of this process.
+_server = ForkServer()
+
+
+class ForkedProcess:
+    """Like a `subprocess.Popen` with nothing on standard input and output, in its own session.
+
+    Attributes:
+        pid: Its process id.  The process is no child of this one: `os.waitpid` does not do.
+        stderr: What it writes on standard error, as text.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        words: Sequence[str],
+        env: Mapping[str, str],
+        server: ForkServer = _server,
+    ) -> None:
+        self._name = f"{module} {' '.join(words)}"
+        self._returncode: int | None = None
+        self._reading = threading.Lock()
+        request = Request(module, [*words], dict(env), str(Path.cwd()))
+        with ExitStack() as of_the_child:
+            status, ours = _pipe(of_the_child), os.open(os.devnull, os.O_RDWR)
+            of_the_child.callback(os.close, ours)
+            stderr = _pipe(of_the_child)
+            server.fork(request, [ours, ours, stderr.writing, status.writing])
+        self._status = status.reading
+        weakref.finalize(self, os.close, self._status)
+        self.stderr: IO[str] = os.fdopen(stderr.reading)
+        self.pid = self._number()
+
+    def poll(self) -> int | None:
+        """Return the exit code, -9 for SIGKILL; None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code once it has ended; several threads may wait.
+
+        Raises:
+            subprocess.TimeoutExpired: It runs after *timeout* seconds.
+        """
+        ended = select.poll()
+        ended.register(self._status, select.POLLIN)
+        if not ended.poll(None if timeout is None else timeout * 1000):
+            raise subprocess.TimeoutExpired(self._name, timeout or 0)
+        with self._reading:
+            if self._returncode is None:
+                self._returncode = self._number()
+        return self._returncode
+
+    def _number(self) -> int:
+        """Read a line of the server's, byte by byte: the next may be there already."""
+        line = b""
+        while not line.endswith(b"\n"):
+            byte = os.read(self._status, 1)
+            assert byte, f"the fork server ended before {self._name}"
+            line += byte
+        return int(line)
+
+
+@dataclass(frozen=True)
+class _Pipe:
+    reading: int
+    writing: int
+
+
+def _pipe(of_the_child: ExitStack) -> _Pipe:
+    """Return a pipe to write into for the child, whose end is closed here on leaving."""
+    pipe = _Pipe(*os.pipe())
+    of_the_child.callback(os.close, pipe.writing)
+    return pipe
+
+
+def can_fork() -> bool:
+    """Whether this is a test run; elsewhere nobody would end the fork server."""
+    return _in_a_test_run.is_set()
+
+
+_in_a_test_run = threading.Event()
+
+
+def pytest_configure() -> None:
+    _in_a_test_run.set()
+
+
+def pytest_sessionfinish() -> None:
+    _in_a_test_run.clear()
+    _server.close()

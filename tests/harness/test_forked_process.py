@@ -1,0 +1,96 @@
+"""A forked process is one of its own: streams, environment, folder, exit code and death."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from harness.forked_process import ForkedProcess, ForkServer
+
+pytestmark = pytest.mark.slow
+
+
+def child() -> None:
+    """Say what it has been given, then end as it is told to."""
+    opened = len([*Path("/proc/self/fd").iterdir()])  # the folder too
+    for line in (
+        (sys.argv[1:], dict(os.environ)),
+        (Path.cwd(), os.getsid(0) == os.getpid(), __name__),
+        (opened, "cs.cli.app" in sys.modules),
+    ):
+        sys.stderr.write(f"{' '.join(map(str, line))}\n")
+    match sys.argv[1]:
+        case "leave":
+            sys.exit(3)
+        case "fail":
+            raise ValueError("as told")
+        case _:
+            signal.pause()
+
+
+@contextmanager
+def forked(how: str) -> Iterator[ForkedProcess]:
+    process = ForkedProcess("harness.test_forked_process", [how, "b"], {"WHERE": "here"})
+    try:
+        with process.stderr:
+            yield process
+    finally:
+        with suppress(ProcessLookupError):  # it has ended
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait(20)
+
+
+def test_it_is_given_what_a_new_process_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with forked("leave") as process:
+        said = process.stderr.read()
+        code = process.wait(20)
+
+    assert said.splitlines() == [
+        "['leave', 'b'] {'WHERE': 'here'}",
+        f"{tmp_path} True __main__",
+        "4 True",
+    ]
+    assert code == process.poll() == 3
+
+
+def test_what_it_raises_is_said_and_its_exit_code() -> None:
+    with forked("fail") as process:
+        said = process.stderr.read()
+
+        assert process.wait(20) == 1
+    assert said.endswith("ValueError: as told\n")
+
+
+def test_of_two_one_is_killed_and_the_other_runs() -> None:
+    with forked("wait") as one, forked("wait") as other:
+        for process in (one, other):
+            assert process.stderr.readline().startswith("['wait', 'b']")
+        os.kill(one.pid, signal.SIGKILL)
+
+        assert one.wait(20) == -signal.SIGKILL
+        assert other.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(0.01)
+
+
+def test_a_child_that_nobody_ended_ends_with_the_server() -> None:
+    server = ForkServer(orphans_s=0.1)
+    orphan = ForkedProcess("harness.test_forked_process", ["wait"], {}, server)
+    with orphan.stderr:
+        assert orphan.stderr.readline()
+        server.close()
+
+        assert orphan.stderr.read().endswith("True\n"), "read to the end: it has none open"
+
+
+if __name__ == "__main__":
+    child()
