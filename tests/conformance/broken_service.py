@@ -16,7 +16,8 @@ from pathlib import Path
 
 from conformance.breaking import Breaking, Spoil
 from conformance.broken_servers import BROKEN
-from conformance.rows import HERE, ROOT
+from conformance.repeated_runs import Ended, Run
+from conformance.rows import ROOT
 from conformance.sandboxes import made_in
 from conformance.target import ADMIN, COMMAND, KEYS, URLS, Key
 from cs import settings
@@ -59,6 +60,39 @@ async def serve(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
+class Runs:
+    """A process that runs tests of the suite whenever it is asked to."""
+
+    process: "subprocess.Popen[str]"
+
+    def ended(self, run: Run) -> Ended:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{json.dumps(asdict(run))}\n")
+        self.process.stdin.flush()
+        return Ended(**json.loads(self.process.stdout.readline()))
+
+
+@contextmanager
+def repeated_runs() -> Iterator[Runs]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "conformance.repeated_runs"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Without other plug-ins it starts in half of the time.
+        env=clean | {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    ) as process:
+        try:
+            yield Runs(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()  # it ends
+
+
+@dataclass(frozen=True)
 class Broken:
     """Where the servers are, and what a run of the suite is told of one."""
 
@@ -66,6 +100,7 @@ class Broken:
     admin: str
     urls: Mapping[str, str]
     pool: Mapping[int, list[Key]]
+    runs: Runs
 
     def red(self, server: str, *tests: str) -> list[str]:
         """Run *tests* of the suite against *server*; return those that failed.
@@ -73,42 +108,21 @@ class Broken:
         Raises:
             RuntimeError: The run itself went wrong.
         """
-        clean = {name: v for name, v in os.environ.items() if not name.startswith("CS_")}
         keys = self.folder / "keys"
         keys.write_text("\n".join(self._unused(len(tests))))
-        ran = subprocess.run(
-            [
-                *(sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=no"),
-                *(
-                    "-p",
-                    "no:cacheprovider",
-                    "-p",
-                    "pytest_asyncio.plugin",
-                    "-p",
-                    "pytest_timeout",
-                ),
-                *("--rootdir", str(ROOT), "--confcutdir", str(HERE)),
-                *(str(HERE / test) for test in tests),
-            ],
-            cwd=ROOT,
-            env=clean
-            | {
+        run = Run(
+            tests,
+            {
                 URLS: self.urls[server],
                 ADMIN: self.admin,
                 KEYS: str(keys),
-                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # more than half of the time
                 COMMAND: f"env CS_DATA_DIR={self.folder / 'data'} {sys.executable} -m cs",
             },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=200,
         )
-        lines = ran.stdout.splitlines()
-        if ran.returncode not in {0, 1} or any(line.startswith("ERROR") for line in lines):
-            raise RuntimeError(ran.stdout + ran.stderr)
-        failed = [line.removeprefix("FAILED ") for line in lines if line.startswith("FAILED ")]
-        return [line.partition("tests/conformance/")[2].partition(" - ")[0] for line in failed]
+        ended = self.runs.ended(run)
+        if ended.code not in {0, 1}:
+            raise RuntimeError(ended.output)
+        return [*ended.failed]
 
     def _unused(self, tests: int) -> Iterator[str]:
         """Hand out keys for *tests*: what another run did with one would show in this one."""
@@ -120,8 +134,8 @@ class Broken:
 @contextmanager
 def broken_service(folder: Path) -> Iterator[Broken]:
     """Run all servers in a process of their own until left."""
-    runs = 2 * len(BROKEN)  # each test runs twice: against the sound server as well
-    wanted = {quota: runs * each for quota, each in EACH.items()}
+    number = 2 * len(BROKEN)  # each test runs twice: against the sound server as well
+    wanted = {quota: number * each for quota, each in EACH.items()}
     pool = asyncio.run(made_in(folder / "data", wanted))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
     process = subprocess.Popen(
@@ -133,7 +147,8 @@ def broken_service(folder: Path) -> Iterator[Broken]:
     try:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
-        yield Broken(folder, told["admin"], told["urls"], pool)
+        with repeated_runs() as runs:
+            yield Broken(folder, told["admin"], told["urls"], pool, runs)
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
