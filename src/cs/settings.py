@@ -89,6 +89,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     people_sources: tuple[str, ...] | None = None
     verifiers: tuple[str, ...] | None = None
     foreign_verifiers: tuple[str, ...] = ()  # that a stage of another make asks
+    stages: tuple[str, ...] = ()  # whose work an installed plug-in does, instead of ours
     contact: str | None = None  # in our User-Agent: who runs this service
     wikidata_url: str = "https://www.wikidata.org/w/api.php"
     searxng_url: str | None = None
@@ -121,6 +122,9 @@ MASK = "********"
 
 #: Variables of the commands that talk to a service and of tests, not settings of one.
 NOT_SETTINGS = ("api_key", "url", "test_", "failpoints", "bus_faults", "conformance")
+
+#: Sections of plug-ins' settings whose names are settings as well: which of them are used.
+ALSO_A_LIST = ("verifiers", "stages")
 
 _TYPES = get_type_hints(Settings, include_extras=True)
 del _TYPES["plugins"]
@@ -210,8 +214,9 @@ def _from_file(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise BadSettings(f"settings file {file} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        twice = "verifiers" in str(error)  # as a list and as tables
-        hint = "; beside [verifiers.NAME] the list is verifiers.enabled" if twice else ""
+        # As a list and as tables.
+        twice = next((name for name in ALSO_A_LIST if name in str(error)), None)
+        hint = f"; beside [{twice}.NAME] the list is {twice}.enabled" if twice else ""
         raise BadSettings(f"settings file {file} is not TOML: {error}{hint}") from error
 
 
@@ -223,7 +228,7 @@ def _take_tables(
     The second value names what was taken, ``sources.shop.url``.
 
     In TOML ``verifiers`` cannot be a list and hold tables.  Beside tables the list of those
-    that are used is ``verifiers.enabled``.
+    that are used is ``verifiers.enabled``; so it is of each of `ALSO_A_LIST`.
     """
     settings = {}
     taken = []
@@ -231,7 +236,8 @@ def _take_tables(
         if not isinstance(content.get(section), dict):
             continue
         for plugin, table in content.pop(section).items():
-            if (section, plugin) == ("verifiers", "enabled") and not isinstance(table, dict):
+            listed = section in ALSO_A_LIST and plugin == "enabled"
+            if listed and not isinstance(table, dict):
                 settings[section] = table
             elif not isinstance(table, dict):
                 name = f"{section}.{plugin}"

@@ -21,9 +21,9 @@ from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.ranking import Ranking
 from cs.pipeline.runner import Runner
-from cs.pipeline.stage import Stage
 from cs.pipeline.verification import Verification
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
+from cs.plugins.stages import Stage
 from cs.runtime.clock import SystemClock
 
 

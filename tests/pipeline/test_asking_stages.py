@@ -21,8 +21,8 @@ from cs.domain.stages.work import (
 from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
-from cs.pipeline.stage import Stage
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
+from cs.plugins.stages import Stage
 from domain.acme_run import ACME, ADA, BEN
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

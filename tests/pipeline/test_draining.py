@@ -42,7 +42,7 @@ from cs.pipeline import runner
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
-from cs.pipeline.stage import Report
+from cs.plugins.stages import Report
 from cs.runtime.clock import ManualClock
 from domain.acme_run import RESOLVED
 from pipeline.receipted import RECEIPTS, receipted

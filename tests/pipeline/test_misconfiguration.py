@@ -19,8 +19,8 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.pipeline.stage import Stage
 from cs.plugins.sources import PeopleAnswer, SourceStatus
+from cs.plugins.stages import Stage
 from cs.settings import Settings, load
 from cs.sources.people.searxng_api import NO_JSON
 from domain.acme_run import ACME

@@ -47,7 +47,7 @@ from cs.pipeline.outcomes import GROUP, LOG_FORGED_EVERY_S, OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
-from cs.pipeline.stage import Report
+from cs.plugins.stages import Report
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun, checked
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted

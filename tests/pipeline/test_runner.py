@@ -54,7 +54,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import runner
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
-from cs.pipeline.stage import Report
+from cs.plugins.stages import Report
 from cs.runtime.clock import ManualClock
 from domain.golden_files import golden_event
 from pipeline.receipted import RECEIPTS

@@ -32,8 +32,8 @@ from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
-from cs.pipeline.stage import Stage
 from cs.pipeline.verification import Verification
+from cs.plugins.stages import Stage
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner

@@ -7,17 +7,20 @@ from ipaddress import ip_network
 import msgspec
 
 from cs.assembly.sandbox_plugins import names_in_sandbox
-from cs.assembly.settings_of_plugins import of_source, of_verifier
+from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.domain.service import World
+from cs.domain.stages.table import STAGES, StageRow
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.resolver import DnsResolver
 from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.errors import PluginError
-from cs.plugins.registry import brand_sources, people_sources, verifiers
+from cs.plugins.registry import brand_sources, people_sources, stages, verifiers
 from cs.plugins.sources import BrandSource, PeopleSource, SourceContext, missing_of
+from cs.plugins.stages import Stage, StageContext
 from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
@@ -29,11 +32,12 @@ DNS_TIMEOUT_S = 5.0
 
 
 class StagePlugins(msgspec.Struct, frozen=True):
-    """What the stages ask the outside world with."""
+    """What the stages ask the outside world with, and stages that are plug-ins themselves."""
 
     brand_sources: Sequence[BrandSource]
     people_sources: Sequence[PeopleSource]
     verifiers: Sequence[Verifier]
+    stages: Sequence[Stage] = ()
     misconfiguration: Misconfiguration = msgspec.field(default_factory=Misconfiguration)
 
     @property
@@ -43,7 +47,8 @@ class StagePlugins(msgspec.Struct, frozen=True):
             *(s.name for s in self.brand_sources),
             *(s.name for s in self.people_sources),
         ]
-        return [*sources, *(verifier.name for verifier in self.verifiers)]
+        others = [verifier.name for verifier in self.verifiers]
+        return [*sources, *others, *(f"stage {stage.name}" for stage in self.stages)]
 
 
 @asynccontextmanager
@@ -57,13 +62,13 @@ async def open_plugins(
     """Open the clients to the outside world and make what asks with them.
 
     Args:
-        settings: Name and set up the sources and verifiers.
+        settings: Name and set up the plug-ins.
         clock: The machine's if ``None``.
         paid: Makes calls that cost money; `EVERY_TIME` remembers none of them.
         world: In a sandbox, sources that know the real world by heart are left out.
 
     Raises:
-        BadSettings: A source or verifier that is named is not there, or cannot be used.
+        BadSettings: A plug-in that is named is not there, or cannot be used.
     """
     clock = clock or SystemClock()
     resolver = DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S)
@@ -106,17 +111,38 @@ async def open_plugins(
                 paid=paid,
             )
 
-        yield _make_plugins(settings, clock, world, for_source, for_verifier)
+        def for_stage(name: str) -> StageContext:
+            return StageContext(
+                settings=of_stage(settings, name),
+                trusted=trusted,
+                guarded=guarded,
+                resolver=resolver,
+                guard=guard,
+                now=clock.now,
+                monotonic=clock.monotonic,
+                paid=paid,
+            )
+
+        yield _make_plugins(
+            settings,
+            clock,
+            world,
+            for_source=for_source,
+            for_verifier=for_verifier,
+            for_stage=for_stage,
+        )
 
 
 def _make_plugins(
     settings: Settings,
     clock: Clock,
     world: World,
+    *,
     for_source: Callable[[str], SourceContext],
     for_verifier: Callable[[str], VerifierContext],
+    for_stage: Callable[[str], StageContext],
 ) -> StagePlugins:
-    """Return every source and verifier that runs, isolated so that its errors stay its own."""
+    """Return every plug-in that runs, isolated so that its errors stay its own."""
     brand_names: Sequence[str] | None = settings.brand_sources
     if world == "sandbox":
         installed = names_of(installed_plugins(Group.BRAND_SOURCES))
@@ -135,6 +161,10 @@ def _make_plugins(
                 IsolatedVerifier(each, clock.now, of_verifier(settings, each.name))
                 for each in verifiers(for_verifier, enabled=settings.verifiers)
             ],
+            [
+                IsolatedStage(each, of_stage(settings, each.name))
+                for each in stages(for_stage, enabled=settings.stages)
+            ],
         )
     except PluginError as error:
         raise BadSettings(str(error)) from error
@@ -143,7 +173,8 @@ def _make_plugins(
 def unusable_settings(plugins: StagePlugins) -> dict[str, str]:
     """Return the settings that leave a stage with nobody to ask, and why, for people.
 
-    Nobody is asked: what a plug-in cannot say of itself shows when it is used.
+    A stage that is a plug-in asks by itself.  Nobody is asked here: what a plug-in cannot say
+    of itself shows when it is used.
     """
     every: Mapping[str, Sequence[BrandSource] | Sequence[PeopleSource]] = {
         "brand_sources": plugins.brand_sources,
@@ -157,7 +188,14 @@ def unusable_settings(plugins: StagePlugins) -> dict[str, str]:
             unusable[setting] = f"nobody can be asked; {reasons or NONE}"
     if not plugins.verifiers:
         unusable["verifiers"] = f"no mailbox can be verified; {NONE}"
-    return unusable
+    asked = {setting for row in stages_of_ours(plugins) for setting in row.asks}
+    return {setting: why for setting, why in unusable.items() if setting in asked}
+
+
+def stages_of_ours(plugins: StagePlugins) -> list[StageRow]:
+    """Return the stages whose work no plug-in does."""
+    replaced = {stage.name for stage in plugins.stages}
+    return [row for name, row in STAGES.items() if name not in replaced]
 
 
 def _nameserver(dns: str | None) -> tuple[str, int] | None:

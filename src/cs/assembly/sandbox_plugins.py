@@ -43,6 +43,7 @@ def plugins_in_sandbox(plugins: AllPluginSettings) -> AllPluginSettings:
     return AllPluginSettings(
         sources=_others(plugins.sources, SIMULATED["sources"]),
         verifiers=_others(plugins.verifiers, SIMULATED["verifiers"]),
+        stages=plugins.stages,
     )
 
 
@@ -51,7 +52,7 @@ def sandbox_notices(settings: Settings, asked: Iterable[str]) -> list[str]:
 
     Args:
         settings: As they would be for the real world.
-        asked: Names of the sources and verifiers that run.
+        asked: Names of the plug-ins that run.
     """
     notices = []
     if left_out := sorted(REAL_ONLY.intersection(settings.brand_sources or ())):

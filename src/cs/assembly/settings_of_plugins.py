@@ -1,4 +1,4 @@
-"""What the settings say of each source and verifier; nothing is made, nobody is asked."""
+"""What the settings say of each plug-in; nothing is made, nobody is asked."""
 
 import socket
 from collections.abc import Mapping
@@ -31,6 +31,11 @@ def of_verifier(settings: Settings, name: str) -> PluginSettings:
     return _with_older(
         settings.plugins.verifiers.get(name, NO_SETTINGS), smtp if name == "smtp" else {}
     )
+
+
+def of_stage(settings: Settings, name: str) -> PluginSettings:
+    """Return what a plug-in that does the work of the stage *name* is given."""
+    return settings.plugins.stages.get(name, NO_SETTINGS)
 
 
 def verifier_names(settings: Settings) -> frozenset[str]:

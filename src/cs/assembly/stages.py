@@ -10,12 +10,15 @@ from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.ranking import Ranking
-from cs.pipeline.stage import Stage
 from cs.pipeline.verification import Verification
+from cs.plugins.stages import Stage
 
 
 def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
-    """Return the stage called *name*, which asks the outside with *plugins*."""
+    """Return the stage called *name*: a plug-in, or ours, which asks with *plugins*."""
+    for plugin in plugins.stages:
+        if plugin.name == name:
+            return plugin
     match name:
         case "brand-resolution":
             return BrandResolution(

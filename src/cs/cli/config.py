@@ -58,6 +58,7 @@ def check(*, json: Json = False, data_dir: DataDir = None, config: Config = None
         "brand_sources": [source.name for source in tools.brand_sources],
         "people_sources": [source.name for source in tools.people_sources],
         "verifiers": [verifier.name for verifier in tools.verifiers],
+        "stages": [stage.name for stage in tools.stages],
         "advice": [*advice(tools), *shared_advice(chosen)],
     }
     if json:

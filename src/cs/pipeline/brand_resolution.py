@@ -13,8 +13,8 @@ from cs.domain.stages.work import (
 )
 from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.pipeline.stage import Report
 from cs.plugins.sources import causes_of
+from cs.plugins.stages import Report
 
 
 @dataclass(frozen=True)

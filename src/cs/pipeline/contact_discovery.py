@@ -15,8 +15,8 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.pipeline.stage import Report
 from cs.plugins.sources import INCONCLUSIVE, PeopleAnswer, PeopleSource, causes_of
+from cs.plugins.stages import Report
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from cs.domain.ranking import rank
 from cs.domain.stages.work import AnyFinding, RankingDone, RankingInput, StageName, Work
-from cs.pipeline.stage import Report
+from cs.plugins.stages import Report
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.paid_calls.current_lookup import set_current_lookup
-from cs.pipeline.stage import Stage
+from cs.plugins.stages import Stage
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock, until
 from cs.runtime.keyed_lock import KeyedLock

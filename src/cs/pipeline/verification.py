@@ -19,7 +19,7 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
-from cs.pipeline.stage import Report
+from cs.plugins.stages import Report
 from cs.plugins.verifiers import DomainCheck, Verifier
 
 #: Verdicts after which no other verifier is asked about an address.

@@ -1,13 +1,15 @@
-"""What people outside this repository import to write a source or a verifier, and nothing else.
+"""What people outside this repository import to write a source, a verifier or a stage.
 
 =================================  ==========================================================
 Module                             Import from it
 =================================  ==========================================================
 `cs.plugins.sources`               all that a brand or people source is written with
 `cs.plugins.verifiers`             all that a verifier is written with
+`cs.plugins.stages`                all that a stage is written with
 `cs.plugins.contracts`             the tests that each of them has to pass
 =================================  ==========================================================
 
 The other modules here find plug-ins, check their settings and report what they do wrong; they
-serve the service, and may change.  docs/sources.md and docs/verifiers.md have worked examples.
+serve the service, and may change.  docs/sources.md, docs/verifiers.md and docs/stages.md have
+worked examples.
 """

@@ -20,6 +20,7 @@ from cs.plugins.setting_kind import describe_kind, from_text
 SECTIONS: Mapping[str, tuple[Group, ...]] = {
     "sources": (Group.BRAND_SOURCES, Group.PEOPLE_SOURCES),
     "verifiers": (Group.VERIFIERS,),
+    "stages": (Group.STAGES,),
 }
 
 

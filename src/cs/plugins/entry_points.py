@@ -11,6 +11,7 @@ class Group(StrEnum):
     BRAND_SOURCES = "cs.brand_sources"
     PEOPLE_SOURCES = "cs.people_sources"
     VERIFIERS = "cs.verifiers"
+    STAGES = "cs.stages"
 
     @property
     def setting(self) -> str:

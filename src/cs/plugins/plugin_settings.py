@@ -71,10 +71,11 @@ class AllPluginSettings(msgspec.Struct, frozen=True):
 
     sources: Mapping[str, PluginSettings] = {}
     verifiers: Mapping[str, PluginSettings] = {}
+    stages: Mapping[str, PluginSettings] = {}
 
     def shown(self) -> dict[str, Any]:
         """Return the values for people under their full names: ``sources.shop.url``."""
-        sections = {"sources": self.sources, "verifiers": self.verifiers}
+        sections = msgspec.structs.asdict(self)
         return {
             f"{section}.{plugin}.{name}": value
             for section, plugins in sections.items()

@@ -1,4 +1,4 @@
-"""Makes the plug-ins that are in use: brand sources, people sources and verifiers.
+"""Makes the plug-ins that are in use: brand sources, people sources, verifiers and stages.
 
 What an entry point names is called with the context of that plug-in, and gives the plug-in,
 which has the name of its entry point: settings, log and answers know it by that one name.
@@ -13,15 +13,17 @@ from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.errors import BrokenPlugin, UnknownPlugin
 from cs.plugins.plugin_settings import without_secrets
 from cs.plugins.sources import BrandSource, PeopleSource, SourceContext
+from cs.plugins.stages import STAGE_TOPICS, Stage, StageContext
 from cs.plugins.verifiers import Verifier, VerifierContext
 
-C = TypeVar("C", SourceContext, VerifierContext)
+C = TypeVar("C", SourceContext, VerifierContext, StageContext)
 
 #: The method that a plug-in of each group is asked with.
 _ASKED_WITH = {
     Group.BRAND_SOURCES: "find",
     Group.PEOPLE_SOURCES: "find",
     Group.VERIFIERS: "open",
+    Group.STAGES: "handle",
 }
 
 
@@ -68,6 +70,19 @@ def verifiers(
     """
     made = _made(Group.VERIFIERS, context_of, enabled, installed)
     return tuple(sorted(made, key=lambda verifier: (verifier.cost, verifier.name)))
+
+
+def stages(
+    context_of: Callable[[str], StageContext],
+    *,
+    enabled: Sequence[str],
+    installed: Iterable[EntryPoint] | None = None,
+) -> tuple[Stage, ...]:
+    """Return the stages of another make, in the order of *enabled*.
+
+    Otherwise as `brand_sources`.  An entry point must have the name of one of our stages.
+    """
+    return tuple(_made(Group.STAGES, context_of, enabled, installed))
 
 
 def _made(
@@ -121,6 +136,8 @@ def _wrong(group: Group, plugin: Any, name: str) -> str | None:
         return f"it made a {type(plugin).__name__}, which is no {group.kind}"
     if its_name != name:
         return f"it calls itself {its_name!r}"
+    if group is Group.STAGES and name not in STAGE_TOPICS:
+        return f"no stage is called so; there are {', '.join(STAGE_TOPICS)}"
     if group is Group.VERIFIERS and not isinstance(plugin.cost, int | float):
         return f"its cost is a {type(plugin.cost).__name__}"
     return None

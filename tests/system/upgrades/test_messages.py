@@ -12,7 +12,7 @@ from cs.domain.brand.events import LookupFinished, StageIssued
 from cs.domain.stages.work import AnyFinding, Resolved, Work
 from cs.pipeline.heartbeats import SILENCE_S
 from cs.pipeline.runner import Runner
-from cs.pipeline.stage import Report
+from cs.plugins.stages import Report
 from pipeline.managed import LOOKUP, Managed
 
 TOPIC = STAGE_TOPICS["brand-resolution"]

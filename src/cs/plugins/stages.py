@@ -1,0 +1,171 @@
+"""All that a stage is written with.
+
+A stage is one step of a lookup: work in, findings out.  One of another make is found by entry
+point (``cs.stages``), under the name of the stage whose work it does: a function from
+`StageContext` to a stage.  The setting ``stages`` says for which stages it is used; the service
+then runs it exactly as it runs its own, from the same topic and in the same consumer group.
+
+The service does what is the same for all: it reads and checks messages, sends a heartbeat
+every 5 s, ends work at its deadline, drops duplicates of work in flight, repeats the receipt
+in every outcome, and commits last.  Whoever speaks to the topics without the service's worker
+(docs/topics.md) reads and writes with `decode_work`, `decode_outcome` and `encode`: from the
+topic of `STAGE_TOPICS`, in the consumer group that is called like the stage, to `OUTCOMES`,
+the operator's prefix before each.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from cs.bus.topics import (
+    OUTCOMES,
+    STAGE_TOPICS,
+    UNREADABLE,
+    decode_outcome,
+    decode_work,
+    encode,
+)
+from cs.domain.contact import (
+    BrandFacts,
+    Candidate,
+    Checked,
+    LeftOut,
+    Person,
+    Query,
+    Ranked,
+    Sighting,
+)
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.domain.stages.work import (
+    AnyFinding,
+    Discovered,
+    DiscoveryInput,
+    DomainVerified,
+    Failed,
+    MailboxChecked,
+    Outcome,
+    PeopleSeen,
+    RankingDone,
+    RankingInput,
+    ResolutionInput,
+    Resolved,
+    StageName,
+    VerificationInput,
+    Work,
+)
+from cs.outside.port import (
+    AddressGuard,
+    Fetcher,
+    Forbidden,
+    MailHosts,
+    Resolver,
+    Response,
+    Unreachable,
+)
+from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
+from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.plugins.declared_settings import SECRET, takes
+
+__all__ = [
+    "EVERY_TIME",
+    "OUTCOMES",
+    "SECRET",
+    "STAGE_TOPICS",
+    "UNREADABLE",
+    "AddressGuard",
+    "AnyFinding",
+    "BrandFacts",
+    "CallsUnavailable",
+    "Candidate",
+    "Checked",
+    "Discovered",
+    "DiscoveryInput",
+    "DomainFacts",
+    "DomainVerified",
+    "Evidence",
+    "Failed",
+    "Fetcher",
+    "Forbidden",
+    "LeftOut",
+    "Line",
+    "MailHosts",
+    "MailboxChecked",
+    "NotAsked",
+    "NotCharged",
+    "Outcome",
+    "Paid",
+    "PeopleSeen",
+    "Person",
+    "Query",
+    "Ranked",
+    "RankingDone",
+    "RankingInput",
+    "Report",
+    "ResolutionInput",
+    "Resolved",
+    "Resolver",
+    "Response",
+    "Sighting",
+    "Stage",
+    "StageContext",
+    "StageName",
+    "Unanswered",
+    "Unreachable",
+    "Verdict",
+    "VerificationInput",
+    "Work",
+    "decode_outcome",
+    "decode_work",
+    "encode",
+    "takes",
+]
+
+#: Sends progress; returns once it is on its way.
+Report = Callable[[AnyFinding], Awaitable[None]]
+
+
+class StageContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stage may be made from.
+
+    Attributes:
+        settings: Those of this stage that are set, of the ones that it declares with `takes`.
+        trusted: HTTP for base URLs from *settings*.
+        guarded: HTTP for every address that came from a caller or the web.
+        resolver: DNS.
+        guard: Judges addresses that strangers name, before they are contacted.
+        now: The time, in UTC.
+        monotonic: Seconds, for durations.
+        paid: For every question that the provider charges for.
+    """
+
+    settings: Mapping[str, Any] = {}
+    trusted: Fetcher
+    guarded: Fetcher
+    resolver: Resolver
+    guard: AddressGuard
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    paid: Paid = EVERY_TIME
+
+
+class Stage(Protocol):
+    """Work in, findings out.
+
+    A stage never touches the event log; it sees nothing but its input.  It keeps no
+    state between messages that an answer depends on, so any number of copies may run,
+    and it may be given the same work twice.
+    """
+
+    @property
+    def name(self) -> StageName:
+        """Entry point, consumer group, topic, log field and metric label.  Never changes."""
+
+    async def handle(self, work: Work, report: Report) -> AnyFinding:
+        """Do *work* and return its result, or `Failed`.
+
+        Progress goes to *report* as it comes.  Cancelled when the work's own deadline
+        passes.  Anything raised is a bug: it is logged and answered as such.  The event
+        loop must stay free: heartbeats are sent on it.
+        """

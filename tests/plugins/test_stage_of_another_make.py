@@ -1,0 +1,173 @@
+"""The documented stage does the work of ours: in one process, and as a worker on Kafka."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import Here
+from cs.assembly.plugins import open_plugins, unusable_settings
+from cs.assembly.stages import build_stage
+from cs.plugins.registry import stages
+from cs.settings import BadSettings, load
+from harness.served import served
+from plugins.installed import Install, documented
+from system.cluster.clustered import Clustered
+
+#: In the bundled world headlines of two people at Veltrana have this word.
+WEIGHTS = {"influencer": 0.75}
+
+
+@contextmanager
+def weights_service() -> Iterator[str]:
+    """Serve the weights on loopback; yield where."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(WEIGHTS).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def site(install: Install, tmp_path: Path) -> Path:
+    """Where the package of the page is installed."""
+    files, points, _ = documented("stages.md")
+    install(files, points)
+    return tmp_path / "site"
+
+
+def is_ranked_by_weights(answer: dict[str, Any]) -> bool:
+    """Return whether it is the documented ranking that has decided who is shown."""
+    headlines = [contact["headline"] for contact in answer["contacts"]]
+    titles = [contact["title"] for contact in answer["contacts"]]
+    return (
+        bool(headlines)
+        and all("influencer" in headline.casefold().split() for headline in headlines)
+        and titles == [headline.partition(" at ")[0] for headline in headlines]
+    )
+
+
+@pytest.mark.slow
+def test_one_process_runs_it_in_place_of_ours(site: Path, tmp_path: Path) -> None:
+    brand = {"brand": "Veltrana", "wait": True}
+    with weights_service() as url:
+        given = {"CS_STAGES": "ranking", "CS_STAGES__RANKING__URL": url}
+        with (
+            served(tmp_path / "data", PYTHONPATH=str(site), **given) as service,
+            service.client(service.new_key()) as client,
+        ):
+            found = client.post("/contacts", json=brand).json()
+    with (
+        served(tmp_path / "ours", PYTHONPATH=str(site)) as service_of_ours,
+        service_of_ours.client(service_of_ours.new_key()) as client,
+    ):
+        without = client.post("/contacts", json=brand).json()
+
+    assert "wherever that leads: stage ranking\n" in service.output
+    assert is_ranked_by_weights(found)
+    assert not is_ranked_by_weights(without), "being installed changes nothing"
+
+
+@pytest.mark.slow
+def test_a_worker_on_kafka_runs_it_in_place_of_ours(site: Path, clustered: Clustered) -> None:
+    cluster = clustered.cluster
+    workers = cluster.of("stage-ranking")
+    before = {worker.name: worker.environment for worker in workers}
+    with weights_service() as url:
+        for worker in workers:
+            worker.end()
+            path = worker.environment.get("PYTHONPATH")
+            worker.environment = {
+                **worker.environment,
+                "PYTHONPATH": os.pathsep.join([*([path] if path else []), str(site)]),
+                "CS_STAGES": "ranking",
+                "CS_STAGES__RANKING__URL": url,
+            }
+        try:
+            cluster.start_missing()
+            with clustered.client(clustered.new_key()) as client:
+                found = client.post("/contacts", json={"brand": "Veltrana", "wait": True})
+        finally:
+            for worker in workers:
+                worker.end()
+                worker.environment = before[worker.name]
+            cluster.start_missing()
+
+    assert is_ranked_by_weights(found.json())
+
+
+async def test_it_is_made_with_its_settings_and_asks_nobody_of_ours(
+    site: Path, tmp_path: Path
+) -> None:
+    del site
+    file = tmp_path / "cs.toml"
+    file.write_text(documented("stages.md")[2])
+
+    async with open_plugins(load(file, environment={})) as plugins:
+        assert [stage.name for stage in plugins.stages] == ["ranking"]
+        assert build_stage("ranking", plugins) is plugins.stages[0]
+        assert "verifiers" not in unusable_settings(plugins)
+
+
+@pytest.mark.usefixtures("site")
+def test_the_check_of_settings_names_it(here: Here, tmp_path: Path) -> None:
+    file = tmp_path / "cs.toml"
+    file.write_text(documented("stages.md")[2])
+
+    assert here("config", "check", "--json").rows[0]["stages"] == []
+    used = here("config", "check", "--json", f"--config={file}").rows[0]
+    assert used["stages"] == ["ranking"]
+
+
+@pytest.mark.usefixtures("site")
+async def test_one_that_is_not_installed_or_lacks_a_setting_ends_the_start() -> None:
+    for environment, message in (
+        ({"CS_STAGES": "verification"}, "stages: 'verification' is not installed"),
+        ({"CS_STAGES": "ranking"}, "stage 'ranking' .* cannot be used: .*`url`"),
+    ):
+        with pytest.raises(BadSettings, match=message):
+            async with open_plugins(load(environment=environment)):
+                raise AssertionError
+
+
+async def test_a_stage_that_the_service_has_not_is_refused(install: Install) -> None:
+    module = (
+        "class Fifth:\n    name = 'fifth'\n    async def handle(self, work, report): ...\n"
+        "def made(context): return Fifth()\n"
+    )
+    install({"acme_fifth.py": module}, {"cs.stages": {"fifth": "acme_fifth:made"}})
+
+    with pytest.raises(BadSettings, match="no stage is called so; there are brand-resolution"):
+        async with open_plugins(load(environment={"CS_STAGES": "fifth"})):
+            raise AssertionError
+
+
+def test_the_registry_makes_none_unless_it_is_named(site: Path) -> None:
+    del site
+
+    def context(name: str) -> Any:
+        raise AssertionError(name)
+
+    assert stages(context, enabled=()) == ()
