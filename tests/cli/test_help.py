@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from importlib.metadata import version
 
 import pytest
@@ -46,30 +45,6 @@ def test_a_mistyped_command_is_told(here: Here) -> None:
 
 def test_the_version_is_told() -> None:
     assert ran("--version").out.strip() == version("contact-search")
-
-
-#: What a stranger waits for who asks for help.
-ON_HELP = {"cs", "cs.__main__", "cs.cli", "cs.cli.app", "cs.cli.exit_codes"}
-#: Of other packages: each takes longer than all of those.
-HEAVY = {"aiokafka", "asyncio", "asyncpg", "cryptography", "dns", "httpx", "ssl", "structlog"}
-
-
-@pytest.mark.parametrize("word", ["--help", "--version"])
-def test_help_is_told_without_loading_the_service(word: str) -> None:
-    code = (
-        "import sys, cs.__main__ as command\n"
-        f"try: command.main([{word!r}])\n"
-        "except SystemExit: pass\n"
-        "print('loaded:', *sys.modules)"
-    )
-
-    ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, text=True
-    )
-
-    loaded = set(ended.stdout.partition("loaded: ")[2].split())
-    assert {name for name in loaded if name.partition(".")[0] == "cs"} == ON_HELP
-    assert loaded & HEAVY == set()
 
 
 @pytest.mark.parametrize("command", every_command(), ids=" ".join)

@@ -18,9 +18,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cs.api.log_rate_limit import PER_S
 from cs.http_server.connections import ConnectionLimit
+from cs.http_server.errors import CannotListen
 from cs.http_server.serving import (
     CLOSE_S,
-    CannotListen,
     Server,
     _config,
     address,

@@ -22,10 +22,9 @@ from conformance.sandboxes import made_in
 from conformance.target import ADMIN, COMMAND, KEYS, URLS, Key
 from cs import settings
 from cs.admin.app import build as admin_app
-from cs.assembly.embedded import run_embedded
+from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.plugins import open_plugins
-from cs.assembly.sandbox_world import clock_advance
 from cs.cli.sandbox_service import enter_world
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import logs
@@ -43,7 +42,7 @@ async def serve(folder: Path) -> None:
     chosen = settings.load(environment={}, given={"data_dir": folder / "data"})
     async with AsyncExitStack() as stack:
         clock = sandbox_clock(chosen.data_dir)
-        chosen = await enter_world(stack, chosen, load(None), folder / "certificates", clock)
+        chosen = await enter_world(load(None), stack, chosen, folder / "certificates", clock)
         tools = await stack.enter_async_context(open_plugins(chosen, clock, world="sandbox"))
         service = await stack.enter_async_context(run_embedded(chosen, tools, "sandbox", clock))
         admin = stack.enter_context(listen(HOST, 0))

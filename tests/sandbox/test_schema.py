@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 
 from cs.sandbox import schema
-from cs.sandbox.world import BUNDLED, WorldError, load
+from cs.sandbox.errors import WorldError
+from cs.sandbox.world import BUNDLED, load
 from sandbox.small_world import ACME, acme_with
 
 WRITTEN = Path(schema.__file__).with_name("world.schema.json")

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from cs.sandbox.errors import WorldError
 from cs.sandbox.mail_behaviour import Down, Silent
 from cs.sandbox.shapes import Outcome
-from cs.sandbox.world import Owner, WorldError, WorldSearch, listing, load
+from cs.sandbox.world import Owner, WorldSearch, listing, load
 from sandbox.small_world import ACME, acme_with
 
 

@@ -10,8 +10,6 @@ from cs.eventlog.port import EventLog
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.postgres.clock import DatabaseTime
-from cs.postgres.lease import Leader
 from cs.projections.follower import Follower
 
 #: Events the views may be behind before a node says it is not ready.
@@ -38,6 +36,30 @@ class ForgeryCounter(Protocol):
     def forged(self) -> int: ...
 
 
+class ClockCheck(Protocol):
+    """Compares the machine's clock with the database's."""
+
+    @property
+    def skew_s(self) -> float:
+        """How far the machine's clock is ahead."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether that was found out lately, and is little enough to work by."""
+
+
+class Leadership(Protocol):
+    """Whether this process leads its role: a `cs.postgres.lease.Leader` knows."""
+
+    @property
+    def epoch(self) -> int | None:
+        """The number of the lease it holds; ``None``: another process leads."""
+
+    @property
+    def held(self) -> str | None:
+        """Why it cannot lead."""
+
+
 class Readiness:
     """Asks each of the parts that a role has."""
 
@@ -46,9 +68,9 @@ class Readiness:
         events: EventLog | None = None,
         keys: KeyStore | None = None,
         *,
-        time: DatabaseTime,
+        time: ClockCheck,
         views: Follower | None = None,
-        leader: Leader | None = None,
+        leader: Leadership | None = None,
         bus: MeasuredBus | None = None,
         misconfiguration: Misconfiguration | None = None,
         set_aside: DamagedStreams | None = None,

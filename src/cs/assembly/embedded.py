@@ -6,6 +6,8 @@ from functools import partial
 
 from structlog import get_logger
 
+from cs.admin.clock_advance import OneProcessClockAdvancer
+from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.call_answering import api_terms
 from cs.assembly.folder_clock import check_clock
 from cs.assembly.folder_keys import folder_of
@@ -65,3 +67,10 @@ async def run_embedded(
                 forget_calls=partial(erase_paid_calls, settings),
             ) as service:
                 yield service
+
+
+def clock_advance(service: RunningService, clock: SandboxClock) -> OneProcessClockAdvancer:
+    """Return what moves *clock*, which *service* goes by."""
+    return OneProcessClockAdvancer(
+        clock, service.health.events, service.health.views, service.manager
+    )

@@ -1,4 +1,7 @@
-"""A made-up world for a service in one process, and the settings that point at it."""
+"""A made-up world, and the settings of a service in one process that point at it.
+
+Only who runs such a world imports it: a live service starts sooner without one.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,9 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.one_process import RunningService
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
@@ -40,11 +41,4 @@ def settings_for_sandbox(settings: Settings, addresses: Addresses) -> Settings:
         web_ports=addresses.web_ports,
         ca_file=addresses.ca_file,
         allow_networks=addresses.allow_networks,
-    )
-
-
-def clock_advance(service: RunningService, clock: SandboxClock) -> OneProcessClockAdvancer:
-    """Return what moves *clock*, which *service* goes by."""
-    return OneProcessClockAdvancer(
-        clock, service.health.events, service.health.views, service.manager
     )

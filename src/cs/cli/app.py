@@ -1,7 +1,7 @@
 """The ``cs`` command: its groups.
 
 Whoever asks for help waits for what is imported here, so nothing of the service is: a
-command's module is imported when the command is called, and what tells of an error when
+command's module is imported when the command is called, and what describes an error when
 there is one.
 """
 
@@ -44,13 +44,15 @@ COMMANDS = (
     ("completion", "cs.cli.completion:completion", "Completion for bash, zsh or fish."),
 )
 
+#: Commands that write no log: they start sooner without what writes one.
+WITHOUT_LOG = frozenset({"search", "get", "usage", "completion"})
 #: The command whose last word is a number that may be negative.
 GRANT = ("keys", "grant")
 
 
 def build(words: Sequence[str]) -> App:
     """Return the command for the command line *words*."""
-    called = _calls_one(words)
+    called = _called(words) is not None
     app = App(
         name="cs",
         version=_version,
@@ -68,8 +70,10 @@ def build(words: Sequence[str]) -> App:
     return app
 
 
-def _calls_one(words: Sequence[str]) -> bool:
-    return any(name in words for name, _, _ in COMMANDS)
+def _called(words: Sequence[str]) -> str | None:
+    """Return the command that the command line *words* calls; ``None``: only `cs` itself."""
+    names = {name for name, _, _ in COMMANDS}
+    return next((word for word in words if word in names), None)
 
 
 def _version() -> str:
@@ -90,12 +94,12 @@ def _without_dashes(words: Sequence[str]) -> Sequence[str]:
 def main(words: Sequence[str] | None = None) -> None:
     """Run the command *words*; those of this process if ``None``.
 
-    What a user can mend is told in a sentence: exit code 1, 2 for what stands wrongly on
-    the command line or in the settings; 130 after Ctrl-C.
+    What a user can mend is described in a sentence: exit code 1, 2 for a mistake on the
+    command line or in the settings; 130 after Ctrl-C.
     """
     words = sys.argv[1:] if words is None else words
     try:
-        if _calls_one(words):
+        if _called(words) not in {None, *WITHOUT_LOG}:
             from cs.runtime import logs  # noqa: PLC0415
 
             logs.configure("warning", "console")  # `cs serve` has settings for it

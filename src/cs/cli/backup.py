@@ -10,8 +10,9 @@ from cs.assembly.folder_keys import folder_of
 from cs.backup.making import backup_folders, make
 from cs.backup.manifest import Manifest
 from cs.backup.restoring import restore as bring_back
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, warn
+from cs.cli.settings_in_force import settings
 from cs.projections.searches import instant
 from cs.runtime.clock import SystemClock
 from cs.settings import BadSettings, Settings

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from cs.cli.keys import desk
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand

@@ -8,8 +8,9 @@ from cyclopts import App
 from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
 from cs.assembly.world_check import check_world
 from cs.cli.many_machines import check_shared, roles_of, shared_advice
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json
+from cs.cli.settings_in_force import settings
 from cs.settings import load_with_places, shown
 
 app = App(name="config", help="See and check the settings.")

@@ -8,8 +8,9 @@ import asyncpg
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.cli.options import Config, Json, settings
+from cs.cli.options import Config, Json
 from cs.cli.output import console, print_json, stop
+from cs.cli.settings_in_force import settings
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import check_address, connected, open_pool
 from cs.postgres.schema import Migration, Store, migrate, missing

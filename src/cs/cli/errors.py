@@ -14,11 +14,11 @@ from cs.bus.errors import BadKafkaSettings, BusUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import LogUnavailable
-from cs.http_server.serving import CannotListen
+from cs.http_server.errors import CannotListen
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.runtime.data_folder import DataFolderError
-from cs.sandbox.world import WorldError
+from cs.sandbox.errors import WorldError
 from cs.settings import BadSettings, Settings, allowed
 
 #: What a user can do something about.

@@ -9,8 +9,9 @@ import msgspec
 from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import open_command_context
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, styled
+from cs.cli.settings_in_force import settings
 from cs.domain.operator_actions import OperatorAct
 from cs.operations.operator import DEFAULT_QUOTA, NewSecret, Operator
 from cs.projections.reading import Reading

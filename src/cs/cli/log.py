@@ -11,8 +11,9 @@ from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import open_command_context
 from cs.cli.keys import said
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, errors, print_json, print_table, stop, styled
+from cs.cli.settings_in_force import settings
 from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past

@@ -6,8 +6,9 @@ import sys
 from cyclopts import App
 
 from cs.assembly import master_key as new_master_key
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, errors, print_json
+from cs.cli.settings_in_force import settings
 
 app = App(name="master-key", help="Change the master key while the service runs.")
 

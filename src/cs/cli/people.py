@@ -11,8 +11,9 @@ from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import open_command_context
 from cs.cli.keys import desk
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import stream_of
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.profile_url import person_page

@@ -20,8 +20,9 @@ from cs.assembly.insecure import (
 from cs.assembly.roles.running import RunningRole
 from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
-from cs.cli.options import Config, settings
+from cs.cli.options import Config
 from cs.cli.output import errors, stop
+from cs.cli.settings_in_force import settings
 from cs.domain.service import World
 from cs.domain.stages.work import StageName
 from cs.http_server.serving import address, listen, on_signal, serving

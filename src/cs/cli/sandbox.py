@@ -7,9 +7,10 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from cs.cli.options import Config, Json, settings
+from cs.cli.options import Config, Json
 from cs.cli.output import console, errors, print_json, print_table, styled
 from cs.cli.proof import Proved, prove_world
+from cs.cli.settings_in_force import settings
 from cs.cli.world_process import run_world
 from cs.runtime import logs
 from cs.sandbox.world import WorldSearch, listing, load

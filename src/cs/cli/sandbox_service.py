@@ -2,23 +2,23 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 
 from cs import settings
 from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.embedded import run_embedded
+from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.one_process import RunningService
 from cs.assembly.plugins import StagePlugins, open_plugins
-from cs.assembly.sandbox_world import clock_advance, run_sandbox
+from cs.assembly.sandbox_world import run_sandbox
 from cs.cli.temporary_folder import passing_folder
-from cs.http_server.serving import CannotListen, address, listen, on_signal, serving
+from cs.http_server.errors import CannotListen
+from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
 from cs.sandbox.shapes import World
 from cs.settings import Settings
@@ -29,12 +29,6 @@ _OURS_ONLY = {
     "people_sources": ("searxng",),
     "verifiers": ("smtp",),
 }
-
-
-#: Points settings at a made-up world, for as long as a stack lasts.
-EnterWorld: TypeAlias = Callable[
-    [AsyncExitStack, Settings, World, Path, SandboxClock], Awaitable[Settings]
-]
 
 
 class SandboxService(msgspec.Struct, frozen=True):
@@ -68,7 +62,7 @@ async def sandbox_service(
         chosen = settings.load(environment={}, given=given)
         api_socket = stack.enter_context(listen(chosen.host, port))
         clock = sandbox_clock(chosen.data_dir)
-        chosen = await enter_world(stack, chosen, world, folder / "certificates", clock)
+        chosen = await enter_world(world, stack, chosen, folder / "certificates", clock)
         tools = await stack.enter_async_context(open_plugins(chosen, clock, world="sandbox"))
         service = await stack.enter_async_context(
             run_embedded(chosen, around(tools), "sandbox", clock)
@@ -86,7 +80,7 @@ async def sandbox_service(
 
 
 async def enter_world(
-    stack: AsyncExitStack, chosen: Settings, world: World, folder: Path, clock: SandboxClock
+    world: World, stack: AsyncExitStack, chosen: Settings, folder: Path, clock: SandboxClock
 ) -> Settings:
     """Start *world* for as long as *stack* lasts; return *chosen* pointed at it.
 

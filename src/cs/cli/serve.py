@@ -1,35 +1,42 @@
 """``cs serve``: the whole service in one process."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
 from structlog import get_logger
 
 from cs.admin.app import build as admin_app
-from cs.assembly.embedded import run_embedded
+from cs.admin.sandbox_clock import SandboxClock
+from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
-from cs.assembly.sandbox_world import clock_advance
 from cs.cli.armed_faults import arm
 from cs.cli.errors import TOLD, USAGE, leaves
-from cs.cli.options import Config, DataDir, settings
+from cs.cli.options import Config, DataDir
 from cs.cli.output import errors, stop, warn
-from cs.cli.sandbox_service import EnterWorld, enter_world
+from cs.cli.settings_in_force import settings
 from cs.cli.temporary_folder import passing_folder
 from cs.domain.service import World
 from cs.eventlog.errors import LogUnavailable
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import logs
 from cs.runtime.data_folder import DataFolder
-from cs.sandbox.world import load
 from cs.settings import BadSettings, Settings
 
 log = get_logger()
+
+#: Points settings at a made-up world that runs for as long as the stack lasts; its
+#: certificates are in the folder, and it goes by the clock.
+EnterWorld: TypeAlias = Callable[
+    [AsyncExitStack, Settings, Path, SandboxClock], Awaitable[Settings]
+]
 
 
 def serve(
@@ -69,7 +76,7 @@ def serve(
     logs.configure(chosen.log_level, chosen.log_format)
     arm(sandbox=sandbox)
     try:
-        asyncio.run(run(chosen, sandbox=sandbox, world=world))
+        asyncio.run(run(chosen, _sandbox(world) if sandbox else None))
     except Exception as error:
         cause = next(leaves(error))
         if isinstance(cause, TOLD + USAGE) and not isinstance(cause, LogUnavailable):
@@ -81,16 +88,23 @@ def serve(
         )
 
 
-async def run(
-    chosen: Settings, *, sandbox: bool, world: Path | None, enter: EnterWorld = enter_world
-) -> None:
+def _sandbox(world: Path | None) -> EnterWorld:
+    """Return what enters the world of the file *world*; ``None`` is the bundled one."""
+    # Imported here: a live service starts sooner without a made-up world.
+    from cs.cli.sandbox_service import enter_world  # noqa: PLC0415
+    from cs.sandbox.world import load  # noqa: PLC0415
+
+    return partial(enter_world, load(world))
+
+
+async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
     """Serve until SIGTERM or SIGINT; while it starts they cancel it.
 
-    In a sandbox the world is started in this process, unless *enter* knows of one elsewhere.
+    With *enter* it is a sandbox, in the world that is entered.
     """
     starting = asyncio.current_task()
     assert starting is not None, "runs in a task"
-    asked = chosen
+    without_world = chosen
     async with AsyncExitStack() as stack:
         stack.enter_context(on_signal(starting.cancel))
         api_socket = stack.enter_context(listen(chosen.host, chosen.port))
@@ -98,22 +112,24 @@ async def run(
             listen(chosen.admin_host, chosen.admin_port, what="admin_port")
         )
         clock = None
-        if sandbox:
-            made_up = load(world)  # before anything is made
+        if enter is not None:
             clock = sandbox_clock(chosen.data_dir)
             data = DataFolder(chosen.data_dir)
             certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
-            chosen = await enter(stack, chosen, made_up, certificates, clock)
-        kind: World = "sandbox" if sandbox else "live"
+            chosen = await enter(stack, chosen, certificates, clock)
+        world: World = "live" if enter is None else "sandbox"
         paid = await stack.enter_async_context(open_paid_calls(chosen))
-        tools = await stack.enter_async_context(open_plugins(chosen, clock, paid, world=kind))
-        if sandbox and (told := sandbox_notices(asked, tools.names)):
-            errors.print(f"sandbox: {'; '.join(told)}")
-        service = await stack.enter_async_context(run_embedded(chosen, tools, kind, clock))
-        for name, why in tools.misconfiguration.reasons.items():
+        plugins = await stack.enter_async_context(
+            open_plugins(chosen, clock, paid, world=world)
+        )
+        notices = () if enter is None else sandbox_notices(without_world, plugins.names)
+        if notices:
+            errors.print(f"sandbox: {'; '.join(notices)}")
+        service = await stack.enter_async_context(run_embedded(chosen, plugins, world, clock))
+        for name, why in plugins.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
-        moving = clock_advance(service, clock) if clock else None
-        admin = admin_app(service.health, moving, {chosen.admin_host, *chosen.admin_names})
+        advancer = clock_advance(service, clock) if clock else None
+        admin = admin_app(service.health, advancer, {chosen.admin_host, *chosen.admin_names})
         await stack.enter_async_context(
             serving(
                 [(service.app, api_socket)],

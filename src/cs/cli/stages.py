@@ -14,8 +14,9 @@ from cyclopts import Parameter
 
 from cs.assembly.plugins import open_plugins
 from cs.cli.input_lines import Items, json_line
-from cs.cli.options import Config, Json, settings
+from cs.cli.options import Config, Json
 from cs.cli.output import console, print_json, stop
+from cs.cli.settings_in_force import settings
 from cs.domain.contact import Query
 from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts, Evidence

@@ -8,9 +8,10 @@ import msgspec
 from rich.text import Text
 
 from cs.assembly.operator_command import open_command_context
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table
 from cs.cli.service_state import Ends, Standing, standing
+from cs.cli.settings_in_force import settings
 from cs.projections.searches import instant
 from cs.settings import Settings
 

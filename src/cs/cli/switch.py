@@ -3,8 +3,9 @@
 import asyncio
 
 from cs.cli.keys import desk
-from cs.cli.options import Config, DataDir, Json, settings
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json
+from cs.cli.settings_in_force import settings
 
 
 def pause(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:

@@ -15,8 +15,9 @@ from cs.bus.kafka.access import grant
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import TopicResult, TopicState, apply, describe
 from cs.bus.topics import PARTITIONS, TOPICS
-from cs.cli.options import Config, Json, settings
+from cs.cli.options import Config, Json
 from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.settings_in_force import settings
 from cs.cli.topics_described import describe_topics
 from cs.settings import Settings
 

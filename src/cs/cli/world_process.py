@@ -37,7 +37,7 @@ async def run_world(chosen: Settings, world: World, file: Path, beside: Path) ->
         assert isinstance(told.clock, SandboxClock)
         await stack.enter_async_context(keep_time(told))
         folder = stack.enter_context(passing_folder(beside, "sandbox-"))
-        pointed = await enter_world(stack, chosen, world, folder, told.clock)
+        pointed = await enter_world(world, stack, chosen, folder, told.clock)
         _write(file, _differing(chosen, pointed))
         if others := plugins_in_sandbox(chosen.plugins).shown():
             names = ", ".join(sorted({name.rpartition(".")[0] for name in others}))

@@ -21,6 +21,7 @@ from cs.http_server.connections import (
     connections_of,
     free_descriptors,
 )
+from cs.http_server.errors import CannotListen
 
 log = get_logger()
 
@@ -45,10 +46,6 @@ _OFFERS = ("Unsupported upgrade request.", "No supported WebSocket library detec
 
 #: What it says of what is no HTTP, which anybody may send.
 _MALFORMED = "Invalid HTTP request received."
-
-
-class CannotListen(Exception):
-    """The address cannot be had; the message says why and what to do."""
 
 
 def listen(host: str, port: int, *, what: str = "port") -> socket.socket:

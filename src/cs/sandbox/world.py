@@ -7,6 +7,7 @@ from typing import NoReturn
 import msgspec
 
 from cs.sandbox.consistency import contradictions
+from cs.sandbox.errors import WorldError
 from cs.sandbox.schema import allowed
 from cs.sandbox.shapes import Brand, Outcome, World, addresses_of
 
@@ -16,10 +17,6 @@ _PLACE = re.compile(
     r"^(?P<problem>.*?)(?: - at (?P<key>`key` in )?`(?P<path>.*)`)?$", re.DOTALL
 )
 _BYTE = re.compile(r" \(byte (\d+)\)")
-
-
-class WorldError(Exception):
-    """The file is no world: the message names the file, the place and what is allowed."""
 
 
 class Owner(msgspec.Struct, frozen=True):

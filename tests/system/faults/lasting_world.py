@@ -23,7 +23,6 @@ from cs.cli.armed_faults import arm
 from cs.cli.serve import run
 from cs.runtime import logs
 from cs.sandbox.run import Addresses, open_sandbox
-from cs.sandbox.shapes import World
 from cs.sandbox.world import load
 from cs.settings import Settings
 from cs.settings import load as settings
@@ -58,23 +57,23 @@ async def lasting_world(world: Path, folder: Path, clock: WorldClock) -> AsyncIt
 def main() -> None:
     parser = argparse.ArgumentParser(description="Serve in a world that runs already.")
     parser.add_argument("addresses", type=Path)
-    parser.add_argument("--world", type=Path)
     parser.add_argument("--port", type=int)
     parser.add_argument("--admin-port", type=int)
     parser.add_argument("--data-dir", type=Path)
     given = vars(parser.parse_args())
-    world, file = given.pop("world"), given.pop("addresses")
-    addresses = msgspec.json.decode(file.read_bytes(), type=Addresses, dec_hook=_path)
+    addresses = msgspec.json.decode(
+        given.pop("addresses").read_bytes(), type=Addresses, dec_hook=_path
+    )
 
     async def enter(
-        _: AsyncExitStack, chosen: Settings, _world: World, _folder: Path, _clock: SandboxClock
+        _: AsyncExitStack, chosen: Settings, _folder: Path, _clock: SandboxClock
     ) -> Settings:
         return settings_for_sandbox(chosen, addresses)
 
     chosen = settings(given=given)
     logs.configure(chosen.log_level, chosen.log_format)
     arm(sandbox=True)
-    asyncio.run(run(chosen, sandbox=True, world=world, enter=enter))
+    asyncio.run(run(chosen, enter))
 
 
 def _path(kind: type, value: Any) -> Path:

@@ -62,7 +62,7 @@ class Mortal:
         """Return what serves, a module and its own arguments."""
         if self.addresses is None:
             return ["cs", "serve", "--sandbox", str(self.world)]
-        return ["system.faults.lasting_world", str(self.addresses), f"--world={self.world}"]
+        return ["system.faults.lasting_world", str(self.addresses)]
 
     async def live(self, life_s: float, *, from_birth: bool) -> int:
         """Start it and kill it *life_s* after it started, or could be called; exit code.

@@ -20,10 +20,9 @@ import pytest
 from cli.command import ran
 from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.embedded import run_embedded
+from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.assembly.sandbox_world import clock_advance
 from cs.cli.sandbox_service import enter_world
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
@@ -111,7 +110,7 @@ async def in_world(
     settings: Settings, clock: SandboxClock, certificates: Path
 ) -> AsyncIterator[Settings]:
     async with AsyncExitStack() as stack:
-        yield await enter_world(stack, settings, load_world(), certificates, clock)
+        yield await enter_world(load_world(), stack, settings, certificates, clock)
 
 
 @pytest.fixture
