@@ -16,14 +16,10 @@ from cs.assembly.folder_clock import clock_of_data
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.folder_paid_calls import erase_paid_calls
 from cs.assembly.folder_stores import open_folder
-from cs.assembly.postgres_pools import open_stages_pool
-from cs.assembly.postgres_stores import open_shared_stores
-from cs.assembly.shared_time import open_shared_time
 from cs.domain.operator_actions import account
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.paid_calls.postgres import erase_calls
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import Clock
@@ -88,7 +84,19 @@ async def open_command_context(
                 acting_operator(settings),
                 forget,
             )
-        return
+    else:
+        async with _on_databases(settings) as context:
+            yield context
+
+
+@asynccontextmanager
+async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
+    # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
+    from cs.assembly.postgres_pools import open_stages_pool  # noqa: PLC0415
+    from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
+    from cs.assembly.shared_time import open_shared_time  # noqa: PLC0415
+    from cs.paid_calls.postgres import erase_calls  # noqa: PLC0415
+
     async with AsyncExitStack() as stack:
         shared = await stack.enter_async_context(open_shared_stores(settings, "command"))
         streams = Streams(shared.log, shared.snapshots)
