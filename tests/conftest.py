@@ -6,6 +6,7 @@ from hypothesis import settings
 pytest_plugins = [
     "harness.collecting",
     "harness.forked_process",
+    "harness.one_authority",
     "harness.servers.fixtures",
     "harness.servers.left_running",
     "harness.servers.what_is_here",
@@ -20,7 +21,6 @@ settings.register_profile("inner loop", settings(max_examples=20))
 
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
 SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}
-
 
 # Ignored where tests run in the background; whatever they start would ignore it too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
