@@ -1,6 +1,7 @@
 import signal
 
 import pytest
+import structlog
 from hypothesis import settings
 
 pytest_plugins = [
@@ -21,6 +22,10 @@ settings.register_profile("inner loop", settings(max_examples=20))
 
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
 SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}
+
+# Rich would draw each traceback that is logged with the source around every frame, 60 ms of
+# processor apiece.
+structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
 # Ignored where tests run in the background; whatever they start would ignore it too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
