@@ -30,13 +30,18 @@ def test_every_command_is_listed_with_a_line(here: Here) -> None:
 
 
 @pytest.mark.parametrize("command", every_command(), ids=" ".join)
-def test_every_command_teaches_with_an_example(here: Here, command: list[str]) -> None:
+def test_every_command_teaches_with_an_example_and_tells_its_exit_codes(
+    here: Here, command: list[str]
+) -> None:
     shown = here(*command, "--help")
 
     assert shown.code == 0
     assert f"Usage: cs {' '.join(command)}" in shown.out
     example = shown.out.partition("Example")[2].partition("╭")[0]
     assert f"cs {' '.join(command)}" in example
+    told = " ".join(shown.out.split()).partition("Exit codes: ")[2].rstrip(".")
+    assert told.split("; ") == [f"{code} {what}" for code, what in codes_of(command).items()]
+    assert {0, 1, 2, 130} <= codes_of(command).keys()
 
 
 def test_a_mistyped_command_is_told(here: Here) -> None:
@@ -45,15 +50,6 @@ def test_a_mistyped_command_is_told(here: Here) -> None:
 
 def test_the_version_is_told() -> None:
     assert ran("--version").out.strip() == version("contact-search")
-
-
-@pytest.mark.parametrize("command", every_command(), ids=" ".join)
-def test_every_command_tells_its_exit_codes(here: Here, command: list[str]) -> None:
-    shown = " ".join(here(*command, "--help").out.split())
-
-    told = shown.partition("Exit codes: ")[2].rstrip(".")
-    assert told.split("; ") == [f"{code} {what}" for code, what in codes_of(command).items()]
-    assert {0, 1, 2, 130} <= codes_of(command).keys()
 
 
 @pytest.mark.parametrize("command", every_command(), ids=" ".join)
@@ -76,26 +72,25 @@ def test_a_shell_is_told_every_command(here: Here, shell: str) -> None:
         assert (checked.returncode, checked.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        (["ke"], {"keys"}),
-        (["keys", "gr"], {"grant"}),
-        (["keys", "list", "--da"], {"--data-dir"}),
-        (["stage", "ver"], {"verification"}),
-    ],
-)
-def test_bash_completes(here: Here, typed: list[str], offered: set[str]) -> None:
+COMPLETED = {
+    "ke": {"keys"},
+    "keys gr": {"grant"},
+    "keys list --da": {"--data-dir"},
+    "stage ver": {"verification"},
+}
+
+
+def test_bash_completes(here: Here) -> None:
     if shutil.which("bash") is None:
         raise Missing("bash: completion was not tried in it")
     script = here("completion", "bash").out
-    words = " ".join(f"'{word}'" for word in ["cs", *typed])
-    typing = f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}"
-    ask = f"{script}\n{typing}; _cs; printf '%s\\n' \"${{COMPREPLY[@]}}\""
 
-    ended = subprocess.run(["bash", "-c", ask], check=True, capture_output=True, text=True)
-
-    assert {line.strip() for line in ended.stdout.split("\n") if line.strip()} == offered, ended
+    for typed, offered in COMPLETED.items():
+        words = ["cs", *typed.split()]
+        typing = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}"
+        ask = f"{script}\n{typing}; _cs; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        ended = subprocess.run(["bash", "-c", ask], check=True, capture_output=True, text=True)
+        assert set(ended.stdout.split()) == offered, (typed, ended)
 
 
 def test_a_wrong_or_missing_stage_is_answered_with_those_there_are(here: Here) -> None:
