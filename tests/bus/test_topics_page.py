@@ -26,7 +26,7 @@ from cs.bus.topics import (
     decode_outcome,
     decode_work,
 )
-from cs.domain.lookup.rules import FIRST_RETRY, SILENT_REISSUES
+from cs.domain.lookup.rules import FIRST_RETRY, LAST_RETRY, SILENT_REISSUES
 from cs.domain.stages.table import STAGES
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
@@ -145,9 +145,17 @@ def test_times_and_numbers_are_those_of_the_service() -> None:
     assert f"for up to {DRAIN_S:.0f} s" in PAGE
     assert f"after {FIRST_RETRY.seconds} s, then four times" in PAGE
     assert SILENT_REISSUES == 2
-    assert sorted(row.attempts for row in STAGES.values()) == [3, 3, 3, 6]
+    assert {name: row.attempts for name, row in STAGES.items()} == {
+        "brand-resolution": 3,
+        "contact-discovery": 3,
+        "ranking": 3,
+        "verification": None,
+    }
     assert "at most twice" in PAGE
-    assert "Three attempts in all, six in verification" in PAGE
+    least_s = 2 * FIRST_RETRY.seconds
+    assert f"at least {least_s} s from the second failure on, then twice as long" in PAGE
+    assert f"a last attempt is made {LAST_RETRY.seconds} s before it" in PAGE
+    assert "Three attempts in all, in verification as many as fit in before" in PAGE
     assert OUTCOMES in PAGE
 
 

@@ -58,7 +58,11 @@ MAIL_DOMAINS = 4
 #: How often work is issued again for silence.
 SILENT_REISSUES = 2
 #: Wait before the second attempt when the outside named none; fourfold for each further.
+#: Where it did name one, the least wait from the third attempt on is twice this, then doubled.
 FIRST_RETRY = timedelta(seconds=2)
+#: A last attempt is made so long before the deadline if the next wait would pass it
+#: (docs/decisions/0028): what a server that is willing by then needs for some addresses.
+LAST_RETRY = timedelta(seconds=10)
 #: A longer wait that the outside asks for outlives every lookup.
 LONGEST_RETRY_S = 86_400.0
 #: How a lookup ends whose stage failed for good, other than by the outside world.
@@ -253,12 +257,10 @@ def failed(
     """Return what a failed *attempt* at *work* causes: a retry, or what follows the last."""
     if work.attempt != attempt or work.retry_at is not None:
         return ()  # a newer attempt was issued since, or is due
-    retry_at = _retry_at(work, finding, at)
-    retried = (
-        finding.retryable
-        and work.failures < STAGES[work.stage].attempts
-        and retry_at < state.deadline_at
-    )
+    retry_at = _retry_at(state, work, finding, at)
+    attempts = STAGES[work.stage].attempts
+    may_retry = finding.retryable and (attempts is None or work.failures < attempts)
+    retried = may_retry and retry_at < state.deadline_at
     event = AttemptFailed(
         lookup=state.id,
         stage=work.stage,
@@ -285,9 +287,22 @@ def failed(
             assert_never(work.stage)
 
 
-def _retry_at(work: IssuedWork, finding: Failed, at: datetime) -> datetime:
-    asked_s = min(max(finding.retry_in_s or 0.0, 0.0), LONGEST_RETRY_S)
-    return at + (timedelta(seconds=asked_s) or FIRST_RETRY * 4 ** min(work.failures - 1, 6))
+def _retry_at(state: Lookup, work: IssuedWork, finding: Failed, at: datetime) -> datetime:
+    """Return when *work* is worth another attempt (docs/decisions/0028).
+
+    The wait that the outside named is believed once.  From the second failure on it is at
+    least a wait that doubles, so that attempts are few however short the named one is.
+    """
+    named_s = min(max(finding.retry_in_s or 0.0, 0.0), LONGEST_RETRY_S)
+    named = timedelta(seconds=named_s)
+    earlier = work.failures - 1
+    if not named:
+        return at + FIRST_RETRY * int(4 ** min(earlier, 6))
+    if earlier == 0:
+        return at + named
+    retry_at = at + max(named, FIRST_RETRY * int(2 ** min(earlier, 12)))
+    last_at = state.deadline_at - LAST_RETRY
+    return last_at if at + named <= last_at < retry_at else retry_at
 
 
 # Work is issued again.

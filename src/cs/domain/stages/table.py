@@ -59,7 +59,8 @@ class StageRow(msgspec.Struct, frozen=True, kw_only=True):
         topic: Where its work is published.  Never changes.
         budget: What one attempt may take; never past the lookup's own deadline.  The
             outside clients end single fetches after 10 s.
-        attempts: At most so many, those issued again for silence aside.
+        attempts: At most so many, those issued again for silence aside; ``None``: as many
+            as the deadline allows, with waits that grow (docs/decisions/0028).
         item: The field, of its input and of the event that closes its work, that tells
             apart its pieces of work in one lookup; ``None``: there is one.
         asks: The settings that name whom it asks.
@@ -73,7 +74,7 @@ class StageRow(msgspec.Struct, frozen=True, kw_only=True):
     closed_by: type[LookupEvent]
     topic: str
     budget: timedelta
-    attempts: int = 3
+    attempts: int | None = 3
     item: str | None = None
     asks: tuple[str, ...] = ()
     limits: Limits
@@ -135,9 +136,8 @@ STAGES: Mapping[StageName, StageRow] = {
             closed_by=MailDomainChecked,
             topic="cs.verification.v1",
             budget=timedelta(seconds=120),
-            # It may wait for a greylisting server as often as the deadline allows, within
-            # reason.
-            attempts=6,
+            # A greylist opens when it likes, whatever wait its server names.
+            attempts=None,
             item="mail_domain",
             asks=("verifiers",),
             limits={
