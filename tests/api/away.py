@@ -23,8 +23,8 @@ from cs.projections.projection import SealBody
 from cs.projections.rows import Table
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import SystemClock
+from harness.in_process import Service
 from system.loop.outside import tools
-from system.loop.service import Service
 
 #: How something is while it is away: it says so, it says nothing, or it does once what
 #: nobody foresaw.

@@ -10,8 +10,8 @@ from cs.domain.contact import Query
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import Operator
+from harness.in_process import in_memory
 from system.loop.outside import tools
-from system.loop.service import in_memory
 
 
 @pytest.fixture

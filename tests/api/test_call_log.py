@@ -25,8 +25,8 @@ from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from cs.runtime import logs
 from cs.settings import Settings
+from harness.in_process import Service, in_memory
 from system.loop.outside import tools
-from system.loop.service import Service, in_memory
 
 PAGE = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text()
 

@@ -4,8 +4,8 @@ import httpx
 import pytest
 
 from cs.api.openapi import is_not_modified
+from harness.in_process import in_memory
 from system.loop.outside import tools
-from system.loop.service import in_memory
 
 OURS = '"9b2c"'
 

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from api.failing import AWAY, CUT_OFF, NEVER
 from api.openapi_document import DOCUMENT, faults
 from cs.assembly.plugins import StagePlugins
+from harness.in_process import in_memory
 from system.loop.outside import CID, person, tools
-from system.loop.service import in_memory
 
 
 async def test_a_running_search_is_as_described() -> None:

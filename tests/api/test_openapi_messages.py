@@ -20,8 +20,8 @@ from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from cs.runtime.clock import ManualClock
+from harness.in_process import Service, in_memory
 from system.loop.outside import tools
-from system.loop.service import Service, in_memory
 
 IDEMPOTENT = {"Idempotency-Key": "once"}
 ACME = {"brand": "Acme"}

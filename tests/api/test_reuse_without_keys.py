@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from cs.keystore.memory import MemoryKeyStore
+from harness.in_process import in_memory
 from system.loop.outside import tools
-from system.loop.service import in_memory
 
 
 def of_answers(name: str) -> bool:

@@ -12,7 +12,6 @@ from stat import S_IMODE
 import msgspec
 import pytest
 
-from backup.embedded_service import SlowStaff, service_on, slow_tools
 from cs.assembly.folder_keys import make_next_master_key, open_key_store
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change
@@ -23,8 +22,8 @@ from cs.backup.restoring import RestoreResult, restore
 from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
-from system.loop.outside import ADA, BEN
-from system.loop.service import Service
+from harness.in_process import Service, on_folder
+from system.loop.outside import ADA, BEN, SlowStaff, slow_tools
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -53,7 +52,7 @@ async def searched(service: Service) -> dict[str, object]:
 async def folder(tmp_path: Path) -> Path:
     """A data folder with one search in it."""
     folder = tmp_path / "data"
-    async with service_on(folder) as service:
+    async with on_folder(folder) as service:
         await searched(service)
     return folder
 
@@ -68,7 +67,7 @@ async def test_what_was_answered_before_a_backup_under_load_is_served_after_it(
 ) -> None:
     """Searches run, wait and are answered while the copy is taken."""
     folder, staff = tmp_path / "data", SlowStaff((ADA, BEN))
-    async with service_on(folder, slow_tools(staff)) as service:
+    async with on_folder(folder, slow_tools(staff)) as service:
         staff.let.set()
         keys = [await service.new_key() for _ in range(6)]
         before = [(await service.search(key, brand="Acme")).json() for key in keys]
@@ -94,7 +93,7 @@ async def test_what_was_answered_before_a_backup_under_load_is_served_after_it(
     await brought_back(at, tmp_path / "new", folder / "master.key")
 
     staff.let.set()
-    async with service_on(tmp_path / "new", slow_tools(staff)) as service:
+    async with on_folder(tmp_path / "new", slow_tools(staff)) as service:
         await service.running.reading.until_settled(running["id"])
         for key, record in zip(keys, before, strict=True):
             async with service.client(key) as client:
@@ -170,7 +169,7 @@ async def test_a_folder_that_is_served_is_refused(
     folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
     await backed_up(folder, at, with_master_key=True)
-    async with service_on(tmp_path / "served"):
+    async with on_folder(tmp_path / "served"):
         with pytest.raises(DataFolderError, match="another service"):
             await brought_back(at, tmp_path / "served")
 
@@ -330,7 +329,7 @@ async def test_a_restore_that_was_cut_off_can_be_made_again(
     await brought_back(at, tmp_path / "new")
 
     assert not left.exists()
-    async with service_on(tmp_path / "new") as service:
+    async with on_folder(tmp_path / "new") as service:
         assert (await searched(service))["cached"] is True
 
 

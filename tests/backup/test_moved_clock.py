@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from backup.embedded_service import service_on
 from cs.assembly.folder_clock import clock_of_data, sandbox_clock
 from cs.assembly.folder_stores import open_folder
 from cs.backup.making import backup_folders, make
@@ -12,6 +11,7 @@ from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.in_process import on_folder
 
 MONTH = timedelta(days=30)
 
@@ -40,7 +40,7 @@ async def now_of(folder: Path) -> datetime:
 
 async def test_a_moved_clock_is_in_the_backup_and_goes_on_from_there(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    async with service_on(folder):
+    async with on_folder(folder):
         pass
     before = await moved(folder, MONTH)
     async with open_folder(DataFolder(folder)) as data:
@@ -57,7 +57,7 @@ async def test_a_moved_clock_is_in_the_backup_and_goes_on_from_there(tmp_path: P
 
 async def test_a_clock_moved_after_the_backup_is_not_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    async with service_on(folder):
+    async with on_folder(folder):
         pass
     await moved(folder, MONTH)
     first = await copied(folder, tmp_path / "first")
@@ -70,7 +70,7 @@ async def test_a_clock_moved_after_the_backup_is_not_in_it(tmp_path: Path) -> No
 
 async def test_without_a_moved_clock_none_is_brought_back(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    async with service_on(folder):
+    async with on_folder(folder):
         pass
 
     new = await copied(folder, tmp_path / "backup")

@@ -12,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 from api.openapi_document import operations
 from cs.admin.docs_page import docs_routes, write
 from docs.browser import Browser, running_browser
-from docs.on_port import on_port
+from harness.on_port import on_port
 
 pytestmark = pytest.mark.slow
 

@@ -21,8 +21,8 @@ from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
+from harness.in_process import Service, one_process
 from system.loop.outside import tools
-from system.loop.service import Service, one_process
 
 pytestmark = pytest.mark.slow
 

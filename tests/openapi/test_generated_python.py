@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from harness.on_port import memory_service
 from openapi.generated_python import CLIENT, generated_client
-from openapi.served import served
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ def test_its_types_fit_together(package: Path, tmp_path: Path) -> None:
 def test_it_searches_and_tells_the_states_apart(client: Any) -> None:
     find = _part("api.searches.find_contacts").sync
     models = _part("models")
-    with served(keys=1) as service:
+    with memory_service(keys=1) as service:
         ours = client.AuthenticatedClient(service.base_url, service.keys[0])
         with ours as caller:
             done = find(client=caller, body=models.ContactsRequest(brand="Acme", wait=True))
@@ -77,7 +77,7 @@ def test_it_reads_a_refusal(client: Any) -> None:
     find = _part("api.searches.find_contacts").sync_detailed
     models = _part("models")
     with (
-        served(keys=1) as service,
+        memory_service(keys=1) as service,
         client.AuthenticatedClient(service.base_url, service.keys[0]) as caller,
     ):
         answer = find(client=caller, body=models.ContactsRequest())

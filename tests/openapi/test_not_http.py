@@ -4,12 +4,12 @@ import socket
 from urllib.parse import urlsplit
 
 from api.openapi_document import operation, responses
-from openapi.served import served
+from harness.on_port import memory_service
 
 
 def test_a_request_that_is_not_http_is_told_as_described() -> None:
     described = responses(operation("get", "/openapi.json"))[400]["content"]["text/plain"]
-    with served(keys=0) as service:
+    with memory_service(keys=0) as service:
         url = urlsplit(service.base_url)
         with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
             connection.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: a\r\nno header\r\n\r\n")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from api.openapi_document import request_schema
 from cs.operations.operator import NewSecret
+from harness.in_process import Service, in_memory
 from openapi.bodies import MUTATIONS, inside, outside
 from system.loop.outside import tools
-from system.loop.service import Service, in_memory
 
 pytestmark = pytest.mark.slow
 REQUEST = request_schema({"$ref": "#/components/schemas/ContactsRequest"})

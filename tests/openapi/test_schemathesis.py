@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from api.openapi_document import DOCUMENT, Json, closed
+from harness.on_port import memory_service
 from harness.servers.missing import Missing
-from openapi.served import served
 
 pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parents[1]
@@ -43,7 +43,7 @@ def _schemathesis(document: Json, folder: Path) -> Iterator[tuple[int, str]]:
     if importlib.util.find_spec("schemathesis") is None:
         raise Missing("schemathesis is not installed")
     (folder / "closed.json").write_text(json.dumps(document))
-    with served(keys=3000) as service:
+    with memory_service(keys=3000) as service:
         (folder / "keys").write_text("\n".join(service.keys))
         done = subprocess.run(
             [

@@ -11,8 +11,8 @@ import msgspec
 
 from cs.domain.contact import Sighting
 from cs.runtime import logs
+from harness.in_process import in_memory
 from system.loop.outside import ADA, tools
-from system.loop.service import in_memory
 
 
 async def main() -> None:

@@ -10,8 +10,8 @@ import msgspec
 
 from cs.domain.codec import topic_of
 from cs.runtime import logs
+from harness.in_process import in_memory
 from system.loop.outside import ADA, person, tools
-from system.loop.service import in_memory
 
 DEE = person("Dee Orr", "Ex-Influencer Marketing Manager at Acme")
 

@@ -20,9 +20,9 @@ from cs.operations.erasure.suppressions import Suppressions
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.in_process import one_process
 from operations.erasure.service import ADA_PROFILE, at_zenith, erasable, outside
 from system.loop.outside import ADA, BEN
-from system.loop.service import one_process
 
 BEN_PROFILE = "https://www.linkedin.com/in/ben-ode"
 

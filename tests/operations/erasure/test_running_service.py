@@ -20,8 +20,8 @@ from cs.operations.erasure.person import Erasure, ErasureResult
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.in_process import Service, one_process
 from operations.erasure.service import ADA_MAILBOX, ADA_PROFILE, BEN_MAILBOX, Waits, outside
-from system.loop.service import Service, one_process
 
 pytestmark = pytest.mark.slow
 

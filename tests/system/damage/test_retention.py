@@ -13,9 +13,9 @@ from cs.operations.retention import MONTH, Retention
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
+from harness.in_process import one_process
 from operations.erasure.service import at_zenith, outside
 from system.loop.outside import ADA, BEN
-from system.loop.service import one_process
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MONTHS = 6

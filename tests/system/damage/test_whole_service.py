@@ -17,8 +17,8 @@ from cs.domain.key import KeyIssued, SearchAdmitted
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.in_process import Service
 from system.loop.outside import tools
-from system.loop.service import Service
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,9 @@ import pytest
 
 from cs.admin.app import build
 from cs.assembly.plugins import StagePlugins
+from harness.in_process import in_memory
 from harness.served import Served
 from system.cluster.fixtures import Service
-from system.loop.service import in_memory
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,9 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from backup.embedded_service import SlowStaff, service_on, slow_tools
 from cs.admin.app import build
-from system.loop.outside import ADA
-from system.loop.service import Service
+from harness.in_process import Service, on_folder
+from system.loop.outside import ADA, SlowStaff, slow_tools
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +59,7 @@ async def test_damaged_keys_are_told_and_the_service_lives_on(
     tmp_path: Path, harm: Callable[[Path], AbstractContextManager[None]], why: str
 ) -> None:
     folder, staff = tmp_path / "data", SlowStaff((ADA,))
-    async with service_on(folder, slow_tools(staff)) as service:
+    async with on_folder(folder, slow_tools(staff)) as service:
         key = await service.new_key()
         found = (await service.search(key, brand="Acme", wait=False)).json()["id"]
         await staff.asked.wait()
@@ -88,7 +87,7 @@ async def test_damaged_keys_are_told_and_the_service_lives_on(
 
 async def test_scribbled_keys_are_told_and_what_needs_none_is_answered(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    async with service_on(folder) as service:
+    async with on_folder(folder) as service:
         key = await service.new_key()
 
         scribble(folder / "keys.db")

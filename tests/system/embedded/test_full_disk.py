@@ -15,12 +15,12 @@ from typing import Any
 import httpx
 import pytest
 
-from backup.embedded_service import SlowStaff, service_on, slow_tools
 from cs.assembly.folder_stores import open_folder
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.audit import Audit
 from cs.runtime.data_folder import DataFolder
-from system.loop.outside import ADA
+from harness.in_process import on_folder
+from system.loop.outside import ADA, SlowStaff, slow_tools
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ async def _nothing_is_wrong(folder: Path) -> None:
 async def _serve(folder: Path) -> dict[str, Any]:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     staff = SlowStaff((ADA,))
-    async with service_on(folder, slow_tools(staff)) as service:
+    async with on_folder(folder, slow_tools(staff)) as service:
         key = await service.new_key()
         staff.let.set()
         before = (await service.search(key, brand="Acme")).json()

@@ -1,9 +1,11 @@
 """A small outside world in memory: sources and a verifier written to their ports."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Query, Sighting
@@ -66,6 +68,30 @@ class Staff:
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         del brand
         return PeopleAnswer(source=self.name, ended=self.ended, people=self.people[:limit])
+
+
+@dataclass
+class SlowStaff(Staff):
+    """Finds nobody until it is let: at every brand, or at those of the domain *slow*."""
+
+    slow: str | None = None
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        if self.slow is None or brand.domain == self.slow:
+            self.asked.set()
+            await self.let.wait()
+        return await super().find(brand, limit=limit)
+
+
+def slow_tools(
+    staff: SlowStaff,
+    brands: Mapping[str, BrandFacts] = MappingProxyType({"acme": ACME, "slow": ACME}),
+) -> StagePlugins:
+    """Return sources that know *brands* and *staff*, and a verifier that knows Ada Kern."""
+    verifier = Mailboxes(frozenset({"ada.kern@acme.test"}))
+    return StagePlugins([Directory(brands)], [staff], [verifier])
 
 
 @dataclass

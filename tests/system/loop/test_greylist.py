@@ -15,8 +15,8 @@ from cs.assembly.plugins import StagePlugins
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.plugins.verifiers import DomainCheck
 from cs.runtime.clock import Clock
+from harness.in_process import in_memory
 from system.loop.outside import ACME, ADA, Directory, Staff
-from system.loop.service import in_memory
 
 ADDRESS = "ada.kern@acme.test"
 SECOND = timedelta(seconds=1)

@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
-from backup.embedded_service import service_on
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.cli.log import Verified, _verify
@@ -15,7 +14,7 @@ from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
-from system.loop.service import Service, one_process
+from harness.in_process import Service, on_folder, one_process
 
 
 class Form(ABC):
@@ -51,7 +50,7 @@ class OnFiles(Form):
         self._copy = folder.with_name("older-keys.db")
 
     def service(self, outside: StagePlugins) -> Any:
-        return service_on(self.settings.data_dir, outside)
+        return on_folder(self.settings.data_dir, outside)
 
     async def copy_keys(self) -> None:
         self._copied(self._keys, self._copy)

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,44 +12,25 @@ import httpx
 from msgspec.structs import replace
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.one_process import RunningService, memory_bus, run_service
-from cs.assembly.plugins import StagePlugins
-from cs.assembly.stages import build_stages
+from cs.assembly.one_process import RunningService
 from cs.domain.contact import BrandFacts
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
 from cs.http_server.serving import address, listen, serving
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
-from cs.plugins.sources import PeopleAnswer
-from cs.projections.catalogue import projections
-from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.clock import Clock, SystemClock
-from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
+from cs.runtime.clock import Clock
+from harness.in_process import in_memory
+from system.loop.outside import ACME, ADA, SlowStaff, slow_tools
 
 #: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.
 SLOW = "slow.test"
 BRANDS = ("acme", *(f"slow {n}" for n in range(40)))
 
 
-@dataclass
-class SlowStaff(Staff):
-    """Answers when it is let."""
-
-    let: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
-        if brand.domain == SLOW:
-            await self.let.wait()
-        return await super().find(brand, limit=limit)
-
-
-def slow_tools(staff: SlowStaff) -> StagePlugins:
+def known_brands() -> dict[str, BrandFacts]:
     slow = replace(ACME, domain=SLOW)
-    known = {name: ACME if name == "acme" else slow for name in BRANDS}
-    return StagePlugins(
-        [Directory(known)], [staff], [Mailboxes(frozenset({"ada.kern@acme.test"}))]
-    )
+    return {name: ACME if name == "acme" else slow for name in BRANDS}
 
 
 class CountingLog(MemoryEventLog):
@@ -140,21 +121,12 @@ ALLOWED = ApiTerms(deadline=timedelta(seconds=60))
 async def over_http(
     log: EventLog | None = None, *, allowed: ApiTerms = ALLOWED, clock: Clock | None = None
 ) -> AsyncIterator[OverHttp]:
-    clock = clock or SystemClock()
-    keys, staff = MemoryKeyStore(), SlowStaff((ADA,))
-    views = SqliteViews(None, projections())
+    staff = SlowStaff((ADA,), slow=SLOW)
+    tools = slow_tools(staff, known_brands())
     with listen("127.0.0.1", 0) as listening:
         async with (
-            run_service(
-                log or MemoryEventLog(keys),
-                keys,
-                views,
-                build_stages(slow_tools(staff)),
-                bus=memory_bus(),
-                clock=clock,
-                allowed=allowed,
-            ) as service,
-            serving([(service.app, listening)], service.api.draining),
+            in_memory(tools, log=log, clock=clock, allowed=allowed) as service,
+            serving([(service.running.app, listening)], service.running.api.draining),
             httpx.AsyncClient(
                 base_url=f"{address(listening)}/v1",
                 limits=httpx.Limits(max_connections=400),
@@ -162,8 +134,5 @@ async def over_http(
                 trust_env=False,
             ) as http,
         ):
-            operator = Operator(service.streams, clock)
-            await operator.choose_world("sandbox")
-            yield OverHttp(service, operator, staff, http)
+            yield OverHttp(service.running, service.operator, staff, http)
             staff.let.set()
-    await views.close()

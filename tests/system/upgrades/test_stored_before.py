@@ -29,8 +29,8 @@ from cs.runtime.clock import SystemClock
 from cs.sandbox.world import load as load_world
 from cs.settings import Settings
 from cs.settings import load as load_settings
+from harness.in_process import Service, one_process
 from harness.servers.fixtures import new_database
-from system.loop.service import Service, one_process
 
 pytestmark = pytest.mark.slow
 

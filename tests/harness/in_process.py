@@ -1,14 +1,16 @@
-"""The whole service in one process, and an HTTP client of it."""
+"""The whole service in the test's own process, and an HTTP client of it without a port."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from cs.assembly.call_answering import ApiTerms
+from cs.assembly.folder_stores import open_folder
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.stages import build_stages
@@ -23,6 +25,8 @@ from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.data_folder import DataFolder
+from system.loop.outside import tools
 
 
 @dataclass
@@ -50,7 +54,7 @@ async def one_process(
     log: EventLog,
     keys: KeyStore,
     views: Views,
-    tools: StagePlugins,
+    plugins: StagePlugins,
     *,
     clock: Clock | None = None,
     deadline_s: float = 120,
@@ -59,17 +63,22 @@ async def one_process(
     real: Clock | None = None,
     months: int | None = None,
     world: World = "sandbox",
+    allowed: ApiTerms | None = None,
 ) -> AsyncIterator[Service]:
-    """Run the whole service on these until left; *months*: how long people are kept."""
+    """Run the whole service on these until left; *months*: how long people are kept.
+
+    *allowed* is in the place of *deadline_s* and *ceiling*.
+    """
     clock = clock or SystemClock()
+    terms = ApiTerms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling)
     async with run_service(
         log,
         keys,
         views,
-        build_stages(tools),
+        build_stages(plugins),
         bus=bus or memory_bus(),
         clock=clock,
-        allowed=ApiTerms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling),
+        allowed=allowed or terms,
         real=real,
         kept_for_months=months,
     ) as service:
@@ -80,7 +89,7 @@ async def one_process(
 
 @asynccontextmanager
 async def in_memory(
-    tools: StagePlugins,
+    plugins: StagePlugins,
     *,
     deadline_s: float = 120,
     ceiling: int | None = None,
@@ -88,7 +97,8 @@ async def in_memory(
     clock: Clock | None = None,
     real: Clock | None = None,
     keys: MemoryKeyStore | None = None,
-    log: MemoryEventLog | None = None,
+    log: EventLog | None = None,
+    allowed: ApiTerms | None = None,
 ) -> AsyncIterator[Service]:
     keys = keys or MemoryKeyStore()
     views = SqliteViews(None, projections())
@@ -97,13 +107,30 @@ async def in_memory(
             log or MemoryEventLog(keys),
             keys,
             views,
-            tools,
+            plugins,
             clock=clock,
             deadline_s=deadline_s,
             ceiling=ceiling,
             bus=bus,
             real=real,
+            allowed=allowed,
         ) as service:
             yield service
     finally:
         await views.close()
+
+
+@asynccontextmanager
+async def on_folder(
+    folder: Path, plugins: StagePlugins | None = None
+) -> AsyncIterator[Service]:
+    """Run it on a data folder, which nobody else can serve meanwhile."""
+    data_folder = DataFolder(folder)
+    with data_folder.held():
+        async with (
+            open_folder(data_folder) as data,
+            one_process(
+                data.log, data.keys, data.views, plugins or tools(), deadline_s=60
+            ) as service,
+        ):
+            yield service
