@@ -200,7 +200,7 @@ async def test_more_than_so_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) ->
 
 async def test_so_many_are_remembered_those_used_last() -> None:
     keys = Keys(**{f"s{n}": f"key_{n}" for n in range(5)})
-    ring = KeyRing(keys.shown, keys.look_up, kept=3)
+    ring = KeyRing(keys.shown, keys.look_up, max_keys=3)
     for n in range(3):
         await ring.find(f"s{n}")
     assert ring.known("s0") == "key_0"
@@ -219,7 +219,7 @@ async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
             read.append(n)
             yield [(f"key_{n}", f"s{n}"), (f"key_{n + 1}", f"s{n + 1}")]
 
-    ring = KeyRing(Keys().shown, Keys().look_up, kept=5)
+    ring = KeyRing(Keys().shown, Keys().look_up, max_keys=5)
     await ring.warm(pages())
 
     assert len(ring) == 5

@@ -42,8 +42,9 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.forgery_alarm import LOG_EVERY_S
 from cs.pipeline.heartbeats import MemoryHeartbeats
-from cs.pipeline.outcomes import GROUP, LOG_FORGED_EVERY_S, OutcomeRecorder
+from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
@@ -244,7 +245,7 @@ async def test_the_alarm_counts_and_is_not_raised_for_each() -> None:
             async with recording.running():
                 await recording.say(*[answer()] * 20)
                 await recording.letters(20)
-                recording.clock.set(AT + timedelta(seconds=LOG_FORGED_EVERY_S))
+                recording.clock.set(AT + timedelta(seconds=LOG_EVERY_S))
                 await recording.say(answer())
                 await recording.letters(1)
 

@@ -1,4 +1,8 @@
-"""Admission as an append: decide on one version of everything, store with it expected."""
+"""Admission as an append: decide on one version of key, brand and service, and expect it.
+
+The decision is `cs.domain.admission`; here are the streams that it reads, the append, and
+what happens when that loses a race or its answer is lost (`cs.api.lost_answer`).
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,15 +14,16 @@ from structlog import get_logger
 
 from cs.api.body import ContactsRequest
 from cs.api.credentials import Caller
+from cs.api.lost_answer import find_stored, may_be_under_way
 from cs.api.running_lookups import RunningLookups
+from cs.api.stored_admission import StoredAdmission
 from cs.api.time_limits import TIME_LIMITS, TimeLimits, within
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand.brand import Brand, brand_stream, stream_of
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
-from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
+from cs.domain.key import Key, evolve
 from cs.domain.refusal import Refusal
-from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.errors import AppendInDoubt, CeilingReached, DamagedEvent, LogUnavailable
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import FoldedState, Streams
@@ -32,18 +37,6 @@ log = get_logger()
 #: Characters of the random part of a lookup's id (40 bits).  It has to differ only from that
 #: of a lookup with the same number on the same brand, in a log that was since restored.
 NONCE = 8
-
-
-class StoredAdmission(msgspec.Struct, frozen=True):
-    """An admission that is stored, and the key right after it.
-
-    Attributes:
-        body: What a reused lookup found, as it is sent, if it was read.
-    """
-
-    admission: Admission
-    key: Key
-    body: bytes | None = None
 
 
 class SearchAdmission:
@@ -110,11 +103,13 @@ class SearchAdmission:
         except Exception as error:
             if before is None or not begun.is_set():
                 raise
-            stored = await self._looked_up(stream, before, request_id, time_limits)
+            stored = await find_stored(
+                self._streams.log, stream, before, request_id, within_s=time_limits.answer_s
+            )
             if stored is not None:
                 log.warning("admission_found_stored", exc_info=error)
                 return stored
-            if _may_be_under_way(error):
+            if may_be_under_way(error):
                 raise AppendInDoubt(str(error)) from error
             raise
 
@@ -218,7 +213,7 @@ class SearchAdmission:
         return await self._streams.log.ceiling_opens_at(Ceiling(at, self._ceiling))
 
     async def _by_name(self, query: Query) -> Brand | None:
-        """Return the brand asked without its domain, if both were given (contract C1)."""
+        """Return the brand asked without its domain, if both were sent (contract C1)."""
         if query.brand is None or query.domain is None:
             return None
         try:
@@ -241,46 +236,3 @@ class SearchAdmission:
             return Reusable(shows_somebody=False)  # as of `_by_name`, which is damaged
         except LogUnavailable:
             return Reusable(shows_somebody=True)  # the log is believed, as without views
-
-    async def _looked_up(
-        self, stream: str, before: FoldedState[Key], request_id: str, time_limits: TimeLimits
-    ) -> StoredAdmission | None:
-        """Find out whether an append whose answer was lost was stored (contract H5).
-
-        Raises:
-            AppendInDoubt: The log cannot be read in time.
-        """
-        try:
-            async with within(time_limits.answer_s):
-                return await self._stored(stream, before, request_id)
-        except LogUnavailable as error:
-            raise AppendInDoubt(str(error)) from error
-
-    async def _stored(
-        self, stream: str, before: FoldedState[Key], request_id: str
-    ) -> StoredAdmission | None:
-        found: Admission | None = None
-        key = before.state
-        for recorded in await self._streams.log.read(stream, before.version):
-            key = CATEGORIES["key"].evolve(key, recorded.event)
-            match recorded.event:
-                case SearchAdmitted(search=search, request=request) if request == request_id:
-                    found = Admission(kind="started", search=search)
-                case SearchRepeated(search=search, request=request) if request == request_id:
-                    found = Admission(kind="repeated", search=search)
-                case SearchSettled(search=search, cached=True) if (
-                    found is not None and found.search == search
-                ):
-                    found = Admission(kind="cached", search=search)
-                case _:
-                    pass
-        return None if found is None else StoredAdmission(found, key)
-
-
-def _may_be_under_way(error: Exception) -> bool:
-    """Return whether the append that *error* ended may be stored yet.
-
-    A log may commit after its answer was given up, here or by itself, and after the stream
-    was read.
-    """
-    return isinstance(error, AppendInDoubt) or isinstance(error.__cause__, TimeoutError)

@@ -23,7 +23,7 @@ MAX_WAITING_SEARCHES = 60
 
 @dataclass
 class Api:
-    """The parts that every handler is given.
+    """What every handler is called with.
 
     Attributes:
         hold: How long a call with ``wait: true`` is held.

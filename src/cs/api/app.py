@@ -128,8 +128,8 @@ class Gate:
             and not _hides_slash(scope)
         ):
             return
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        secret_hash = hash_key(presented([value.decode("latin-1") for value in given]))
+        sent = [value for name, value in scope["headers"] if name == b"authorization"]
+        secret_hash = hash_key(presented([value.decode("latin-1") for value in sent]))
         key_id = self._api.key_ring.known(secret_hash)
         if key_id is None:
             async with within(self._api.time_limits.read_s):

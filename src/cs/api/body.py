@@ -42,7 +42,7 @@ async def read_contacts(request: Request, within_s: float = BODY_S) -> ContactsR
 
     Raises:
         ApiError: ``invalid_request``, with what is wrong and what to send.
-        ClientDisconnect: The caller hung up before its body was whole.
+        ClientDisconnect: The caller hung up before all of its body had come.
     """
     _check_media_type(request)
     body = _decode(await _read_within(within_s, request))

@@ -12,9 +12,9 @@ from time import perf_counter
 from starlette.types import Message, Receive, Scope
 from structlog import get_logger
 
-from cs.api.admission import StoredAdmission
 from cs.api.log_rate_limit import LogRateLimit
 from cs.api.openapi import OPENAPI_PATH
+from cs.api.stored_admission import StoredAdmission
 from cs.domain.api_key import PREFIX
 from cs.domain.key import SearchAdmitted
 
@@ -41,7 +41,7 @@ class CallRecord:
     """A call from its first byte to its answer's last; `log` writes the line.
 
     What is learned of it on the way stands in the state of *scope*: ``key_id``, ``code`` of
-    an error, and what `remember` keeps.
+    an error, and what `note_search` adds.
 
     Attributes:
         status: Of the answer; None: it was cut off before there was one.
@@ -85,7 +85,7 @@ class CallRecord:
 
 
 def note_search(state: dict[str, object], admitted: StoredAdmission) -> None:
-    """Keep in *state* which search a call led to, and which lookup answers it."""
+    """Put into *state* which search a call led to, and which lookup answers it."""
     search = admitted.admission.search
     state["search"] = search
     for event in admitted.admission.key_events:

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from cs.api import failures
-from cs.api.admission import StoredAdmission
 from cs.api.api import Api
 from cs.api.body import ContactsRequest, read_contacts
 from cs.api.call_log import note_search
@@ -23,6 +22,7 @@ from cs.api.key_access import (
     unauthorized_now,
 )
 from cs.api.rate_limit_headers import daily_headers, hit_headers, too_many_checks
+from cs.api.stored_admission import StoredAdmission
 from cs.api.stored_search import StoredSearch
 from cs.api.time_limits import within
 from cs.domain.refusal import Refusal
@@ -54,7 +54,7 @@ async def _read_body(api: Api, request: Request, caller: Caller) -> ContactsRequ
 async def _admit(
     api: Api, request: Request, caller: Caller, asked: ContactsRequest
 ) -> StoredAdmission:
-    """Store the search, or raise the refusal as its caller is told it.
+    """Store the search, or raise the refusal as an error of the API.
 
     Raises:
         ApiError: Nothing was stored.
@@ -78,7 +78,7 @@ async def _admit(
 
 
 async def _refused(api: Api, refusal: Refusal, caller: Caller) -> ApiError:
-    """Return what *caller* is told of *refusal*, with the headers of the limit it met."""
+    """Return the error of *refusal*, with the headers of the limit it met."""
     if refusal.code == "unauthorized":
         return unauthorized_now(api, caller)
     headers: dict[str, str] = {}

@@ -1,8 +1,7 @@
 """The API key that a request carries, or what to send instead.
 
-A caller is told what is wrong with the form of what was sent, which is found without a
-look-up.  Of a key in the right form nobody is told whether there is such a key (contract
-H9, H10).
+A 401 says what is wrong with the form of what was sent, which is found without a look-up.
+For a key in the right form it never says whether there is such a key (contract H9, H10).
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ _SEND = "send `Authorization: Bearer <API_KEY>`"
 class Caller(msgspec.Struct, frozen=True):
     """Which key a call came with, and the hash of the secret that was sent.
 
-    The secret had opened that key when it was last heard of.  Whether it does now is known to
+    The secret opened that key when its last event came.  Whether it does now is known to
     whoever reads the key.
     """
 

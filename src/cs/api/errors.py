@@ -1,4 +1,4 @@
-"""Everything a caller can be told went wrong: one shape, nine codes (contract text 7)."""
+"""Every error that a caller can get: one shape, nine codes (contract text 7)."""
 
 import math
 from collections.abc import Mapping

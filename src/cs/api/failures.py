@@ -1,7 +1,7 @@
-"""What a caller is told when the service fails: nothing happened, or perhaps something did.
+"""The answers when the service fails: nothing happened, or perhaps something did.
 
-Once a search may be stored nobody is told that nothing was.  Who asks again without an
-Idempotency-Key may pay twice, so the two kinds of callers are told different things.
+Once a search may be stored no answer says that nothing was.  Who asks again without an
+Idempotency-Key may pay twice, so callers with one and without get different messages.
 """
 
 from starlette.requests import Request
@@ -32,7 +32,7 @@ def may_be_stored(request: Request) -> None:
 
 
 async def unavailable(request: Request, error: Exception) -> Response:
-    """Log and views cannot be used; only an `AppendInDoubt` may have stored something."""
+    """Answer while log and views cannot be used; only an `AppendInDoubt` may have stored."""
     log.error("log_unavailable", why=str(error))
     message = "what the service knows cannot be read or written now; try again"
     if isinstance(error, AppendInDoubt):
@@ -43,21 +43,21 @@ async def unavailable(request: Request, error: Exception) -> Response:
 
 
 async def server_error(request: Request, error: Exception) -> Response:
-    """Something went wrong that nobody foresaw."""
+    """Answer after an error that nobody foresaw: a bug."""
     log.error("server_error", exc_info=error)
     message = "something went wrong on our side and nothing was charged; try again"
     return ApiError("server_error", _unless_stored(request, message)).response()
 
 
 def cut_off(request: Request) -> Response:
-    """The service leaves, and this call took longer than it may by then."""
+    """Answer a call that takes longer than the service, which leaves, can wait."""
     log.warning("call_cut_off")
     message = "the service is restarting and nothing was charged; try again"
     return ApiError("server_error", _unless_stored(request, message), headers=_AGAIN).response()
 
 
 async def gone(_: Request, __: Exception) -> Response:
-    """The caller hung up before its body was whole: nobody reads this, and nothing is wrong."""
+    """Answer a caller that hung up before all of its body had come: nobody reads this."""
     return Response()
 
 

@@ -34,23 +34,23 @@ class KeyRing:
     """Give `on_events` every page of events; `known` answers without a database.
 
     Args:
-        shown: Finds what can be told at once; what it does not find may open a key all the
-            same.
+        shown: Finds what the views show, at once; what it does not find may open a key all
+            the same.
         look_up: Finds whatever opens a key when it is called or later; it may take seconds.
-        kept: Keys remembered at most.
+        max_keys: Keys remembered at most.
     """
 
-    def __init__(self, shown: LookUp, look_up: LookUp, *, kept: int = MAX_KEYS) -> None:
+    def __init__(self, shown: LookUp, look_up: LookUp, *, max_keys: int = MAX_KEYS) -> None:
         self._shown = _BatchedLookUp(shown)
         self._looked_up = _BatchedLookUp(look_up)
-        self._key_of = LruDict[str, str](kept, self._evicted)
+        self._key_of = LruDict[str, str](max_keys, self._evicted)
         self._hash_of: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._key_of)
 
     async def warm(self, pages: AsyncGenerator[Sequence[tuple[str, str]], None]) -> None:
-        """Remember keys of *pages* of (key id, secret hash), as many as are kept."""
+        """Remember keys of *pages* of (key id, secret hash), up to the bound."""
         async with aclosing(pages):
             async for page in pages:
                 for key_id, secret_hash in page:
@@ -84,7 +84,7 @@ class KeyRing:
             return key_id
         key_id = await self._shown.find(secret_hash) or await self._looked_up.find(secret_hash)
         if key_id is not None:
-            # Beside another secret of that key: which is the old one is not known here.
+            # Another secret of that key may be known: which is the old one is not.
             self._hash_of.setdefault(key_id, secret_hash)
             self._key_of[secret_hash] = key_id
         return key_id

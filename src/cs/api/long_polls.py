@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.types import Receive
 
-#: Calls held at once in this process unless told otherwise.
+#: Calls held at once in this process, if the settings say nothing else.
 MAX_LONG_POLLS = 2_000
 #: Calls of one key held at once: more than a key's 6 searches a minute can keep waiting,
 #: so only who asks for one search over and over meets it.
@@ -65,7 +65,7 @@ class LongPolls:
                 for end in ends:
                     end.close()
                 return False
-            gone = asyncio.ensure_future(_gone(receive))
+            gone = asyncio.ensure_future(_disconnected(receive))
             waits = [gone, *map(asyncio.ensure_future, (*ends, leaving.wait()))]
             try:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -77,7 +77,7 @@ class LongPolls:
                     await asyncio.gather(*waits, return_exceptions=True)
 
 
-async def _gone(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     """Return when the caller has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.eventlog.port import RecordedEvent
 
-#: Lookups that run at once unless told otherwise; each lasts about a minute.
+#: Lookups that run at once, if the settings say nothing else; each lasts about a minute.
 LOOKUPS = 1_000
 
 

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from structlog import get_logger
 
-from cs.api.admission import StoredAdmission
 from cs.api.answers import contacts_answer, running_answer
 from cs.api.api import Api
 from cs.api.body import ContactsRequest
@@ -17,6 +16,7 @@ from cs.api.credentials import Caller
 from cs.api.errors import ApiError
 from cs.api.key_access import read_key, require_not_refused, require_open
 from cs.api.rate_limit_headers import daily_headers
+from cs.api.stored_admission import StoredAdmission
 from cs.api.time_limits import within
 from cs.domain.key import Key
 from cs.eventlog.errors import LogUnavailable

@@ -1,7 +1,7 @@
 """API keys as text: ``cs_live_``, 32 random base62 characters, 6 of checksum.
 
-The checksum tells a typo from a wrong key without a look-up and lets secret scanners
-recognise a leaked key.  Only the SHA-256 of the whole text is ever stored; 190 random
+The checksum finds typos without a look-up and lets secret scanners recognise a leaked key.
+Only the SHA-256 of all of the text is ever stored; 190 random
 bits need no slow hash.
 """
 

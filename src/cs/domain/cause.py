@@ -1,15 +1,15 @@
-"""Why a plug-in could not answer, in words that may be told: short, one line, no mailbox.
+"""Why a plug-in could not answer, in words safe to log: short, one line, no mailbox.
 
-Events keep such words for ever, in clear, and log lines go wherever an operator sends them;
+Events hold such words for ever, in clear, and log lines go wherever an operator sends them;
 no erasure reaches either.  So both leave out more (`without_people`) than what is sealed, or
-told to whoever asked.
+sent to whoever asked.
 """
 
 import re
 from collections.abc import Mapping
 from traceback import extract_tb
 
-#: Characters kept of a cause, and causes kept of one run.
+#: Characters of a cause at most, and causes of one run.
 CAUSE = 300
 CAUSES = 20
 
@@ -49,7 +49,7 @@ def without_people(text: str) -> str:
     """Return *text* as `one_line` does, without what may be a person's name or profile.
 
     Left out is what is quoted, and what stands behind the host of an address on the web:
-    there an error shows what it was given to read.
+    there an error shows what was to be read.
 
     >>> without_people("KeyError: 'Jane Doe' of https://x.test/in/jane")
     'KeyError: […] of https://x.test/…'
@@ -106,7 +106,7 @@ _FUNCTIONS = 10
 
 
 def fault(error: BaseException) -> dict[str, str]:
-    """Return what a log line tells of a bug: `why`, without people, and `at`.
+    """Return the fields of a log line about a bug: ``why``, without people, and ``at``.
 
     A traceback would have all its words, and those of what caused it.
     """

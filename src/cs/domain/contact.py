@@ -24,7 +24,7 @@ class BrandFacts(msgspec.Struct, frozen=True, kw_only=True):
     tiktok: str | None = None  # full address
     aliases: tuple[str, ...] = ()
     mail_domains: tuple[str, ...] = ()  # where its people's mailboxes may be, likeliest first
-    found_by: dict[str, str] = {}  # field -> source that gave it
+    found_by: dict[str, str] = {}  # field -> source that named it
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):

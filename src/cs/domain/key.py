@@ -43,7 +43,7 @@ class Idempotency(msgspec.Struct, frozen=True):
 class KeyIssued(Event, frozen=True, kw_only=True):
     label: str
     quota: int
-    secret_hash: str  # SHA-256 of the whole key, hex
+    secret_hash: str  # SHA-256 of all of the key, hex
     last4: str  # for people
     by: str | None = None  # account or label of who had it done
 

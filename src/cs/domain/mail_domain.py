@@ -1,4 +1,4 @@
-"""One mail domain: what is known of it as a whole, for politeness and fewer probes.
+"""One mail domain: what is known of its servers, for politeness and fewer probes.
 
 Stream category ``mail-domain``; one stream per domain, ``mail-domain-<domain>``.
 """
@@ -56,13 +56,12 @@ def decide(command: MailDomainCommand, state: MailDomain) -> tuple[MailDomainEve
     """Return the events *command* causes; ``()`` if it says nothing new."""
     at = max(command.at, state.last_at)
     known = state.known(at)
-    merged = DomainFacts(
-        **{
-            name: (new if (new := getattr(command.facts, name)) is not None else old)
-            for name in DomainFacts.__struct_fields__
-            for old in [getattr(known, name)]
-        }
-    )
+    learned = {
+        name: fact
+        for name, fact in msgspec.structs.asdict(command.facts).items()
+        if fact is not None
+    }
+    merged = replace(known, **learned)
     if merged == known:
         return ()
     return (DomainLearned(facts=merged, expires_at=at + BELIEVED_FOR, at=at),)

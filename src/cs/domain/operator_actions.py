@@ -1,4 +1,4 @@
-"""What an operator did, told by the events that it came to: the trail of who did what.
+"""What operators did, read from the events that it led to: the trail of who did what.
 
 Nothing of a person who was found is in it, and of the operator an account's name.
 """
@@ -14,7 +14,7 @@ from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.domain.service import Paused, Resumed
 
-#: Characters of a name that are kept.
+#: Longest name of an account; the rest is cut.
 ACCOUNT = 64
 
 What = Literal[

@@ -1,8 +1,8 @@
 """What marks a value as being about one person.
 
 Every struct that holds a name, a headline, an address or a line of an SMTP
-conversation derives from `Personal`.  The event codec seals each such value whole
-under the data key of that person (docs/architecture.md, "Personal data"); the
+conversation derives from `Personal`.  The event log seals each such value as one
+piece under the data key of that person (docs/architecture.md, "Personal data"); the
 domain itself sees plain values and knows nothing of keys.
 """
 

@@ -1,8 +1,6 @@
 """The domain's "no"."""
 
-from collections.abc import Mapping
 from datetime import timedelta
-from types import MappingProxyType
 
 
 class Refusal(Exception):
@@ -22,11 +20,9 @@ class Refusal(Exception):
         *,
         retry_after: timedelta | None = None,
         limit: tuple[int, int] | None = None,
-        details: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.retry_after = retry_after
         self.limit = limit
-        self.details = details

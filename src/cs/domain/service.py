@@ -1,4 +1,4 @@
-"""The service as a whole: which world its log belongs to, and the pause switch.
+"""The one service of a log: which world the log belongs to, and the pause switch.
 
 Stream category ``service``; one stream, ``service``.
 """

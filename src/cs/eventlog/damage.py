@@ -17,6 +17,7 @@ from structlog import get_logger
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent
 from cs.eventlog.retries import RetrySchedule
+from cs.runtime.error_groups import leaf_errors
 
 log = get_logger()
 
@@ -165,7 +166,7 @@ class DamagedStreams:
         try:
             await listener(damaged)
         except* DamagedEvent as further:
-            for each in _each(further):
+            for each in leaf_errors(further):
                 self.note(each)
         except* LogUnavailable:
             self.note(damaged)  # and again, when the log is back
@@ -203,14 +204,6 @@ async def events_since(
     while page := await events.read(stream, max(after, NO_STREAM), PAGE):
         yield page
         after = page[-1].version
-
-
-def _each(errors: BaseExceptionGroup[DamagedEvent]) -> Iterator[DamagedEvent]:
-    for error in errors.exceptions:
-        if isinstance(error, DamagedEvent):
-            yield error
-        else:
-            yield from _each(error)
 
 
 def _describe(damaged: DamagedEvent) -> str:

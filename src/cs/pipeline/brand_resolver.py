@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
-from cs.pipeline.brand_choice import SURE, BrandChoice, Status, choose, merge, on_owners_site
+from cs.pipeline.brand_candidates import SURE, merge
+from cs.pipeline.brand_choice import BrandChoice, Status, choose, on_owners_site
 from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceStatus
 
 #: Names of sources that read the brand's own site: they need to know which it is.
@@ -39,7 +40,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrandResolver:
-    """Finds the brand of a query in *sources*, given in falling order of trust."""
+    """Finds the brand of a query in *sources*, which are in falling order of trust."""
 
     def __init__(
         self, sources: Sequence[BrandSource], *, completing: Collection[str] = COMPLETING

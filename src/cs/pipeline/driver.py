@@ -4,14 +4,14 @@ It follows the log's tail, timers that are due and the silence of stages; what s
 is recorded elsewhere (`cs.pipeline.outcomes`) and reaches it through the log.  It holds no
 truth: what it remembers is made anew at its start.  One is meant to lead at a time, to
 spare work, but several do no harm: the expected version of a stream is the referee, and the
-domain's answer to anything said twice is silence.
+domain answers anything recorded twice with no events.
 
 A stream that cannot be read is set aside, and taken up again once it is mended; nobody else
 waits for it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime
 
 from structlog import get_logger
@@ -47,6 +47,7 @@ from cs.pipeline.timers import Timers
 from cs.runtime import failpoints
 from cs.runtime.cancellation import run_cancellable
 from cs.runtime.clock import Clock
+from cs.runtime.error_groups import leaf_errors
 
 log = get_logger()
 
@@ -112,8 +113,8 @@ class Driver:
         newer: NewerEvent | None = None
         try:
             await run_cancellable(self._run())
-        except* NewerEvent as held:
-            newer = next(_newer(held))
+        except* NewerEvent as group:
+            newer = next(leaf_errors(group))
         if newer is not None:
             raise newer
 
@@ -165,7 +166,7 @@ class Driver:
             self._set_aside.note(damaged)
 
     async def _resume_mended(self, damaged: DamagedEvent) -> None:
-        """Make good what was passed over while the stream of *damaged* could not be read.
+        """Do what was passed over while the stream of *damaged* could not be read.
 
         Raises:
             DamagedEvent, LogUnavailable: It still cannot be.
@@ -237,7 +238,7 @@ class Driver:
                 log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
                 await self._settler.settle_all(lookup)
             case ContactsErased(lookup=lookup):
-                await self._lookups.brand(lookup)  # its kept state has them in clear
+                await self._lookups.brand(lookup)  # its state in memory has them in clear
             case SearchAdmitted(search=search, lookup=lookup):
                 self._settler.add_waiting(search, recorded.stream.removeprefix("key-"), lookup)
             case SearchSettled(search=search, lookup=lookup):
@@ -282,11 +283,3 @@ class Driver:
         failpoints.reach("timer.before-retry")
         await self._lookups.change(retry)
         failpoints.reach("timer.after-retry")
-
-
-def _newer(held: BaseExceptionGroup[NewerEvent]) -> Iterator[NewerEvent]:
-    for error in held.exceptions:
-        if isinstance(error, NewerEvent):
-            yield error
-        else:
-            yield from _newer(error)

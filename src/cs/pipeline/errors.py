@@ -4,12 +4,12 @@ from cs.domain.stages.work import Outcome
 
 
 class ForgedOutcome(Exception):
-    """An outcome from somebody who was not given the work that it answers.
+    """An outcome from a sender to whom the work that it answers was not issued.
 
     Attributes:
         outcome: As it came.
     """
 
     def __init__(self, outcome: Outcome) -> None:
-        super().__init__("an outcome of work that its sender was not given")
+        super().__init__("an outcome of work that was not issued to its sender")
         self.outcome = outcome

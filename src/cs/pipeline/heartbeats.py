@@ -40,12 +40,14 @@ class MemoryHeartbeats:
 
     Args:
         monotonic: Seconds of real time.
-        kept_s: How long a heartbeat is remembered at least; bounds how many are.
+        remembered_s: How long a heartbeat is remembered at least; bounds how many are.
     """
 
-    def __init__(self, monotonic: Callable[[], float], *, kept_s: float = SILENCE_S) -> None:
+    def __init__(
+        self, monotonic: Callable[[], float], *, remembered_s: float = SILENCE_S
+    ) -> None:
         self._monotonic = monotonic
-        self._kept_s = kept_s
+        self._remembered_s = remembered_s
         self._last: OrderedDict[tuple[str, StageName, str, int], float] = OrderedDict()
 
     async def record(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
@@ -53,7 +55,7 @@ class MemoryHeartbeats:
         work = (lookup, stage, item, attempt)
         self._last[work] = now
         self._last.move_to_end(work)
-        while now - next(iter(self._last.values())) > self._kept_s:
+        while now - next(iter(self._last.values())) > self._remembered_s:
             self._last.popitem(last=False)
 
     async def silent_for(

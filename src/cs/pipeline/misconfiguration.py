@@ -1,7 +1,7 @@
 """What keeps searches from ending well until the operator changes it.
 
 Waiting mends none of it: nobody to ask for people, a provider that refuses our key.  It is
-in the log when it is met, and on ``/readyz`` for as long as it lasts.
+logged when it is met, and on ``/readyz`` for as long as it lasts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,19 +41,19 @@ class Misconfiguration:
         self.blocks = False
 
     def begin(self, found: Mapping[str, str]) -> None:
-        """Take what was *found* before anything was asked."""
+        """Note what was *found* before anything was asked."""
         for name, why in found.items():
             self.note_broken(name, why)
         self.blocks = bool(found)
 
     def note_broken(self, name: str, why: str) -> None:
-        """Take it that *name* does not work, and say so once for each reason."""
+        """Note that *name* does not work, and log it once for each reason."""
         if self.reasons.get(name) != why:
             self.reasons[name] = why
             log.error("misconfigured", name=name, why=why)
 
     def note_working(self, name: str) -> None:
-        """Take it that *name* works."""
+        """Note that *name* works."""
         if self.reasons.pop(name, None) is not None:
             log.info("misconfiguration_mended", name=name)
 

@@ -1,11 +1,10 @@
 """Records what stages answer on ``cs.outcomes``.
 
 Any number may run, each taking its share of the records: the expected version of a stream
-is the referee, and the domain's answer to anything said twice is silence.
+is the referee, and the domain answers anything recorded twice with no events.
 """
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from typing import TypeVar
@@ -28,6 +27,7 @@ from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
 from cs.pipeline.errors import ForgedOutcome
+from cs.pipeline.forgery_alarm import ForgeryAlarm
 from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.receipts import Receipts
@@ -45,9 +45,7 @@ GROUP = "process-manager"
 AT_ONCE = 64
 #: How long outcomes in flight may take to be recorded once the recorder is stopped.
 DRAIN_S = 5.0
-#: Somebody who forges outcomes may send many: the alarm counts them.
-LOG_FORGED_EVERY_S = 10.0
-#: What a stage says while it works on.  A result needs no note: it ends the work.
+#: What a stage sends while it works on.  A result needs no note: it ends the work.
 HEARTBEATS = (Alive, *PROGRESS)
 #: What says nothing about the record at hand.
 AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
@@ -57,7 +55,7 @@ class OutcomeRecorder:
     """Records for ever; cancel `run` to stop.
 
     Args:
-        receipts: Tell who was given the work that an outcome answers.
+        receipts: Show whether the work that an outcome answers was issued to its sender.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         suppression: Keeps out who asked to be forgotten; without it nobody did.
         drain_s: Stopping gives outcomes in flight this long to be recorded; what is not
@@ -89,13 +87,12 @@ class OutcomeRecorder:
         self._slots = asyncio.Semaphore(at_once)
         self._without_slot = set[asyncio.Task[None] | None]()
         self._gate = VersionGate("outcomes")
-        self._forged = 0
-        self._forged_logged_at = -math.inf
+        self._forgery_alarm = ForgeryAlarm(clock)
 
     @property
     def forged(self) -> int:
-        """How many outcomes were refused since the start: nobody was given that work."""
-        return self._forged
+        """How many outcomes were refused since the start: their work was not issued to them."""
+        return self._forgery_alarm.count
 
     async def run(self) -> None:
         # In this order: the tasks go on while the subscription is left.
@@ -103,7 +100,7 @@ class OutcomeRecorder:
             asyncio.TaskGroup() as tasks,
             self._bus.subscribe(OUTCOMES, group=GROUP, drain_s=self._drain_s) as outcomes,
         ):
-            # A slot before a record: what is given out is being recorded.
+            # A slot before a record: every record that was fetched is being recorded.
             await self._slots.acquire()
             async for record in outcomes:
                 task = tasks.create_task(self._record(record, outcomes))
@@ -122,13 +119,13 @@ class OutcomeRecorder:
             with bound_contextvars(trace_id=trace_id(record.headers, outcome.lookup)):
                 await self._process(outcome)
         except DamagedEvent as error:
-            # Its lookup is set aside.  Kept, it would hold up its partition; when that is
-            # mended, the driver issues its open work again.
+            # Its lookup is set aside.  Left uncommitted, it would hold up its partition; when
+            # the stream is mended, the driver issues its open work again.
             await dead_letter(self._bus, record, error)
         except AWAY:
             raise  # it comes again, here or to another member
         except ForgedOutcome as error:
-            self._log_forged(error.outcome)
+            self._forgery_alarm.note(error.outcome)
             await publish_dead_letter(self._bus, record, error)
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
@@ -150,7 +147,7 @@ class OutcomeRecorder:
         Work that was issued by an older version has no receipt, and so its answer has none.
 
         Raises:
-            ForgedOutcome: It is from somebody who was not given the work.
+            ForgedOutcome: The work was not issued to its sender.
         """
         if outcome.receipt:
             if not self._receipts.match(outcome):
@@ -163,20 +160,6 @@ class OutcomeRecorder:
             raise ForgedOutcome(outcome)
         return work is not None
 
-    def _log_forged(self, outcome: Outcome) -> None:
-        """Raise the alarm: the first time, and then every `LOG_FORGED_EVERY_S` at most."""
-        self._forged += 1
-        now = self._clock.monotonic()
-        if now - self._forged_logged_at >= LOG_FORGED_EVERY_S:
-            self._forged_logged_at = now
-            log.error(
-                "outcome_forged",
-                lookup=outcome.lookup,
-                stage=outcome.stage,
-                receipt="wrong" if outcome.receipt else "missing",
-                refused=self._forged,
-            )
-
     async def _record_heartbeat(self, outcome: Outcome) -> None:
         if isinstance(outcome.finding, HEARTBEATS):
             await self._heartbeats.record(
@@ -186,9 +169,8 @@ class OutcomeRecorder:
     async def _once_readable(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return what *attempt* gives, once its stream has no event of a newer version.
 
-        The outcome at hand stays uncommitted, so that a process of that version is given it
-        when this one ends.  The others of its partition go on, as long as the bus gives
-        them out.
+        The outcome stays uncommitted, so that a process of that version gets it when this
+        one ends.  The others of its partition go on, as long as the bus delivers them.
         """
         try:
             return await attempt()

@@ -24,7 +24,7 @@ class ProcessManager:
     Args:
         restart_work: Issue all open work again at the start (`Driver`).
         real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
-        receipts: Tell who was given the work that an outcome answers.
+        receipts: Show whether the work that an outcome answers was issued to its sender.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         heartbeats: Where heartbeats are stored; in memory if ``None``.
         suppression: Keeps out who asked to be forgotten; without it nobody did.

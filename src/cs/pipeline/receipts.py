@@ -1,4 +1,4 @@
-"""Receipts: only who was given a piece of work can answer it.
+"""Receipts: only a stage to which a piece of work was issued can answer it.
 
 Whoever may write to ``cs.outcomes`` could otherwise answer for any stage.  Work carries a
 receipt, which every outcome repeats: an HMAC-SHA256 (RFC 2104), cut to 128 bits, of which
@@ -6,7 +6,7 @@ piece of work it is, under a secret that all roles with the master key share.  S
 neither; they hand back what they got.
 
 The attempt is not part of it.  All attempts are one piece of work: the first result wins
-whichever it is from, and a stage that is given a duplicate answers with the newest attempt,
+whichever it is from, and a stage that gets a duplicate answers with the newest attempt,
 so that a receipt of its own would have to be carried along with each.
 """
 
@@ -28,7 +28,11 @@ BYTES = 16
 
 
 class Receipts:
-    """Args: *secret*: 32 bytes, the same for who gives work and who takes its answers."""
+    """Makes receipts and checks them.
+
+    Args:
+        secret: 32 bytes, the same wherever work is issued and answers are recorded.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -44,7 +48,7 @@ class Receipts:
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
     def work(self, issued: StageIssued) -> Work:
-        """Return the message that gives *issued* to its stage."""
+        """Return the message that brings *issued* to its stage."""
         return Work(
             lookup=issued.lookup,
             stage=issued.stage,

@@ -51,8 +51,8 @@ RESULT_S = 20.0
 #: How long work in flight may take to be finished once the runner is stopped.
 DRAIN_S = 5.0
 
-#: Said on the way: without it the result is the same.
-ON_THE_WAY = (Alive, *PROGRESS)
+#: Findings without which the result is the same.
+BEFORE_RESULT = (Alive, *PROGRESS)
 
 #: Lookup and item of a piece of work.
 WorkKey = tuple[str, str]
@@ -85,7 +85,7 @@ class Runner:
             asyncio.TaskGroup() as tasks,
             self._bus.subscribe(topic, group=group, drain_s=self._drain_s) as records,
         ):
-            # A slot before a record: what is given out is being worked on.
+            # A slot before a record: every record that was fetched is being worked on.
             await self._slots.acquire()
             async for record in records:
                 task = tasks.create_task(self._process(record, records))
@@ -116,7 +116,7 @@ class Runner:
         if key in self._in_flight:
             # A duplicate of what is in flight is dropped; its answer serves both.
             attempt, receipt = self._in_flight[key]
-            # A relay of an older version gave no receipt.
+            # A relay of an older version sends no receipt.
             self._in_flight[key] = max(attempt, work.attempt), receipt or work.receipt
             return
         self._in_flight[key] = work.attempt, work.receipt
@@ -159,7 +159,7 @@ class Runner:
             return Failed(why="bug", retryable=work.attempt < 2)
 
     def _message(self, work: Work, finding: AnyFinding) -> tuple[Outcome, bytes]:
-        """Return *finding* as a message, without what nobody would take.
+        """Return *finding* as a message, without what its readers would refuse.
 
         Raises:
             Exception: What is left of it is no message.
@@ -204,14 +204,14 @@ class Runner:
     async def _report(
         self, work: Work, incoming: Mapping[str, str], finding: AnyFinding
     ) -> bool:
-        """Publish *finding*; return whether the bus took it."""
+        """Publish *finding*; return whether the bus accepted it."""
         try:
             outcome, value = self._message(work, finding)
         except Exception as error:  # noqa: BLE001  a plug-in is somebody else's code
             where = error.where if isinstance(error, BeyondLimits) else type(error).__name__
             # Without its words, which may name a person.
             log.error("finding_unfit", lookup=work.lookup, stage=work.stage, where=where)  # noqa: TRY400
-            if isinstance(finding, ON_THE_WAY):
+            if isinstance(finding, BEFORE_RESULT):
                 return True
             outcome, value = self._message(work, Failed(why="bug", retryable=False))
         headers = outcome_headers(outcome, work, incoming, at=self._clock.now())

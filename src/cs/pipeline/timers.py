@@ -9,7 +9,7 @@ from cs.runtime.clock import Clock
 
 
 class Timers:
-    """Not kept: made anew from the log at a start, and firing twice is quiet."""
+    """In memory only: made anew from the log at a start; firing twice changes nothing."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

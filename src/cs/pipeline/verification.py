@@ -100,9 +100,9 @@ async def _check(
     mail_domain: str,
     pattern: str | None,
 ) -> PersonCheck:
-    """Try addresses until one is deliverable or says something about the whole domain."""
+    """Try addresses until one is deliverable or its answer is about all of the domain."""
     evidence: list[Evidence] = []
-    words: list[Evidence] = []
+    answers: list[Evidence] = []
     for address, made_by in candidates(
         candidate.first_name,
         candidate.last_name,
@@ -112,27 +112,29 @@ async def _check(
     ):
         found = await ask(checks, address)
         evidence += found
-        word = _word(found)
-        words.append(word)
-        if word.verdict is Verdict.DELIVERABLE:
+        answer = _decisive(found)
+        answers.append(answer)
+        if answer.verdict is Verdict.DELIVERABLE:
             verified = Checked(
                 person=candidate.person,
                 mail_domain=mail_domain,
-                verdict=word.verdict,
+                verdict=answer.verdict,
                 address=address,
-                verifier=word.verifier,
+                verifier=answer.verifier,
                 evidence=tuple(evidence),
             )
             return PersonCheck(verified, made_by)
-        if word.verdict is not Verdict.UNDELIVERABLE and _wait(word) is None:
-            break  # full, catch-all or a server that will not say: more guesses tell nothing
+        if answer.verdict is not Verdict.UNDELIVERABLE and _wait(answer) is None:
+            break  # full, catch-all or a server that will not say: more guesses show nothing
     unverified = Checked(
         person=candidate.person,
         mail_domain=mail_domain,
-        verdict=min((w.verdict for w in words), key=_CERTAINTY.index, default=Verdict.UNKNOWN),
+        verdict=min(
+            (w.verdict for w in answers), key=_CERTAINTY.index, default=Verdict.UNKNOWN
+        ),
         evidence=tuple(evidence),
     )
-    waits = [wait for word in words if (wait := _wait(word)) is not None]
+    waits = [wait for answer in answers if (wait := _wait(answer)) is not None]
     return PersonCheck(unverified, retry_in_s=max(waits, default=None))
 
 
@@ -147,21 +149,21 @@ async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
     return evidence
 
 
-def _word(found: Sequence[Evidence]) -> Evidence:
-    """Return whose word counts of what verifiers said of one address.
+def _decisive(found: Sequence[Evidence]) -> Evidence:
+    """Return the evidence that counts, of what verifiers found about one address.
 
     Of those that know equally much, the one that would be asked again.
     """
     return max(found, key=lambda e: (_CERTAINTY.index(e.verdict), e.retry_in_s or 0.0))
 
 
-def _wait(word: Evidence) -> float | None:
+def _wait(answer: Evidence) -> float | None:
     """Return how long to wait before asking again; ``None`` for what is known."""
-    return word.retry_in_s if word.verdict is Verdict.UNKNOWN else None
+    return answer.retry_in_s if answer.verdict is Verdict.UNKNOWN else None
 
 
 def _learned(checks: Sequence[DomainCheck], pattern: str | None) -> DomainFacts:
-    """Return what all verifiers together learned, the cheapest one's word first."""
+    """Return what all verifiers together learned, the cheapest one's facts first."""
     facts = [check.learned for check in checks]
 
     def first(name: str) -> bool | None:

@@ -155,7 +155,7 @@ class Stage(Protocol):
 
     A stage never touches the event log; it sees nothing but its input.  It keeps no
     state between messages that an answer depends on, so any number of copies may run,
-    and it may be given the same work twice.
+    and it may get the same work twice.
     """
 
     @property

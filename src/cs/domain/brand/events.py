@@ -168,8 +168,8 @@ class StartLookup(Command, frozen=True, kw_only=True):
     """Start a run, unless one is live.
 
     Attributes:
-        nonce: Random, without a dot: tells the run from one of the same number that a
-            restored log has lost.  Only where nothing outlives the log it may be empty.
+        nonce: Random, without a dot: distinguishes the run from one of the same number that
+            a restored log has lost.  Empty only where nothing outlives the log.
     """
 
     stream: str
@@ -204,7 +204,7 @@ class RetryDue(Command, frozen=True, kw_only=True):
 
 
 class ReissueSilent(Command, frozen=True, kw_only=True):
-    """Nothing was heard of an attempt; issue the work again, at most twice."""
+    """An attempt sends no heartbeats; issue the work again, at most twice."""
 
     lookup: str
     stage: StageName
@@ -214,7 +214,7 @@ class ReissueSilent(Command, frozen=True, kw_only=True):
 
 
 class Restart(Command, frozen=True, kw_only=True):
-    """Whatever was in hand is lost: issue all open work again."""
+    """Whatever was in flight is lost: issue all open work again."""
 
     lookup: str
     known: dict[str, DomainFacts] = {}
@@ -230,7 +230,7 @@ class EraseContacts(Command, frozen=True, kw_only=True):
     lookup: str
     people: tuple[str, ...]
     contacts: tuple[Contact, ...] = ()
-    aged_out: bool = False  # all there are; told once even if all were erased before
+    aged_out: bool = False  # all there are; stored once even if all were erased before
 
 
 class ForgetBrand(Command, frozen=True, kw_only=True):

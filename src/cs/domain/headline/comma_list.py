@@ -17,28 +17,28 @@ def by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
     first = next((n for n, piece in enumerate(pieces) if _begins_role(piece)), None)
     if first is None or len(pieces) == 1:
         return without_asides(text), None
-    kept, company = [without_asides(pieces[first])], None
+    role, company = [without_asides(pieces[first])], None
     for piece in pieces[first + 1 :]:
         if LEGAL.fullmatch(piece):
             continue
         if words.FILLER.found(flat(piece)) or words.NO_ROLE.found(flat(piece)):
             break
         leads_firm = (
-            FOUNDER.found(flat(kept[0])) and not has_level(piece) and not is_place(piece)
+            FOUNDER.found(flat(role[0])) and not has_level(piece) and not is_place(piece)
         )
         if not marked and ((is_firm(piece) and not is_scope(piece)) or leads_firm):
             company = piece
             break
         if marked or is_scope(piece) or is_place(piece) or has_level(piece):
-            kept.append(piece)
+            role.append(piece)
         elif looks_like_a_name(piece) and not (is_bare(pieces[first]) and is_work(piece)):
             company = piece
             break
         elif is_work(piece):
-            kept.append(piece)
+            role.append(piece)
         else:
             break
-    return ", ".join(kept), company
+    return ", ".join(role), company
 
 
 def _begins_role(piece: str) -> bool:
@@ -53,7 +53,7 @@ def _begins_role(piece: str) -> bool:
 
 
 def without_asides(text: str) -> str:
-    """Leave out a mere calling beside a role: "Speaker & Head of Social"."""
+    """Leave out a mere calling next to a role: "Speaker & Head of Social"."""
     for joint in (" & ", " and ", " + "):
         left, found, right = text.partition(joint)
         if found and _is_aside(left) and has_level(right):

@@ -243,7 +243,7 @@ OTHER_WORK = Phrases(
     """,
 )
 
-#: Work that stands beside a family in one role and does not rule it out.
+#: Work that one role names together with a family, and that does not rule the family out.
 BESIDES = Phrases(
     """
     and_product_marketing and_product and_trade_marketing and_trade and_field_marketing

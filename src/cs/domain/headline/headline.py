@@ -1,7 +1,7 @@
 """A headline read: the roles its writer says they hold, and where.
 
 Reading goes part by part.  A part is a role (it has a level word, a calling or an
-employer), a name (perhaps the employer of the role beside it), a topic (a line of
+employer), a name (perhaps the employer of the role next to it), a topic (a line of
 work, nobody's role) or nothing of interest.
 """
 
@@ -67,9 +67,9 @@ def read(headline: str) -> HeadlineReading:
     found = parts(titled)
     if titled != headline.strip()[:4_000] and len(found) > 1 and _may_be_person(found[0].text):
         found = found[1:]
-    items = _worked(_joined([item for part in found for item in _items(part)]))
+    items = _topic_as_role(_join_items([item for part in found for item in _items(part)]))
     claims = tuple(
-        ClaimedRole(item.text, item.company or _beside(items, n))
+        ClaimedRole(item.text, item.company or _neighbouring_name(items, n))
         for n, item in enumerate(items)
         if item.kind is _Kind.ROLE
     )
@@ -94,7 +94,7 @@ def _items(part: Part) -> list[_Item]:
 
 
 def _role_items(text: str, company: str | None, joint: str) -> list[_Item]:
-    if words.TAGLINE.match(text) and not _survives(text):
+    if words.TAGLINE.match(text) and not _ends_in_role(text):
         return []
     text = words.TAIL.sub("", words.LEAD_IN.sub("", text)).strip(" ,.:-–")
     if not text:
@@ -111,14 +111,14 @@ def _role_items(text: str, company: str | None, joint: str) -> list[_Item]:
     return [_Item(kind, role, company or employer, joint)]
 
 
-def _survives(text: str) -> bool:
+def _ends_in_role(text: str) -> bool:
     """A list that begins with hobbies may end with a role: "Mom, runner, Head of Social"."""
     return "," in text and _kind(text.rpartition(",")[2].strip(), marked=False) is _Kind.ROLE
 
 
 def _kind(text: str, *, marked: bool) -> _Kind:
     words_of = flat(text)
-    if not words_of or (words.NO_ROLE.found(words_of) and not _survives(text)):
+    if not words_of or (words.NO_ROLE.found(words_of) and not _ends_in_role(text)):
         return _Kind.NOTHING
     if has_level(text) or words.CALLING.found(words_of) or words.FILLER.found(words_of):
         return _Kind.ROLE
@@ -137,7 +137,7 @@ def _kind(text: str, *, marked: bool) -> _Kind:
     return _Kind.NOTHING
 
 
-def _worked(items: list[_Item]) -> list[_Item]:
+def _topic_as_role(items: list[_Item]) -> list[_Item]:
     """Take "Partnerships | Acme" for a role without a level: one line of work, one firm."""
     kinds = [item.kind for item in items]
     if _Kind.ROLE in kinds or kinds.count(_Kind.TOPIC) != 1:
@@ -148,29 +148,29 @@ def _worked(items: list[_Item]) -> list[_Item]:
     return [_Item(_Kind.ROLE, items[topic].text, items[topic + 1].text)]
 
 
-def _joined(items: list[_Item]) -> list[_Item]:
+def _join_items(items: list[_Item]) -> list[_Item]:
     """Join "Director - Influencer Marketing" and its like into one role."""
     joined: list[_Item] = []
     for item in items:
         last = joined[-1] if joined else None
-        if last is None or not _belongs(last, item):
+        if last is None or not _is_one_role(last, item):
             joined.append(item)
             continue
         role = _Item(
             _Kind.ROLE, f"{last.text}, {item.text}", last.company or item.company, last.joint
         )
         joined[-1] = role
-    return [_settled(item, joined[n + 1 : n + 2]) for n, item in enumerate(joined)]
+    return [_scope_not_employer(item, joined[n + 1 : n + 2]) for n, item in enumerate(joined)]
 
 
-def _settled(item: _Item, following: list[_Item]) -> _Item:
+def _scope_not_employer(item: _Item, following: list[_Item]) -> _Item:
     """Take "Cheerios" of "Brand Manager, Cheerios | General Mills" for a scope."""
     if item.is_loose and following and following[0].kind is _Kind.NAME:
         return _Item(item.kind, f"{item.text}, {item.company}", None, item.joint)
     return item
 
 
-def _belongs(last: _Item, item: _Item) -> bool:
+def _is_one_role(last: _Item, item: _Item) -> bool:
     kinds = (last.kind, item.kind)
     if kinds == (_Kind.TOPIC, _Kind.ROLE):
         return is_bare(item.text) and item.joint != "."
@@ -196,10 +196,10 @@ def _is_marked_scope(item: _Item) -> bool:
     )
 
 
-def _beside(items: list[_Item], n: int) -> str | None:
+def _neighbouring_name(items: list[_Item], n: int) -> str | None:
     """Return the name that stands next to role *n*: after it, else before it.
 
-    Creators have none: what stands beside them is what they are proud of.
+    Creators have none: the names next to them are brands they are proud of.
     """
     if is_creator(items[n].text):
         return None

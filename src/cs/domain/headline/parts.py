@@ -103,11 +103,11 @@ def _sentences(text: str, joint: str) -> list[tuple[str, str]]:
 
 
 def _stripped(text: str) -> str:
-    text = _HASHTAG.sub(_kept_hashtag, _QUOTED.sub(" ", text))
+    text = _HASHTAG.sub(_wish_hashtag, _QUOTED.sub(" ", text))
     return re.sub(r" {2,}", " ", text).strip(_EDGES)
 
 
-def _kept_hashtag(hit: re.Match[str]) -> str:
+def _wish_hashtag(hit: re.Match[str]) -> str:
     """Keep "#OpenToWork": what stands after it is a wish."""
     return hit[0] if words.WISH.search(hit[0]) else " "
 
@@ -118,7 +118,7 @@ def _of_today(found: list[Part]) -> list[Part]:
     A comma list or a slash goes on with the past ("ex-Nike / Adidas"); a part that is
     a bare wish ("Open to work") makes wishes of the parts after it that name no employer.
     """
-    kept: list[Part] = []
+    today: list[Part] = []
     past = wished = False
     for part in found:
         if past and part.joint == "/" and not words.NOW.match(part.text):
@@ -130,12 +130,12 @@ def _of_today(found: list[Part]) -> list[Part]:
         bare = wish and not texts and len(flat(part.text).split()) <= 3
         if wished and not words.AT.search(part.text) and not words.NOW.search(part.text):
             continue
-        wished = wished or (bare and not kept)
-        kept.extend(
+        wished = wished or (bare and not today)
+        today.extend(
             Part(text.strip(_EDGES), part.joint if not n else ",")
             for n, text in enumerate(texts)
         )
-    return kept
+    return today
 
 
 def _today(text: str) -> tuple[list[str], bool, bool]:

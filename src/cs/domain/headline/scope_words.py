@@ -1,4 +1,4 @@
-"""Words of trades, of places and of firms: what tells a scope from an employer."""
+"""Words of trades, of places and of firms: what distinguishes a scope from an employer."""
 
 import re
 

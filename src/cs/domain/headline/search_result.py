@@ -70,14 +70,14 @@ def read_title(title: str, snippet: str = "") -> SearchResult | None:
     """Return whom a search result names, or None if it names no person.
 
     Args:
-        title: As the search engine gave it, perhaps cut off.
+        title: As the search engine shows it, perhaps cut off.
         snippet: The text below it, or "".
 
     >>> read_title("Jane Doe - Head of Social - Acme | LinkedIn", "").company
     'Acme'
     """
     text = _NETWORK.sub("", plain(title))
-    pieces = [piece for piece in (_whole(piece) for piece in _JOINT.split(text)) if piece]
+    pieces = [piece for piece in (_without_cut(piece) for piece in _JOINT.split(text)) if piece]
     if not pieces or _is_page(text, pieces[0]) or not (name := _person(pieces[0])):
         return None
     rest, lines = pieces[1:], _lines(snippet)
@@ -97,15 +97,15 @@ def _is_page(text: str, first: str) -> bool:
     return _NO_PERSON.search(first) is not None or _JOBS.search(text) is not None
 
 
-def _whole(piece: str) -> str:
+def _without_cut(piece: str) -> str:
     """Leave out the dots of a cut, and with them a word that may be half a word."""
     cut = _CUT.search(piece)
     if cut is None:
         return piece.strip(" ,-–|·")
-    kept = piece[: cut.start()]
-    if not piece[cut.start()].isspace() and " " in kept:
-        kept = kept.rpartition(" ")[0]
-    return _DANGLING.sub("", kept.strip(" ,-–|·&@"))
+    text = piece[: cut.start()]
+    if not piece[cut.start()].isspace() and " " in text:
+        text = text.rpartition(" ")[0]
+    return _DANGLING.sub("", text.strip(" ,-–|·&@"))
 
 
 #: What a cut leaves hanging.
@@ -156,7 +156,7 @@ def _lines(snippet: str) -> list[str]:
     """Return the parts of *snippet*, without counts of connections and invitations to look."""
     text = _CONNECTIONS.sub("", plain(snippet))
     pieces = re.split(r"\s*[·|•]\s*|(?<=\w{3}\.)\s+(?=[A-Z])", text)
-    return [piece for piece in (_whole(piece).rstrip(". ") for piece in pieces) if piece]
+    return [piece for piece in (_without_cut(piece).rstrip(". ") for piece in pieces) if piece]
 
 
 def _location(lines: list[str], snippet: str) -> str | None:

@@ -2,7 +2,7 @@
 
 resolution -> discovery -> ranking -> verification, one item per mail domain.  A stage's work
 ends with the event that its row names (`cs.domain.stages.table`); the first result stored
-wins, whichever attempt it came from.  Progress is kept for a run that its deadline cuts off.
+wins, whichever attempt it came from.  Progress is stored for a run that its deadline cuts off.
 
 What a command about it causes is in `cs.domain.lookup.rules`; whom it shows, and with
 which address, in `cs.domain.lookup.contacts`.
@@ -47,7 +47,7 @@ class IssuedWork(msgspec.Struct, frozen=True):
     silent: int = 0  # issued again for silence so often
     restarted: int = 0  # issued again because a process ended so often
     issued_at: datetime | None = None
-    receipt_due: bool = False  # it was given with a receipt, which its answer repeats
+    receipt_due: bool = False  # issued with a receipt, which its answer must repeat
 
     @property
     def failures(self) -> int:
@@ -140,7 +140,7 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
 
 
 def _without_people(state: Lookup, erased: frozenset[str]) -> Lookup:
-    """Return *state* without anybody in *erased*; their numbers are not given again."""
+    """Return *state* without anybody in *erased*; their numbers are not used again."""
     people = (
         Person(person=p.person, full_name="") if p.person in erased else p for p in state.people
     )

@@ -25,7 +25,7 @@ class Line(msgspec.Struct, frozen=True):
 
     at_ms: int  # since the first line, or since the check of this address began if earlier
     who: str  # "C" we said it, "S" the server said it
-    text: str  # without the line end; at most 512 characters are kept
+    text: str  # without the line end; at most 512 characters
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DomainFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a mail domain as a whole; nothing of any person."""
+    """What is known of a mail domain; nothing of any person."""
 
     catch_all: bool | None = None
     greylists: bool | None = None

@@ -46,8 +46,8 @@ _MAKE: dict[Pattern, Callable[[str, str], str]] = {
 }
 #: Spellings of one name that are tried, likeliest first ("mueller", "muller").
 _SPELLINGS = 3
-#: Letters that a part of a name must have to be told from chance inside a local part.
-_TELLING = 4
+#: Letters that a part of a name must have, or it may be in a local part by chance.
+_LEAST_LETTERS = 4
 #: A second spelling is taken to be half as likely as the first, and so on.
 _FADING = 0.5
 
@@ -64,11 +64,11 @@ def candidates(
     """Return the addresses a person may have at *mail_domain*, likeliest first.
 
     Args:
-        first: Given name as written; ``None`` or empty if unknown.
-        last: Family name, likewise.
+        first: First name as written; ``None`` or empty if unknown.
+        last: Last name, likewise.
         mail_domain: Lower-case, ASCII.
         pattern: The domain's known pattern, if any: its spellings come before all others.
-        named: Addresses that a source gave; those at another domain are left out, and
+        named: Addresses that a source named; those at another domain are left out, and
             those that show nothing of the name (``press@``: a page about somebody names
             other mailboxes too).  The others come first of all, in their order.
         limit: At most so many.
@@ -102,7 +102,7 @@ def _shows(local: str, first: str | None, last: str | None) -> bool:
     if any(made == local for made, _, _ in _made(first, last)):
         return True
     parts = [spelt for name in (first, last) for spelt in _spellings(name)]
-    return any(len(part) >= _TELLING and part in local for part in parts)
+    return any(len(part) >= _LEAST_LETTERS and part in local for part in parts)
 
 
 def pattern_of(address: Address, first: str | None, last: str | None) -> Pattern | None:
@@ -116,10 +116,10 @@ def pattern_of(address: Address, first: str | None, last: str | None) -> Pattern
 
 def _made(first: str | None, last: str | None) -> Iterator[tuple[str, Pattern, float]]:
     """Yield local parts with pattern and weight, pattern by pattern."""
-    given, family = _spellings(first), _spellings(last)
+    firsts, lasts = _spellings(first), _spellings(last)
     for pattern, share in FREQUENCIES.items():
         make = _MAKE[pattern]
-        for (i, f), (j, n) in product(enumerate(given), enumerate(family)):
+        for (i, f), (j, n) in product(enumerate(firsts), enumerate(lasts)):
             uses_first, uses_last = make("x", "") != make("", ""), make("", "x") != make("", "")
             if (uses_first and not f) or (uses_last and not n):
                 continue

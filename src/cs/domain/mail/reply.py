@@ -16,7 +16,7 @@ class MalformedReply(ValueError):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """One whole reply.
+    """One reply, all of its lines.
 
     Attributes:
         code: 200 to 599.

@@ -3,7 +3,8 @@
 Only an explicit statement about the recipient, by a server that is willing to talk to
 us, counts for or against a mailbox.  Everything else (banner, HELO, MAIL FROM, TLS,
 policy, trouble) is a statement about us or about the moment, and leaves the mailbox
-unknown.  docs/verifiers.md has the table that this module carries out.
+unknown.  docs/verifiers.md has the table that this module implements; codes are those of
+RFC 5321 4.2.3, enhanced codes those of RFC 3463.  One table, so it is one module.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ class ReplyKind(StrEnum):
     IN_PROGRESS = "in-progress"  # the server is finding out itself
     RATE = "recipient-busy"  # seems to exist, takes no more mail for now
     CANNOT_VERIFY = "cannot-verify"  # 252
-    BARE = "bare-refusal"  # 550 and not a word: counts only beside an accepted control
+    BARE = "bare-refusal"  # 550 and not a word: counts only if a control was accepted
     ABOUT_US = "about-us"  # our address, name, encryption or policy
     SENDER = "sender"  # our MAIL FROM
     NOT_HOSTED = "not-hosted"  # this server does not take mail for the domain
@@ -43,6 +44,8 @@ class ReplyKind(StrEnum):
 
 #: Kinds that say about the recipient that there is no use writing.
 REFUSED = frozenset({ReplyKind.RECIPIENT_REFUSED, ReplyKind.DISABLED})
+#: Kinds that are about the sender after all if the reply names only that address.
+_AGAINST_RECIPIENT = REFUSED | {ReplyKind.FULL, ReplyKind.BARE}
 #: Kinds that end the search for a server which says something about the recipient.
 STATEMENTS = REFUSED | {ReplyKind.ACCEPTED, ReplyKind.FULL, ReplyKind.RATE, ReplyKind.BARE}
 #: Kinds worth asking again about within a lookup, and the seconds to wait where the
@@ -67,10 +70,10 @@ class ReplyMeaning(msgspec.Struct, frozen=True):
 def meaning(
     reply: Reply, *, stage: Stage, echoed: Sequence[str] = (), sender: str = ""
 ) -> ReplyMeaning:
-    """Return what *reply*, given at *stage*, means.
+    """Return what *reply*, sent at *stage*, means.
 
     Args:
-        reply: As heard.
+        reply: As the server sent it.
         stage: What it answers.  Only ``rcpt`` can be about a recipient.
         echoed: What the server may be repeating of ours (the recipient's address, mail
             domain, host names); taken out before words are read.
@@ -78,9 +81,7 @@ def meaning(
     """
     words = ReplyText(reply.text, (*echoed, sender))
     kind = _at_rcpt(reply, words) if stage == "rcpt" else _before_rcpt(reply, words, stage)
-    if kind in REFUSED | {ReplyKind.FULL, ReplyKind.BARE} and _names_only(
-        reply, sender, echoed
-    ):
+    if kind in _AGAINST_RECIPIENT and _names_only(reply, sender, echoed):
         kind = ReplyKind.SENDER
     if kind not in _RETRY_S:
         return ReplyMeaning(kind)
@@ -94,10 +95,8 @@ def same_words(one: Reply, other: Reply, echoed: Sequence[str]) -> bool:
     Used to compare a refusal with that of a control address: a server that refuses both
     in the same words is refusing us.
     """
-    return one.code == other.code and (
-        (one.enhanced, ReplyText(one.text, echoed).gist)
-        == (other.enhanced, ReplyText(other.text, echoed).gist)
-    )
+    gists = [ReplyText(reply.text, echoed).gist for reply in (one, other)]
+    return (one.code, one.enhanced) == (other.code, other.enhanced) and gists[0] == gists[1]
 
 
 def _names_only(reply: Reply, sender: str, echoed: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ _SPACE = re.compile(r"\s+")
 _CHANGING = re.compile(r"\w*\d\w*")  # queue ids, clocks, counters
 
 
-#: The server as a whole is short of room, which says nothing of one mailbox.
+#: The server is short of room for everybody, which says nothing of one mailbox.
 _SYSTEM_FULL = any_of(
     r"system (?:storage|resource|disk)",
     r"(?:disk|server|queue|spool|file system|partition) (?:\S+ ){0,2}?(?:full|space|storage)",
@@ -121,7 +121,7 @@ _EMPTY_BRACKETS = re.compile(r"[<(\[\"'][\s<>]*[>)\]\"']:?")
 
 
 class ReplyText:
-    """The text of one reply, told apart into what it is about.
+    """The text of one reply: each property says whether it is about one thing.
 
     Args:
         text: As the server said it.
@@ -130,9 +130,9 @@ class ReplyText:
     """
 
     def __init__(self, text: str, echoed: Iterable[str] = ()) -> None:
-        heard = _without(text[:_READ].casefold(), echoed)
-        self._all = _SPACE.sub(" ", heard).strip()  # links may name a block list
-        self._plain = _SPACE.sub(" ", _LINK.sub(" ", heard)).strip()
+        ours_removed = _without(text[:_READ].casefold(), echoed)
+        self._all = _SPACE.sub(" ", ours_removed).strip()  # links may name a block list
+        self._plain = _SPACE.sub(" ", _LINK.sub(" ", ours_removed)).strip()
 
     @property
     def silent(self) -> bool:
@@ -141,7 +141,7 @@ class ReplyText:
 
     @property
     def gist(self) -> str:
-        """What stays the same when the reply is given again about someone else."""
+        """What stays the same when the server replies so about someone else."""
         return _SPACE.sub(" ", _CHANGING.sub("#", self._all)).strip()
 
     @property

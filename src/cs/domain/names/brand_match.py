@@ -84,7 +84,7 @@ def best_likeness(asked: str, known: Iterable[str]) -> float:
 
 
 def begins_with(longer: str, shorter: str) -> bool:
-    """Tell whether *shorter* is the first words of *longer*: "Delta" of "Delta Faucet".
+    """Say whether *shorter* is the first words of *longer*: "Delta" of "Delta Faucet".
 
     No sign that the two are one brand; only of which brand is meant once something
     else, such as a domain, has named *longer*.
@@ -94,7 +94,7 @@ def begins_with(longer: str, shorter: str) -> bool:
 
 
 def names_host(domain: str, name: str) -> bool:
-    """Tell whether the first label of *domain* is *name*: ``oldnavy.com``, ``old-navy.fr``.
+    """Say whether the first label of *domain* is *name*: ``oldnavy.com``, ``old-navy.fr``.
 
     A name written as its domain ("Booking.com") names its host too.
 
@@ -131,26 +131,26 @@ def _without_accents(text: str) -> str:
     """Strip the marks from Latin letters only: "が" without its mark is another letter."""
     if text.isascii():
         return text
-    kept: list[str] = []
+    letters: list[str] = []
     latin = False
     for char in unicodedata.normalize("NFD", text):
         if unicodedata.combining(char) and latin:
             continue
         latin = char.isalpha() and unicodedata.name(char, "").startswith("LATIN ")
-        kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept)).translate(_PLAIN_LETTERS)
+        letters.append(char)
+    return unicodedata.normalize("NFC", "".join(letters)).translate(_PLAIN_LETTERS)
 
 
 def _without_legal_form(words: list[str]) -> list[str]:
     """Return *words* without a leading "the" and legal forms; one word at least stays."""
-    kept = words[1:] if words[:1] == ["the"] and len(words) > 1 else words
-    while len(kept) > 1:
-        if kept[-1] in _LEGAL_FORMS:
-            kept = kept[:-1]
-        elif kept[-1] in _COMPANY_WORDS and kept[-2] == "and" and len(kept) > 2:
-            kept = kept[:-2]
-        elif kept[-1] in _COMPANY_WORDS and words[-1] in _LEGAL_FORMS:
-            kept = kept[:-1]
+    left = words[1:] if words[:1] == ["the"] and len(words) > 1 else words
+    while len(left) > 1:
+        if left[-1] in _LEGAL_FORMS:
+            left = left[:-1]
+        elif left[-1] in _COMPANY_WORDS and left[-2] == "and" and len(left) > 2:
+            left = left[:-2]
+        elif left[-1] in _COMPANY_WORDS and words[-1] in _LEGAL_FORMS:
+            left = left[:-1]
         else:
             break
-    return kept
+    return left

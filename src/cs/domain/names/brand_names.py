@@ -21,7 +21,7 @@ _BLANK = (
     r"\u2028\u2029\u202f\u205f\u3000"
 )
 
-#: For JSON Schema, beside ``minLength`` and ``maxLength``: two characters that are not
+#: For JSON Schema, with ``minLength`` and ``maxLength``: two characters that are not
 #: blank.  Together they accept exactly what `clean_brand` accepts.
 BRAND_PATTERN = f"[^{_BLANK}][{_BLANK}]*[^{_BLANK}]"
 
@@ -127,7 +127,7 @@ def is_host_name(host: str) -> bool:
 def _decodes(name: str) -> bool:
     """Say whether all of *name* can be decoded.
 
-    httpx decodes a host that begins with ``xn--`` as a whole, and no other.  Then no label
+    httpx decodes all of a host that begins with ``xn--``, and no other host.  Then no label
     may have an underscore, or hyphens as its third and fourth characters.
     """
     try:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from cs.domain.headline.scope_words import is_place
 from cs.domain.names.brand_match import COMPANY, likeness
 
-#: Words that a whole company puts behind its name.
-_WHOLE = frozenset(
+#: Words behind its name that mean all of a company, and no trade.
+_ALL_OF_IT = frozenset(
     {"group", "global", "international", "worldwide", "hq", "official", "and", "&"}
 )
 
@@ -29,7 +29,7 @@ def _is_branch(words: list[str], name: str) -> bool:
         head, rest = " ".join(words[:count]), words[count:]
         while rest and likeness(f"{head} {rest[-1]}", head) >= COMPANY:
             rest = rest[:-1]  # a legal form
-        place = " ".join(word for word in rest if word.casefold() not in _WHOLE)
+        place = " ".join(word for word in rest if word.casefold() not in _ALL_OF_IT)
         if likeness(head, name) >= COMPANY and (not place or is_place(place)):
             return True
     return False

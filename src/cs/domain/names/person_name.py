@@ -118,8 +118,8 @@ def ascii_forms(name: str) -> tuple[str, ...]:
     """Return the spellings of *name* that local parts use, likeliest first.
 
     Lower-case ASCII letters and hyphens: an umlaut gives two spellings, an apostrophe
-    is dropped, a hyphen is kept and dropped, a space is dropped.  ``()`` for a name
-    in a script that has no one Latin spelling.
+    and a space are dropped, a hyphen gives one spelling with it and one without.  ``()`` for
+    a name in a script that has no one Latin spelling.
 
     >>> ascii_forms("Müller-Lüdenscheidt")[0]
     'mueller-luedenscheidt'

@@ -29,7 +29,7 @@ class TextLimit(msgspec.Struct, frozen=True, kw_only=True):
     """A string of at most ``most`` code points.
 
     Attributes:
-        pattern: What the whole of it matches, in words that Python and ECMA 262 share.
+        pattern: What all of it matches, in the syntax that Python and ECMA 262 share.
         holds: A further rule that is no regular expression.
         clean: Makes what fits of what does not, if that can be.
         may_be_cut: What is too long means the same without its end, more or less.
@@ -104,7 +104,7 @@ FULL_NAME = plain_text(150, rf"^{_FIT}*[^\u0000-\u0020\u007f]{_FIT}*$")
 LABEL = plain_text(200)  # names of brands and companies, places, titles
 #: The network caps a headline at 220; what a search result shows is some 300.
 HEADLINE = plain_text(1_000)
-#: 512 are kept of a line that was said (`cs.verifiers.smtp.transcript`).
+#: A transcript has 512 characters of a line (`cs.verifiers.smtp.transcript`).
 LINE = plain_text(600)
 MAILBOX = TextLimit(
     most=254,
@@ -138,7 +138,7 @@ SHARE = NumberLimit(0, 1)
 #: A year: longer than anything waits for.
 WAIT_S = NumberLimit(0, 366 * 86_400)
 
-PEOPLE_AT_ONCE = ListLimit(1_000)  # several sources at once; 100 of them are kept
+PEOPLE_AT_ONCE = ListLimit(1_000)  # several sources at once; a lookup stores 100 of them
 #: How each source's run ended, and why those that could not answer could not.
 SOURCES = MapLimit(64, WORD, WORD)
 CAUSES_BY_SOURCE = MapLimit(CAUSES, WORD, plain_text(CAUSE))

@@ -3,7 +3,7 @@
 Topics, consumer groups, budgets, attempts, what a message may hold, which finding is whose
 and which event ends which work are all read from here.  The shapes themselves are in
 `cs.domain.stages.work`, what a finding leads to is in `cs.domain.lookup.rules`.
-How to add a stage: docs/architecture.md, "Adding one".
+How to add a stage: docs/adding-a-stage.md.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class StageRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: Also its consumer group, log field and metric label.  Never changes.
-        input: What it is given.
+        input: The input of its work.
         progress: Findings it may send any number of times before the result.
         result: The finding that ends its work; `Failed` ends one attempt at it.
         closed_by: The event that ends its work in the log.
@@ -61,8 +61,8 @@ class StageRow(msgspec.Struct, frozen=True, kw_only=True):
             outside clients end single fetches after 10 s.
         attempts: At most so many, those issued again for silence aside; ``None``: as many
             as the deadline allows, with waits that grow (docs/decisions/0028).
-        item: The field, of its input and of the event that closes its work, that tells
-            apart its pieces of work in one lookup; ``None``: there is one.
+        item: The field, of its input and of the event that closes its work, that
+            distinguishes its pieces of work in one lookup; ``None``: there is one.
         asks: The settings that name whom it asks.
         limits: What its input and findings may hold.
     """
@@ -163,7 +163,7 @@ _ROW_CLOSED_BY: Mapping[type[LookupEvent], StageRow] = {
 
 
 def item_of(work: StageInput) -> str:
-    """Return what tells *work* apart from its stage's other work in the lookup, or ``""``.
+    """Return what distinguishes *work* from its stage's other work in the lookup, or ``""``.
 
     >>> item_of(VerificationInput("acme.example", ()))
     'acme.example'

@@ -1,4 +1,4 @@
-"""The work that stages are given, and what they may answer: the shapes, and nothing else.
+"""The work that stages get, and what they may answer: the shapes, and nothing else.
 
 What is the same for every stage, its topic, its budget and so on, is a row of
 `cs.domain.stages.table`.
@@ -199,7 +199,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     deadline_at: datetime
     input: StageInput
-    receipt: str = ""  # says who was given the work: every outcome repeats it
+    receipt: str = ""  # shows that we issued the work: every outcome repeats it
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
