@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 from eventsourcing.persistence import PersistenceError
-from structlog import get_logger
 
 from cs.assembly.folder_advice import advice
 from cs.assembly.folder_keys import describe_wrong_key, open_key_store
@@ -22,8 +21,6 @@ from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.errors import describe
-
-log = get_logger()
 
 
 class FolderStores(msgspec.Struct, frozen=True):
@@ -67,7 +64,7 @@ async def open_folder(
                 )
             )
             snapshots = await stack.enter_async_context(SqliteSnapshots(folder.log))
-            views = _views(folder)
+            views = SqliteViews(folder.views, projections())
             stack.push_async_callback(views.close)
             yield FolderStores(events, keys, views, snapshots)
     except (WrongMasterKey, LogUnavailable, PersistenceError, sqlite3.DatabaseError) as error:
@@ -77,16 +74,3 @@ async def open_folder(
             f"the data in {folder.path} cannot be used: {describe(error)}; "
             f"{advice(error, folder.path)}"
         ) from error
-
-
-def _views(folder: DataFolder) -> SqliteViews:
-    """Open the views, made anew if they are damaged: the log knows everything in them."""
-    try:
-        return SqliteViews(folder.views, projections())
-    except sqlite3.OperationalError:
-        raise  # locked, full or not ours: nothing is wrong with what is in them
-    except sqlite3.DatabaseError as error:
-        log.warning("views_damaged", error=str(error))
-        for suffix in ("", "-wal", "-shm"):
-            folder.views.with_name(folder.views.name + suffix).unlink(missing_ok=True)
-        return SqliteViews(folder.views, projections())

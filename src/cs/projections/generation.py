@@ -22,6 +22,11 @@ GRACE_S = 24 * 3600.0
 
 #: The rows of streams that are set aside are of no projection, and have their own version.
 _ASIDE = "aside1"
+#: What is noted beside the rows: that they began with copies, and up to where.  A build that
+#: does not know of it applies events to copied rows again, and leaves the note when it empties
+#: its tables, so that a build that does would pass events over.  In PostgreSQL both may run
+#: at once: they must not share tables, so the names of their generations differ.
+_COPIES = "copies1"
 
 
 class Generation(msgspec.Struct, frozen=True):
@@ -57,7 +62,12 @@ NO_COPIES = Copies()
 
 def generation(projections: Sequence[Projection]) -> str:
     """Return what names a set of versions; another one is another set of tables."""
-    return "_".join([*(f"{p.name}{p.version}" for p in projections), _ASIDE])
+    return "_".join([*(f"{p.name}{p.version}" for p in projections), _ASIDE, _COPIES])
+
+
+def table_prefix(name: str) -> str:
+    """Return what the names of the tables of the generation *name* begin with."""
+    return f"view_{sha256(name.encode()).hexdigest()[:12]}"
 
 
 def table_names(projections: Iterable[Projection]) -> list[str]:
@@ -65,9 +75,22 @@ def table_names(projections: Iterable[Projection]) -> list[str]:
     return [*(table.name for p in projections for table in p.tables), ASIDE.name]
 
 
-def table_prefix(name: str) -> str:
-    """Return what the names of the tables of the generation *name* begin with."""
-    return f"view_{sha256(name.encode()).hexdigest()[:12]}"
+class TableNames:
+    """What the tables of the generation of *projections* are called where they are stored.
+
+    Attributes:
+        generation: As `generation` names it.
+        prefix: What all of them begin with.
+        tables: Those of all projections, and of what they share.
+    """
+
+    def __init__(self, projections: Sequence[Projection]) -> None:
+        self.generation = generation(projections)
+        self.prefix = table_prefix(self.generation)
+        self.tables = [self.table(name) for name in table_names(projections)]
+
+    def table(self, name: str) -> str:
+        return f"{self.prefix}_{name}"
 
 
 def unchanged(projections: Sequence[Projection], name: str) -> list[Projection]:
@@ -88,6 +111,40 @@ def to_copy_from(
 
     usable = [each for each in others if all(saved(each))]
     return sorted(usable, key=saved, reverse=True)
+
+
+class CopyPlan(msgspec.Struct, frozen=True):
+    """What there is to copy of another generation.
+
+    Attributes:
+        projections: Names of those that are unchanged in it.
+        tables: Names of their tables.
+        is_everything: Whether no projection is left to be made anew.
+    """
+
+    projections: Sequence[str]
+    tables: Sequence[str]
+    is_everything: bool
+
+
+def copy_plan(projections: Sequence[Projection], name: str) -> CopyPlan:
+    """Return what can be copied of the generation *name*."""
+    copied = unchanged(projections, name)
+    return CopyPlan(
+        [each.name for each in copied],
+        [table.name for each in copied for table in each.tables],
+        len(copied) == len(projections),
+    )
+
+
+def is_complete(position: int, copied_to: int) -> bool:
+    """Return whether rows at *position* that began with copies are at one position again.
+
+    Args:
+        position: Of the checkpoint.
+        copied_to: The position that the copies reflected; 0 without any.
+    """
+    return position >= max(copied_to, 1)
 
 
 class _After:

@@ -248,7 +248,7 @@ async def test_lost_tables_are_made_anew_while_a_runner_follows(
     async with node(database) as views:
         runner = history.runner(views)
         await runner.catch_up()
-        names = {name: views._set.table(name) for name in TABLES}
+        names = {name: views._set.names.table(name) for name in TABLES}
         await pool.execute(harm.format(**names))
         following = asyncio.create_task(runner.run())
         await write_more(history)
@@ -270,7 +270,7 @@ async def test_a_row_that_cannot_be_read_empties_the_views_rather_than_mislead(
 ) -> None:
     async with node(database) as views:
         await history.runner(views).catch_up()
-        usage = views._set.table("usage")
+        usage = views._set.names.table("usage")
         await pool.execute(f"UPDATE {usage} SET row = 'noise' WHERE id = 'one'")
 
         with pytest.raises(LogUnavailable, match="damaged; they are made anew"):
@@ -287,7 +287,7 @@ async def test_a_row_that_cannot_be_read_ends_nobody_who_writes_the_views(
     async with node(database) as views:
         runner = history.runner(views)
         await runner.catch_up()
-        usage = views._set.table("usage")
+        usage = views._set.names.table("usage")
         spoil = f"UPDATE {usage} SET row = $1 WHERE id = 'two'"
         more = [Append("key-two", 3, [QuotaGranted(units=3, at=AT)])]
         await history.log.append(more)
@@ -378,7 +378,7 @@ async def test_rows_that_may_not_be_read_are_made_from_the_log(
         await history.runner(old).catch_up()
         connection = await asyncpg.connect(database)
         await connection.execute(
-            f"ALTER TABLE {old._set.table('returned')} ALTER row TYPE text USING 'x'"
+            f"ALTER TABLE {old._set.names.table('returned')} ALTER row TYPE text USING 'x'"
         )
         await connection.close()
     async with node(database, upgraded("usage")) as new:

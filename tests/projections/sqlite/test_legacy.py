@@ -9,7 +9,7 @@ import pytest
 from contracts.view_generations import upgraded
 from contracts.views import History
 from cs.projections.catalogue import projections
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite.views import RETIRE_EVERY_S, SqliteViews
 from projections.history import write
 from projections.stored import table_of
 
@@ -114,6 +114,27 @@ async def test_tables_of_before_stay_for_a_process_of_before_as_long_as_they_mov
 
     assert not tables_in(path) & {*TABLES, "checkpoint"}
     assert await history.rows(views) == await history.replayed()
+    await views.close()
+
+
+async def test_tables_of_before_that_move_while_this_process_runs_stay(
+    tmp_path: Path, history: History
+) -> None:
+    path = tmp_path / "views.db"
+    await older_file(path, history)
+    seconds = iter(range(0, 10 * int(RETIRE_EVERY_S), int(RETIRE_EVERY_S)))
+    views = SqliteViews(path, projections(), grace_s=3600, monotonic=lambda: next(seconds))
+    await history.runner(views).catch_up()
+    _age(path)
+    with closing(sqlite3.connect(path)) as before, before:
+        before.execute("UPDATE checkpoint SET position = position + 1")
+
+    await views.retire()
+    assert tables_in(path) >= {*TABLES, "checkpoint"}
+    _age(path)
+    await views.retire()
+
+    assert not tables_in(path) & {*TABLES, "checkpoint"}
     await views.close()
 
 

@@ -55,7 +55,7 @@ async def test_views_go_over_from_one_release_to_the_next_as_they_are(
             head = await old("grant", "a", 3)
             await old("lead", "views")
             await old("reflect", head)
-        usage = TableSet(projections()).table("usage")
+        usage = TableSet(projections()).names.table("usage")
         await pool.execute(_MARK.format(table=usage))
 
         async with running(writes, database) as new:

@@ -18,11 +18,11 @@ from cs.projections.generation import (
     NO_COPIES,
     Copies,
     Generation,
-    generation,
-    table_names,
+    TableNames,
+    copy_plan,
+    is_complete,
     table_prefix,
     to_copy_from,
-    unchanged,
 )
 from cs.projections.projection import Projection
 from cs.projections.set_aside import ASIDE, SET_ASIDE
@@ -37,51 +37,41 @@ class TableSet:
     """The tables of the generation of *projections*."""
 
     def __init__(self, projections: Sequence[Projection]) -> None:
-        self.generation = generation(projections)
+        self.names = TableNames(projections)
         self._projections = projections
-        self._names = table_names(projections)
-        self._prefix = table_prefix(self.generation)
-
-    def table(self, name: str) -> str:
-        return f"{self._prefix}_{name}"
-
-    @property
-    def tables(self) -> str:
-        return ", ".join(map(self.table, self._names))
 
     async def make(self, connection: PooledConnection) -> None:
-        """Make what is missing; a set that is not whole begins again, empty."""
+        """Make what is missing; a set that lacks a table begins again, empty."""
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         await connection.execute(_SETS)
         await connection.execute(_COPIES)
-        made = await connection.fetchval(_ENTER, self.generation)
-        tables = [self.table(name) for name in self._names]
-        if not made and await _are_there(connection, tables):
+        made = await connection.fetchval(_ENTER, self.names.generation)
+        if not made and await _are_there(connection, self.names.tables):
             return
-        await connection.fetchval(_HOLD, self.generation)
-        await _drop(connection, self._prefix)
-        for table in tables:
+        await connection.fetchval(_HOLD, self.names.generation)
+        await _drop(connection, self.names.prefix)
+        for table in self.names.tables:
             await connection.execute(_MAKE.format(table=table))
-        await connection.execute(_NO_COPIES, self.generation)
-        await connection.execute(_EMPTY, self.generation)
+        await connection.execute(_NO_COPIES, self.names.generation)
+        await connection.execute(_EMPTY, self.names.generation)
 
     async def empty(self, connection: PooledConnection) -> None:
         """Forget every row and the checkpoint."""
-        await connection.fetchval(_HOLD, self.generation)
-        await connection.execute(f"TRUNCATE {self.tables}")
-        await connection.execute(_NO_COPIES, self.generation)
-        await connection.execute(_EMPTY, self.generation)
+        await connection.fetchval(_HOLD, self.names.generation)
+        await connection.execute(f"TRUNCATE {', '.join(self.names.tables)}")
+        await connection.execute(_NO_COPIES, self.names.generation)
+        await connection.execute(_EMPTY, self.names.generation)
 
     async def used(self, connection: PooledConnection) -> None:
         """Note that this set is in use."""
-        await connection.execute(_USED, self.generation)
+        await connection.execute(_USED, self.names.generation)
 
     async def retire_others(
         self, connection: PooledConnection, grace_s: float
     ) -> Sequence[str]:
         """Drop the sets that nobody used for *grace_s*; return their generations."""
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-        retired = await connection.fetch(_RETIRE, self.generation, grace_s)
+        retired = await connection.fetch(_RETIRE, self.names.generation, grace_s)
         for row in retired:
             await connection.execute(_NO_COPIES, row["generation"])
             await _drop(connection, table_prefix(row["generation"]))
@@ -89,12 +79,12 @@ class TableSet:
 
     async def others(self, connection: PooledConnection) -> Sequence[Generation]:
         """Return the generations whose rows may be copied, the best one first."""
-        found = await connection.fetch(_OTHERS, self.generation)
+        found = await connection.fetch(_OTHERS, self.names.generation)
         return to_copy_from(self._projections, [Generation(*row) for row in found])
 
     async def copies(self, connection: PooledConnection) -> Copies:
         """Return what these tables began with."""
-        found = await connection.fetchrow(_COPIED, self.generation)
+        found = await connection.fetchrow(_COPIED, self.names.generation)
         return NO_COPIES if found is None else Copies(*found)
 
     async def copy_from(
@@ -107,14 +97,13 @@ class TableSet:
         """
         await connection.execute(_ONE_SNAPSHOT)
         await connection.execute(f"SET LOCAL statement_timeout = {COPY_S * 1000:.0f}")
-        copied = unchanged(self._projections, name)
-        tables = [table.name for projection in copied for table in projection.tables]
+        plan = copy_plan(self._projections, name)
         source = table_prefix(name)
         # Before the snapshot is taken: in it, tables emptied later would look empty.
-        theirs = [f"{source}_{table}" for table in (*tables, ASIDE.name)]
+        theirs = [f"{source}_{table}" for table in (*plan.tables, ASIDE.name)]
         await connection.execute(f"LOCK TABLE {', '.join(theirs)} IN ACCESS SHARE MODE")
         found = await connection.fetchrow(_SOURCE, name)
-        own = await connection.fetchrow(_OWN, self.generation)
+        own = await connection.fetchrow(_OWN, self.names.generation)
         set_aside = await connection.fetchval(
             f"SELECT true FROM {source}_{ASIDE.name} WHERE tag = $1 LIMIT 1",  # noqa: S608
             SET_ASIDE,
@@ -126,22 +115,21 @@ class TableSet:
         if found is None or set_aside:
             return NO_COPIES
         position, last_event, copied_to = found
-        if position < max(copied_to, 1) or not await _are_there(connection, theirs):
+        if not is_complete(position, copied_to) or not await _are_there(connection, theirs):
             return NO_COPIES
-        for table in tables:
-            await connection.execute(
-                f"INSERT INTO {self.table(table)} SELECT id, tag, row FROM {source}_{table}",  # noqa: S608
-                timeout=COPY_S,
-            )
-        copies = Copies([each.name for each in copied], position, last_event)
-        if len(copied) == len(self._projections):
-            await connection.execute(_BEGIN_AT, self.generation, position, last_event)
+        for table in plan.tables:
+            rows = f"SELECT id, tag, row FROM {source}_{table}"  # noqa: S608
+            copying = f"INSERT INTO {self.names.table(table)} {rows}"
+            await connection.execute(copying, timeout=COPY_S)
+        copies = Copies(plan.projections, position, last_event)
+        if plan.is_everything:
+            await connection.execute(_BEGIN_AT, self.names.generation, position, last_event)
         else:
             await connection.execute(
-                _KEEP_COPIES, self.generation, copies.projections, position, last_event
+                _KEEP_COPIES, self.names.generation, copies.projections, position, last_event
             )
             # Changes the row, so that whoever copied meanwhile has to look again (40001).
-            await connection.execute(_USED, self.generation)
+            await connection.execute(_USED, self.names.generation)
         return copies
 
 

@@ -76,7 +76,9 @@ class PostgresViews:
 
     async def last_event(self) -> str:
         async with self._reading() as connection:
-            name: str | None = await connection.fetchval(_LAST_EVENT, self._set.generation)
+            name: str | None = await connection.fetchval(
+                _LAST_EVENT, self._set.names.generation
+            )
         return name or ""
 
     async def moved(self, after: int) -> int:
@@ -112,7 +114,7 @@ class PostgresViews:
         epoch: int | None,
     ) -> int:
         await connection.execute("SET LOCAL synchronous_commit = off")
-        held = await connection.fetchrow(_HOLD, self._set.generation)
+        held = await connection.fetchrow(_HOLD, self._set.names.generation)
         if held is None:
             raise asyncpg.UndefinedTableError("the checkpoint is gone")
         checkpoint: int = held["position"]
@@ -127,7 +129,7 @@ class PostgresViews:
             return checkpoint
         last_event = named(new[-1]) if new else held["last_event"]
         await connection.execute(
-            _MOVE, self._set.generation, checkpoint, last_event, epoch or 0
+            _MOVE, self._set.names.generation, checkpoint, last_event, epoch or 0
         )
         await connection.execute(_NOTIFY, CHANNEL, str(checkpoint))
         return checkpoint
@@ -135,7 +137,7 @@ class PostgresViews:
     async def _folded(
         self, connection: PooledConnection, new: Sequence[RecordedEvent], seal: SealBody
     ) -> Rows:
-        tagged = _SET_ASIDE.format(table=self._set.table(ASIDE.name))
+        tagged = _SET_ASIDE.format(table=self._set.names.table(ASIDE.name))
         set_aside = [row["id"] for row in await connection.fetch(tagged, SET_ASIDE)]
         fetch = self._fetch(connection)
         return await folded(await self._after_copies(connection), new, seal, fetch, set_aside)
@@ -154,7 +156,7 @@ class PostgresViews:
     async def _take_up(
         self, connection: PooledConnection, late: TakeUp, seal: SealBody, epoch: int | None
     ) -> bool:
-        held = await connection.fetchrow(_HOLD, self._set.generation)
+        held = await connection.fetchrow(_HOLD, self._set.names.generation)
         if held is None or held["position"] != late.checkpoint:
             return False
         if epoch is not None and epoch < held["epoch"]:
@@ -179,7 +181,7 @@ class PostgresViews:
     ) -> Rows:
         await connection.execute(_ONE_SNAPSHOT)
         # Before the snapshot is taken: in it, tables emptied later would look empty.
-        await connection.execute(_LOCK.format(tables=self._set.tables))
+        await connection.execute(_LOCK.format(tables=", ".join(self._set.names.tables)))
         checkpoint = await self._position(connection)
         check_since(checkpoint, newer[0].position - 1)
         return await self._folded(connection, following_on(newer, checkpoint), seal)
@@ -247,9 +249,9 @@ class PostgresViews:
         self, statement: str, table: Table[R], since: int, *values: str
     ) -> list[tuple[str, R]]:
         """Return the rows that *statement* gives, read together with the checkpoint."""
-        statement = statement.format(table=self._set.table(table.name))
+        statement = statement.format(table=self._set.names.table(table.name))
         async with self._reading() as connection:
-            found = await connection.fetch(statement, self._set.generation, *values)
+            found = await connection.fetch(statement, self._set.names.generation, *values)
             check_since(found[0]["position"] if found else 0, since)
             try:
                 return [(r["id"], table.decode(r["row"])) for r in found if r["id"] is not None]
@@ -267,9 +269,9 @@ class PostgresViews:
         self, statement: str, table: Table[R], since: int, *values: object
     ) -> list[tuple[str, str]]:
         """Return the (id, tag) that *statement* gives, read together with the checkpoint."""
-        statement = statement.format(table=self._set.table(table.name))
+        statement = statement.format(table=self._set.names.table(table.name))
         async with self._reading() as connection:
-            found = await connection.fetch(statement, self._set.generation, *values)
+            found = await connection.fetch(statement, self._set.names.generation, *values)
             check_since(found[0]["position"] if found else 0, since)
             return [(row["id"], row["tag"]) for row in found if row["id"] is not None]
 
@@ -284,10 +286,10 @@ class PostgresViews:
             tags.append(tag)
             written.append(data)
         for table, lists in columns.items():
-            await connection.execute(_WRITE.format(table=self._set.table(table)), *lists)
+            await connection.execute(_WRITE.format(table=self._set.names.table(table)), *lists)
 
     async def _position(self, connection: PooledConnection) -> int:
-        position: int | None = await connection.fetchval(_POSITION, self._set.generation)
+        position: int | None = await connection.fetchval(_POSITION, self._set.names.generation)
         return position or 0
 
     async def _note_use(self) -> None:
@@ -335,7 +337,7 @@ class _Fetching:
         self._tables = tables
 
     async def __call__(self, table: str, ids: Collection[str]) -> Mapping[str, bytes]:
-        statement = _ROWS.format(table=self._tables.table(table))
+        statement = _ROWS.format(table=self._tables.names.table(table))
         found = await self._connection.fetch(statement, list(ids))
         return {row["id"]: row["row"] for row in found}
 

@@ -26,6 +26,12 @@ def legacy_checkpoint(database: sqlite3.Connection) -> Generation | None:
     return None if row is None else Generation(*row)
 
 
+def legacy_tables(database: sqlite3.Connection, schema: str = "main") -> list[str]:
+    """Return those of these tables that *schema* has."""
+    found = database.execute(f"SELECT name FROM {schema}.sqlite_master WHERE type = 'table'")  # noqa: S608
+    return [name for (name,) in found.fetchall() if name in _TABLES]
+
+
 def drop_legacy(database: sqlite3.Connection) -> None:
-    for table in _TABLES:
-        database.execute(f"DROP TABLE IF EXISTS {table}")
+    for table in legacy_tables(database):
+        database.execute(f"DROP TABLE {table}")

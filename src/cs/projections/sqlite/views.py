@@ -35,7 +35,8 @@ class SqliteViews:
         grace_s: How long tables of another generation stay that nobody uses.
 
     Raises:
-        sqlite3.Error: The file cannot be opened, or is damaged from the start.
+        sqlite3.OperationalError: The file is in use, or the disk is full.  One that is damaged
+            is made anew.
     """
 
     def __init__(
