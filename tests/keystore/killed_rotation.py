@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from cs.assembly.master_key import change
-from cs.keystore.postgres import PostgresKeyStore
-from cs.keystore.sqlite import SqliteKeyStore
+from cs.keystore.postgres.store import PostgresKeyStore
+from cs.keystore.sqlite.store import SqliteKeyStore
 from cs.keystore.wrapping import Wrapping
 from cs.settings import Settings
 

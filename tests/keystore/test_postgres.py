@@ -7,7 +7,8 @@ import pytest
 
 from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
-from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.postgres import parts
+from cs.keystore.postgres.store import PostgresKeyStore
 from cs.postgres.lock_retry import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
@@ -194,19 +195,18 @@ async def test_a_destroyed_key_is_gone_also_beside_a_transaction_that_could_have
 
 
 async def test_what_an_erasure_that_was_cut_off_replaced_is_dropped_by_the_next(
-    keys: PostgresKeyStore, pool: Pool
+    keys: PostgresKeyStore, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"k{n}" for n in range(100)]
     await keys.ensure(names)
-    dropping = keys._drop_replaced
 
     async def cut_off(_: object) -> None:
         raise asyncio.CancelledError
 
-    keys._drop_replaced = cut_off  # type: ignore[assignment,method-assign]
-    with pytest.raises(asyncio.CancelledError):
-        await keys.destroy(["k1"])
-    keys._drop_replaced = dropping  # type: ignore[method-assign]
+    with monkeypatch.context() as patch:
+        patch.setattr(parts, "_drop_replaced", cut_off)
+        with pytest.raises(asyncio.CancelledError):
+            await keys.destroy(["k1"])
     assert len(await _parts(pool)) == 65
 
     await keys.destroy(["k1"])

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change, versions
 from cs.keystore.errors import WrongMasterKey
-from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.postgres.store import PostgresKeyStore
 from cs.keystore.rotating import rotate
-from cs.keystore.sqlite import SqliteKeyStore
+from cs.keystore.sqlite.store import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate

@@ -11,8 +11,9 @@ import pytest
 
 from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
+from cs.keystore.master_key_file import master_key
 from cs.keystore.open_keys import OpenKeys
-from cs.keystore.sqlite import SqliteKeyStore, master_key
+from cs.keystore.sqlite.store import SqliteKeyStore
 from cs.sqlite.database import transaction
 
 MASTER = b"m" * 32
@@ -219,10 +220,10 @@ async def test_what_is_kept_open_in_memory_is_bounded(
 @contextmanager
 def no_more_pages(keys: SqliteKeyStore, _: Path) -> Iterator[None]:
     """Let the file have no page more: found full while it is written."""
-    (pages,) = keys._db.execute("PRAGMA page_count").fetchone()
-    keys._db.execute(f"PRAGMA max_page_count={pages}")
+    (pages,) = keys._file.database.execute("PRAGMA page_count").fetchone()
+    keys._file.database.execute(f"PRAGMA max_page_count={pages}")
     yield
-    keys._db.execute("PRAGMA max_page_count=100000")
+    keys._file.database.execute("PRAGMA max_page_count=100000")
 
 
 @contextmanager
@@ -270,10 +271,10 @@ async def test_what_goes_wrong_while_undoing_does_not_hide_what_went_wrong_first
     keys: SqliteKeyStore,
 ) -> None:
     def fail() -> None:
-        keys._db.close()  # nothing can be undone any more
+        keys._file.database.close()  # nothing can be undone any more
         raise sqlite3.OperationalError("the first")
 
-    with pytest.raises(sqlite3.Error, match="the first"), transaction(keys._db):
+    with pytest.raises(sqlite3.Error, match="the first"), transaction(keys._file.database):
         fail()
 
 

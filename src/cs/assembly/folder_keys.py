@@ -10,7 +10,8 @@ from pathlib import Path
 
 from cs.assembly.folder_advice import advice
 from cs.keystore.errors import OpenToOthers, WrongMasterKey
-from cs.keystore.sqlite import SqliteKeyStore, existing_master_key, master_key
+from cs.keystore.master_key_file import existing_master_key, master_key
+from cs.keystore.sqlite.store import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import BadSettings, Settings

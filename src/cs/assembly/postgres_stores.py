@@ -11,7 +11,7 @@ from cs.domain.service import World
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.postgres.snapshots import PostgresSnapshots
 from cs.keystore.port import KeyStore
-from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.postgres.store import PostgresKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.pool import Pool

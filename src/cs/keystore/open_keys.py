@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from cs.keystore.lost import LostValue, LostValues
 from cs.runtime.lru import LruDict
 
 #: 32 bytes each and their names.
@@ -15,7 +14,9 @@ class OpenKeys:
         self._forgotten = 0
 
     async def get(
-        self, names: Iterable[str], load: Callable[[Sequence[str]], Awaitable[dict[str, bytes]]]
+        self,
+        names: Iterable[str],
+        load: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]],
     ) -> Mapping[str, bytes]:
         """Return the keys of *names*, those that are not here from *load*."""
         wanted = tuple(dict.fromkeys(names))
@@ -24,23 +25,23 @@ class OpenKeys:
         if missing:
             before = self._forgotten
             loaded = await load(missing)
-            found |= loaded
+            found.update(loaded)
             if before == self._forgotten:  # else it may have been destroyed since
                 self._keys.update(loaded)
         self._use(found)
         return found
 
-    async def anew(
+    async def read_anew(
         self,
         names: Iterable[str],
         load: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes | None]]],
     ) -> tuple[Mapping[str, bytes | None], frozenset[str]]:
-        """Return what *load* gives for all of *names*, and which of them were another key.
+        """Return what *load* gives for all of *names*, and which of them had another key here.
 
-        What is kept of *names* is what was loaded from then on.
+        From then on what was loaded is kept open.
         """
         wanted = tuple(dict.fromkeys(names))
-        kept = {name: self._keys[name] for name in wanted if name in self._keys}
+        cached = {name: self._keys[name] for name in wanted if name in self._keys}
         before = self._forgotten
         loaded = await load(wanted) if wanted else {}
         self.drop(wanted)
@@ -48,8 +49,8 @@ class OpenKeys:
         if before == self._forgotten:  # else it may have been destroyed since
             self._keys.update(there)
         self._use(there)
-        other = frozenset(n for n, key in kept.items() if there.get(n, key) != key)
-        return loaded, other
+        replaced = frozenset(n for n, key in cached.items() if there.get(n, key) != key)
+        return loaded, replaced
 
     def _use(self, names: Iterable[str]) -> None:
         for name in names:
@@ -62,19 +63,3 @@ class OpenKeys:
     def forget(self) -> None:
         self._keys.clear()
         self._forgotten += 1
-
-
-async def ensured(
-    kept: OpenKeys,
-    lost: LostValues,
-    names: Iterable[str],
-    make: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]],
-) -> Mapping[str, bytes]:
-    """Return the keys that *make* makes or finds in the store.
-
-    A name that had another key until now had it from a store that has forgotten it: what
-    was sealed with that one is lost.
-    """
-    held, other = await kept.anew(names, make)
-    lost.note(LostValue(name, "another") for name in sorted(other))
-    return {name: key for name, key in held.items() if key is not None}

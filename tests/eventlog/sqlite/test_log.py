@@ -14,7 +14,7 @@ from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVers
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.keystore.memory import MemoryKeyStore
-from cs.keystore.sqlite import SqliteKeyStore
+from cs.keystore.sqlite.store import SqliteKeyStore
 from domain.golden_files import golden_event, golden_events
 
 #: What stands in the golden events and may stand in no file: people, never companies.

@@ -1,15 +1,14 @@
 """What every key store does about people who are suppressed."""
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
-from cs.keystore.sqlite import SqliteKeyStore
+from cs.keystore.sqlite.store import SqliteKeyStore
 
 MASTER = b"m" * 32
 
@@ -117,13 +116,14 @@ async def test_suppression_is_there_after_a_restart(tmp_path: Path) -> None:
 async def test_a_key_read_before_it_was_destroyed_is_not_kept_after(tmp_path: Path) -> None:
     async with SqliteKeyStore(tmp_path / "keys.db", MASTER) as keys:
         await keys.ensure(["a"])
-    loop, was_read, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+    was_read, go_on = asyncio.Event(), asyncio.Event()
 
     class Slow(SqliteKeyStore):
-        def _find(self, names: Sequence[str]) -> dict[str, bytes]:
-            found = super()._find(names)
-            loop.call_soon_threadsafe(was_read.set)
-            assert go_on.wait(10)
+        async def _stored_keys(self, names: Sequence[str]) -> Mapping[str, bytes | None]:
+            found = await super()._stored_keys(names)
+            was_read.set()
+            async with asyncio.timeout(10):
+                await go_on.wait()
             return found
 
     async with (

@@ -1,0 +1,37 @@
+"""Transactions and reads of the key store's database."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from cs.keystore.errors import KeysUnavailable
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.pool import Pool, PooledConnection, transaction, translate_errors
+
+
+@asynccontextmanager
+async def writing(pool: Pool) -> AsyncIterator[PooledConnection]:
+    """Give a transaction.
+
+    Raises:
+        KeysUnavailable: The database is away.
+    """
+    try:
+        async with transaction(pool) as connection:
+            yield connection
+    except DatabaseUnavailable as error:
+        raise KeysUnavailable(f"the key store: {error}") from error
+
+
+async def read(pool: Pool, query: str, values: Iterable[str]) -> Sequence[asyncpg.Record]:
+    """Return the rows of *query* for *values*.
+
+    Raises:
+        KeysUnavailable: The database is away.
+    """
+    try:
+        with translate_errors():
+            return await pool.fetch(query, list(values))
+    except DatabaseUnavailable as error:
+        raise KeysUnavailable(f"the key store: {error}") from error

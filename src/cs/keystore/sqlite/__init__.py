@@ -1,0 +1,1 @@
+"""Data keys in a SQLite file."""

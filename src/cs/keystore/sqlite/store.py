@@ -1,0 +1,93 @@
+"""Data keys in a SQLite file of their own (mode 0600), wrapped by a master key."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import ParamSpec, Self, TypeVar
+
+from cs.keystore.cached_store import CachedKeyStore
+from cs.keystore.errors import KeysUnavailable
+from cs.keystore.sqlite import rotation
+from cs.keystore.sqlite.file import KeyFile
+from cs.keystore.wrapping import FINGERPRINTS, MasterKeys
+from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
+from cs.sqlite.errors import describe
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SqliteKeyStore(CachedKeyStore):
+    """One writer thread.  Waits *lock_timeout_s* for another process's transaction."""
+
+    def __init__(
+        self, path: Path, master: bytes | MasterKeys, *, lock_timeout_s: int = LOCK_TIMEOUT_S
+    ) -> None:
+        super().__init__()
+        self._thread = DatabaseThreads("keystore")
+        self._file = KeyFile(path, MasterKeys.of(master), lock_timeout_s=lock_timeout_s)
+        self._secrets[FINGERPRINTS] = self.stored_secret(FINGERPRINTS)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._thread.close()
+        self._file.close()
+
+    def stored_secret(self, name: str) -> bytes:
+        """Return what `secret` does, in this thread."""
+        return self._file.secret(name)
+
+    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
+        self._open.drop(await self._run(self._file.index, tuple(entries)))
+
+    async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        return await self._run(self._file.matching, tuple(fingerprints))
+
+    async def suppress(self, fingerprints: Iterable[str]) -> None:
+        await self._run(self._file.suppress, tuple(fingerprints))
+
+    async def unsuppress(self, fingerprints: Iterable[str]) -> None:
+        await self._run(self._file.unsuppress, tuple(fingerprints))
+
+    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
+        return await self._run(self._file.suppressed, tuple(fingerprints))
+
+    async def destroy(self, names: Iterable[str]) -> None:
+        await self._run(self._file.destroy, tuple(names))
+        self.forget()
+
+    async def versions(self) -> Sequence[str]:
+        """Return the master key in use, then those that keys are wrapped with still."""
+        return await self._run(rotation.versions, self._file)
+
+    async def begin_rotation(self, version: str) -> None:
+        await self._run(rotation.begin, self._file, version)
+
+    async def rewrap(self, after: str, limit: int) -> tuple[str, int]:
+        return await self._run(rotation.rewrap, self._file, after, limit)
+
+    async def left(self) -> int:
+        return await self._run(rotation.left, self._file)
+
+    async def end_rotation(self) -> None:
+        await self._run(rotation.end, self._file)
+
+    async def _make_keys(self, names: Sequence[str]) -> Mapping[str, bytes]:
+        return await self._run(self._file.ensure, names)
+
+    async def _stored_keys(self, names: Sequence[str]) -> Mapping[str, bytes | None]:
+        return await self._run(self._file.look, names)
+
+    async def _stored_secret(self, name: str) -> bytes:
+        return await self._run(self._file.secret, name)
+
+    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await self._thread.run(function, *args, **kwargs)
+        except sqlite3.Error as error:
+            raise KeysUnavailable(describe(error)) from error
