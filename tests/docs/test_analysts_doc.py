@@ -1,0 +1,171 @@
+"""The page for analysts: every query runs on both stores, and every event is in its table."""
+
+import asyncio
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from msgspec import inspect
+
+from cs.assembly.folder_stores import open_folder
+from cs.domain.codec import TOPICS
+from cs.domain.personal import Personal
+from cs.eventlog.port import NO_STREAM, Append, EventLog
+from cs.eventlog.postgres.log import PostgresEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.runtime.data_folder import DataFolder
+from domain.golden_files import golden_events
+from postgres.migrated import migrated
+
+PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text()
+BRAND = "brand-75722a2d522d7286f038c2dcdf267824"
+STREAMS = {"key": "key-k1", "brand": BRAND, "mail-domain": "mail-domain-acme.example"}
+
+
+def statements(store: str) -> list[str]:
+    """Return the queries of the page for *store*, the view they read first."""
+    other = {"SQLite": "PostgreSQL", "PostgreSQL": "SQLite"}[store]
+    blocks = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    return [block for block in blocks if not block.startswith(f"-- {other}\n")]
+
+
+async def filled(log: EventLog) -> None:
+    for category, stream in STREAMS.items():
+        await log.append([Append(stream, NO_STREAM, golden_events(category))])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    async def fill() -> None:
+        async with open_folder(DataFolder(tmp_path / "cs-data")) as data:
+            await filled(data.log)
+
+    asyncio.run(fill())
+    return tmp_path / "cs-data"
+
+
+def on_sqlite(folder: Path) -> list[list[tuple[Any, ...]]]:
+    connection = sqlite3.connect(f"file:{folder / 'log.db'}?mode=ro", uri=True)
+    try:
+        view, *queries = statements("SQLite")
+        connection.execute(view)
+        return [connection.execute(query).fetchall() for query in queries]
+    finally:
+        connection.close()
+
+
+async def on_postgres(dsn: str) -> list[list[tuple[Any, ...]]]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        view, *queries = statements("PostgreSQL")
+        await connection.execute(view)
+        return [[tuple(row) for row in await connection.fetch(query)] for query in queries]
+    finally:
+        await connection.close()
+
+
+async def as_analyst(dsn: str) -> list[list[tuple[Any, ...]]]:
+    """Run the queries as a login that may read the one table."""
+    owner = await asyncpg.connect(dsn)
+    name = f"analyst_{dsn.rpartition('/')[2]}"[:60]
+    try:
+        await owner.execute(f'CREATE ROLE "{name}" LOGIN')
+        await owner.execute(f'GRANT SELECT ON stored_events TO "{name}"')
+        try:
+            return await on_postgres(re.sub(r"//[^@/]*@", f"//{name}@", dsn))
+        finally:
+            await owner.execute(f'DROP OWNED BY "{name}"')
+            await owner.execute(f'DROP ROLE "{name}"')
+    finally:
+        await owner.close()
+
+
+def test_every_query_answers_alike_on_both_stores(folder: Path, every_database: str) -> None:
+    async def run() -> list[list[tuple[Any, ...]]]:
+        async with migrated(every_database) as pool:
+            async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+                await filled(log)
+            return await as_analyst(every_database)
+
+    embedded = on_sqlite(folder)
+    assert asyncio.run(run()) == embedded
+    assert len(embedded) == 7
+    assert all(rows and rows != [(None,)] for rows in embedded)
+
+
+def test_what_the_queries_find_is_what_was_stored(folder: Path) -> None:
+    outcomes, charges, steps, sources, causes, position, quota = on_sqlite(folder)
+
+    assert dict(outcomes) == {"done": 1}
+    assert charges == [("key-k1", 1, 1)]
+    assert [version for _, version, *_ in steps] == list(range(len(golden_events("brand"))))
+    assert steps[0][2] == "brand.lookup-started.v1"
+    assert {ended for _, ended, _ in sources} >= {"used"}
+    assert all(why for _, why, _ in causes)
+    assert position == [(_stored(),)]
+    assert quota[0][0] == "key-k1"
+
+
+def test_the_program_prints_what_is_opened(folder: Path) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    shown = re.findall(r"^\d+ (\d+) [A-Z]", ran.stdout, re.MULTILINE)
+    assert [int(version) for version in shown] == list(range(len(golden_events("brand"))))
+    assert "full_name='Zoë Quillfeather'" in ran.stdout
+
+
+def test_every_event_is_in_the_table_with_its_fields() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+\.[\w.-]+\.v\d+)` \| (.+?) \| (.+?) \| (.+?) \|$", PAGE, re.MULTILINE
+    )
+
+    assert {topic: (_names(clear), _names(sealed)) for topic, _, clear, sealed in rows} == {
+        topic: _fields(shape) for topic, shape in TOPICS.items()
+    }
+    assert len(rows) == len(TOPICS)
+
+
+def _stored() -> int:
+    return sum(len(golden_events(category)) for category in STREAMS)
+
+
+def _names(cell: str) -> Sequence[str]:
+    return re.findall(r"`(\w+)`", cell)
+
+
+def _fields(shape: type) -> tuple[list[str], list[str]]:
+    """Return the names of the fields of *shape* in clear, and of those that hold people."""
+    described = inspect.type_info(shape)
+    assert isinstance(described, inspect.StructType)
+    clear: list[str] = []
+    sealed: list[str] = []
+    for field in described.fields:
+        if field.name != "at":
+            (sealed if _is_about_people(field.type) else clear).append(field.encode_name)
+    return clear, sealed
+
+
+def _is_about_people(kind: inspect.Type) -> bool:
+    match kind:
+        case inspect.StructType(cls=cls, fields=fields):
+            return issubclass(cls, Personal) or any(_is_about_people(f.type) for f in fields)
+        case inspect.VarTupleType(item_type=item):
+            return _is_about_people(item)
+        case inspect.UnionType(types=types):
+            return any(map(_is_about_people, types))
+        case _:
+            return False
