@@ -88,9 +88,12 @@ def many_awaited(url: str, key: str, brands: Sequence[str], time: ServiceTime) -
         async with AsyncClient(
             url, key, patience=PATIENT, sleep=time.asleep, now=time.now
         ) as client:
-            return [each async for each in client.contacts.search_many(brands)]
+            asked = client.contacts.search_many(brands, in_order=True)
+            return [each async for each in asked]
 
-    return asyncio.run(run())
+    ended = asyncio.run(run())
+    assert [each.query.brand for each in ended] == list(brands)
+    return ended
 
 
 WAYS: tuple[Way, ...] = (one_by_one, many, many_awaited, one_by_one_awaited)

@@ -241,6 +241,14 @@ def test_many_come_as_they_end(call: Twin) -> None:
     assert heard == [("Slow", "srch_1")]
 
 
+def test_many_come_in_the_order_of_the_queries_if_that_is_asked_for(call: Twin) -> None:
+    with answering(ok(RUNNING, 202), ok(FAILED), ok(DONE)) as server:
+        ended = call(server.url, "search_many", ["Slow", "Fast"], in_order=True)
+
+    assert [each.query.brand for each in ended] == ["Slow", "Fast"]
+    assert [type(each.search) for each in ended] == [Done, Failed]
+
+
 @pytest.mark.parametrize("at_once", [0, -1])
 def test_nothing_at_once_is_refused(call: Twin, at_once: int) -> None:
     with pytest.raises(ValueError, match="at least one"):

@@ -151,16 +151,19 @@ class Contacts:
         queries: Iterable[Query | str],
         *,
         at_once: int = AT_ONCE,
+        in_order: bool = False,
         timeout_s: float | None = None,
         started: OnStarted | None = None,
     ) -> Iterator[Outcome]:
-        """Yield how each of *queries* ended, as they end; none of them raises.
+        """Yield how each of *queries* ended; none of them raises.
 
         One that cannot be sent ends with `Unsendable`.
 
         Args:
             queries: A string is a brand.  Each is taken when its turn has come.
             at_once: How many may run.
+            in_order: Yield in the order of *queries*; else as they end.  What ended
+                sooner is held back, and a hundred of those hold up the next query.
             timeout_s: For one query, from its first call on; as for `search`.
             started: Called with each search that runs, as soon as its id is known.
         """
@@ -171,6 +174,7 @@ class Contacts:
             at_once=at_once,
             timeout_s=timeout_s,
             started=started,
+            in_order=in_order,
         )
         return self._outcomes(many)
 

@@ -1,6 +1,6 @@
 """Many searches at once, and politely: as the limits of the key allow, one call at a time."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -36,6 +36,8 @@ REFUSES_NEW = (AtCapacity, InFlight)
 FULL_AFTER = 3
 #: Outcomes in a row that something else than the service answers; so no service is there.
 ABSENT_AFTER = 3
+#: Outcomes held back until an earlier query has ended: some 15 KiB each.
+MOST_HELD_BACK = 100
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -87,8 +89,13 @@ class AbsenceDetector:
 
 @dataclass
 class _Job:
-    """A flow among others: what it waits for, and from when it may go on."""
+    """A flow among others: what it waits for, and from when it may go on.
 
+    Attributes:
+        number: The place of *query* among all queries, from 0.
+    """
+
+    number: int
     query: Query
     flow: Flow[Search]
     due_at: float
@@ -106,6 +113,9 @@ class ManySearches:
     of the last answer say that a limit is full, if that is within *patience*.  A refusal
     that all others would meet too ends those that were not asked yet, and so does one of
     `REFUSES_NEW` that `FULL_AFTER` queries in a row have met.
+
+    With *in_order* an outcome is held back until those of all queries before it are
+    yielded; with `MOST_HELD_BACK` of them no new query is taken.
     """
 
     def __init__(
@@ -117,16 +127,20 @@ class ManySearches:
         at_once: int,
         timeout_s: float | None,
         started: OnStarted | None,
+        in_order: bool = False,
     ) -> None:
         if at_once < 1:
             raise ValueError(f"at_once is {at_once}; at least one search has to run")
         self._flows = flows
-        self._queries = map(as_query, queries)
+        self._queries = enumerate(map(as_query, queries))
         self._patience = patience
         self._at_once = at_once
         self._timeout_s = timeout_s
         self._started = started
+        self._in_order = in_order
         self._jobs: list[_Job] = []
+        self._ended: dict[int, Outcome] = {}  # not yet yielded, by number
+        self._yielded = 0
         self._now = 0.0
         self._open_at = float("-inf")
         self._closed: ApiError | None = None
@@ -139,39 +153,51 @@ class ManySearches:
         while more or self._jobs:
             job = min(self._jobs, key=lambda job: job.due_at, default=None)
             room = more and len(self._jobs) < self._at_once
+            room = room and len(self._ended) < MOST_HELD_BACK
             if job is not None and job.due_at <= self._now:
-                outcome = yield from self._step(job)
+                yield from self._step(job)
             elif room and (self._closed or self._open_at <= self._now):
-                query = next(self._queries, None)
-                more = query is not None
-                outcome = self._begin(query) if query is not None else None
+                numbered = next(self._queries, None)
+                more = numbered is not None
+                if numbered is not None:
+                    self._begin(*numbered)
             else:
                 dues = [job.due_at for job in self._jobs] + ([self._open_at] if room else [])
                 self._now = (yield Pause(min(dues) - self._now)).at
-                outcome = None
-            if outcome is not None:
+            for outcome in self._ready():
                 self._now = (yield outcome).at
 
-    def _begin(self, query: Query) -> Outcome | None:
-        if self._closed is not None and not query.search:
-            return Outcome(query, error=self._closed, closed=True)
-        flow = self._flows.follow(query, self._timeout_s)
-        self._jobs.append(_Job(query, flow, self._now))
-        return None
+    def _ready(self) -> Iterator[Outcome]:
+        """Yield the outcomes that nothing holds back."""
+        while self._ended:
+            number = self._yielded if self._in_order else next(iter(self._ended))
+            if number not in self._ended:
+                return
+            self._yielded += 1
+            yield self._ended.pop(number)
 
-    def _step(self, job: _Job) -> Generator[Send | Pause, StepResult, Outcome | None]:
-        """Let *job* do one thing; return how it ended, if it has."""
+    def _begin(self, number: int, query: Query) -> None:
+        if self._closed is not None and not query.search:
+            self._ended[number] = Outcome(query, error=self._closed, closed=True)
+            return
+        flow = self._flows.follow(query, self._timeout_s)
+        self._jobs.append(_Job(number, query, flow, self._now))
+
+    def _step(self, job: _Job) -> Generator[Send | Pause, StepResult, None]:
+        """Let *job* do one thing."""
         if job.paused_at is not None:
             job.result, job.paused_at = StepResult(job.paused_at, self._now), None
         try:
             step = next(job.flow) if job.result is None else job.flow.send(job.result)
         except StopIteration as end:
             self._jobs.remove(job)
-            return Outcome(job.query, search=end.value)
+            self._ended[job.number] = Outcome(job.query, search=end.value)
+            return
         except ClientError as error:
             self._jobs.remove(job)
             self._note_error(error)
-            return Outcome(job.query, error=error)
+            self._ended[job.number] = Outcome(job.query, error=error)
+            return
         match step:
             case Send(call):
                 job.result = result = yield step
@@ -186,7 +212,6 @@ class ManySearches:
                 if self._started is not None:
                     self._started(job.query, search)
                 job.result = StepResult(self._now, self._now)
-        return None
 
     def _note_error(self, error: ClientError) -> None:
         self._refused_in_a_row += isinstance(error, REFUSES_NEW)
