@@ -7,8 +7,9 @@ from typing import Annotated, NoReturn
 import msgspec
 from cyclopts import Parameter
 
-from cs.cli.brand_list.command import List, results_beside, search_list
+from cs.cli.brand_list.command import ListRequest, default_results, search_list
 from cs.cli.brand_list.results import is_json
+from cs.cli.client_errors import describe, exit_code
 from cs.cli.contact_rows import print_csv
 from cs.cli.exit_codes import FAILED
 from cs.cli.foreign_text import harmless
@@ -16,7 +17,6 @@ from cs.cli.options import Json
 from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.record_view import print_record
-from cs.cli.refusals import exit_code, told
 from cs.client import (
     Client,
     ClientError,
@@ -97,12 +97,14 @@ def search(
             stop("--file takes the brands from the file: name no other, and wait", 2)
         if not file.name or (results is not None and not results.name):
             stop("--file and --results are names of files", 2)
-        path = results or results_beside(file, json=json)
+        path = results or default_results(file, json=json)
         if (json and not is_json(path)) or (csv and is_json(path)):
             stop(f"the name of the results says their form, and {path.name} says another", 2)
-        asked = List(file, path, ask_again=ask_again, retry_failed=retry_failed, again=again)
+        request = ListRequest(
+            file, path, ask_again=ask_again, retry_failed=retry_failed, again=again
+        )
         with Progress() as progress, _client(url, key, patience, progress) as client:
-            search_list(asked, client, progress, identity=f"{url.rstrip('/')} {key}")
+            search_list(request, client, progress, identity=f"{url.rstrip('/')} {key}")
         return
     if results is not None or ask_again or retry_failed or again:
         stop("--results, --ask-again, --retry-failed and --again belong to --file", 2)
@@ -199,4 +201,4 @@ def _stop(error: ClientError, name: str = "") -> NoReturn:
         warn(f"{search} goes on without us: cs get {search}")
     elif error.in_doubt:
         warn(f"the search may go on; ask for it with --idempotency-key={name}")
-    stop(told(error), exit_code(error))
+    stop(describe(error), exit_code(error))

@@ -13,8 +13,8 @@ import msgspec
 
 from cli.command import Here, Ran
 from client.answering import Answer, Answering, Got, refusal
-from cs.cli.brand_list.command import List, search_list
-from cs.cli.brand_list.journal import Entry
+from cs.cli.brand_list.command import ListRequest, search_list
+from cs.cli.brand_list.entries import Entry
 from cs.cli.progress import Progress
 from cs.client import Client, Patience
 from cs.client.retries import NO_RETRIES
@@ -117,12 +117,12 @@ class Desk:
     ) -> int:
         """Search the list when *now* says, and return the exit code."""
         results = self.folder / "brands.results.csv"
-        asked = List(self.folder / "brands.csv", results, ask_again=ask_again)
+        request = ListRequest(self.folder / "brands.csv", results, ask_again=ask_again)
         code: int | str | None = 0
         made = Client(url, KEY, patience=patience, sleep=sleep, wall=lambda: now().timestamp())
         with Progress() as progress, made as client:
             try:
-                search_list(asked, client, progress, identity="one key", now=now)
+                search_list(request, client, progress, identity="one key", now=now)
             except SystemExit as end:
                 code = end.code
         assert isinstance(code, int), code

@@ -11,7 +11,7 @@ import pytest
 from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary
 from cli.command import Here, Ran, started
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list.journal import Asked, Begun, Entry
+from cs.cli.brand_list.entries import Entry, ListBegun, RowRequested
 
 pytestmark = pytest.mark.slow
 
@@ -165,7 +165,7 @@ def test_what_was_lost_too_long_ago_is_asked_again_only_on_demand(desk: Desk) ->
     with answered(service) as server:
         desk.search(server)
         key = server.got[0].headers["idempotency-key"]
-        desk.entries(Asked(key, datetime.now(UTC) - timedelta(hours=23, minutes=1)))
+        desk.entries(RowRequested(key, datetime.now(UTC) - timedelta(hours=23, minutes=1)))
         service.respond = ordinary
         doubtful = desk.search(server)
         asked_before = len(server.got)
@@ -415,4 +415,6 @@ def test_what_is_searched_anew_keeps_its_key_until_it_is_answered(desk: Desk) ->
 
 
 def test_entries_are_read_as_they_are_written() -> None:
-    assert msgspec.json.decode(msgspec.json.encode(Begun("x")), type=Entry) == Begun("x")
+    assert msgspec.json.decode(msgspec.json.encode(ListBegun("x")), type=Entry) == ListBegun(
+        "x"
+    )

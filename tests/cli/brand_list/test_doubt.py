@@ -10,7 +10,7 @@ import pytest
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list.journal import Asked
+from cs.cli.brand_list.entries import RowRequested
 from cs.cli.brand_list.rows import Row
 from cs.client import Patience
 
@@ -301,7 +301,7 @@ def test_what_others_met_says_nothing_of_a_row_that_was_not_asked(desk: Desk) ->
 def test_a_journal_without_the_words_of_a_row_asks_in_those_of_the_list(desk: Desk) -> None:
     service = lost(desk, Service())
     key = next(iter(service.searches))
-    desk.entries(Asked(key, BEGAN))
+    desk.entries(RowRequested(key, BEGAN))
     desk.write("ACME\n")
     with answered(service) as server:
         desk.at(hour(1), server.url)

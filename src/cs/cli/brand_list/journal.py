@@ -1,4 +1,4 @@
-"""What was asked for a list and what came of it, on disk before anything follows from it.
+"""What was requested for a list and what came of it, on disk before anything follows from it.
 
 One JSON object a line, each flushed to the disk.  It is the truth about a list; the file
 of results is made from it.
@@ -9,113 +9,36 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
+from cs.cli.brand_list.entries import (
+    AnswerLost,
+    Entry,
+    ListBegun,
+    OwnerChanged,
+    RowFinished,
+    RowRefused,
+    RowRequested,
+    RowReset,
+    SearchStarted,
+    decode,
+    encode,
+)
 from cs.cli.brand_list.rows import Row
-from cs.client import Done, Failed, Other
-from cs.client.retries import KEY_KNOWN_S
 from cs.runtime.private_files import open_private
-
-#: How long a server surely knows an idempotency key.
-KNOWN_FOR = timedelta(seconds=KEY_KNOWN_S)
-#: What was asked for later than now was asked for by another clock, or by this one before it
-#: was set back: who knows when.  Clocks that are kept differ by less.
-_AHEAD = timedelta(minutes=5)
 
 
 class BadJournal(Exception):
     """The journal cannot be used for this list."""
 
 
-class _Entry(msgspec.Struct, frozen=True, tag_field="kind"):
-    pass
-
-
-class Begun(_Entry, frozen=True, tag="begun"):
-    """The list was begun with this server and key, told by a hash of both.
-
-    *place* is where the list was then: idempotency keys are made of it, so that they stay the
-    same when list and journal move together, or when the journal is lost.
-    """
-
-    identity: str
-    place: str = ""
-
-
-class Moved(_Entry, frozen=True, tag="moved"):
-    """The list goes on with this server and key, as `Begun` tells them."""
-
-    identity: str
-
-
-class Asked(_Entry, frozen=True, tag="asked"):
-    """*key* is about to be asked for: from here on it may have been charged.
-
-    It is asked for again as *row* says it, whatever the list says by then: an idempotency
-    key belongs to the brand as it was written (contract L14).
-    """
-
-    key: str
-    at: datetime
-    row: Row | None = None
-
-    def is_known(self, at: datetime) -> bool:
-        """Return whether the service surely knows the idempotency key *at*, if it was told."""
-        return -_AHEAD <= at - self.at < KNOWN_FOR
-
-
-class Lost(_Entry, frozen=True, tag="lost"):
-    """What came for *key*, if anything, was no answer of the service."""
-
-    key: str
-
-
-class Started(_Entry, frozen=True, tag="started"):
-    key: str
-    search: str
-
-
-class Refused(_Entry, frozen=True, tag="refused"):
-    """Nothing was ever done for *key*: it was asked for once, or is not known."""
-
-    key: str
-
-
-class Again(_Entry, frozen=True, tag="again"):
-    """*key* has ended and is to be searched anew, as another wish."""
-
-    key: str
-
-
-class Trouble(msgspec.Struct, frozen=True):
-    """An error instead of a search."""
-
-    code: str
-    status: int
-    message: str
-
-
-class Ended(_Entry, frozen=True, tag="ended"):
-    """*row* is finished: with how its search ended, or with an error that will not change."""
-
-    key: str
-    row: Row
-    search: Done | Failed | None = None
-    other: Other | None = None
-    error: Trouble | None = None
-
-
-Entry = Begun | Moved | Asked | Lost | Started | Refused | Again | Ended
-_decoder = msgspec.json.Decoder(Entry)
-
-
 class Journal:
-    """Use as ``with``: *path* is ours alone until then.
+    """The journal at *path*, locked until left; use as ``with``.
 
     Args:
         path: Made if need be.
@@ -125,11 +48,11 @@ class Journal:
     Attributes:
         identity: Of server and key that the list goes on with.
         place: Where the list was begun.
-        asked: What may have been charged, or has ended.
+        requested: What may have been charged, or has ended.
         started: Ids of searches.
-        ended: What is finished.
-        lost: How often what was asked was not answered by the service.
-        search: Id of the search last heard of; empty if there is none.
+        finished: How each row ended that has.
+        lost: How often what was requested was not answered by the service.
+        last_search: Id of the search seen last; empty if there is none.
 
     Raises:
         BadJournal: It is in use, or unreadable.
@@ -138,15 +61,15 @@ class Journal:
     def __init__(self, path: Path, identity: str, place: str) -> None:
         self.identity = ""
         self.place = place
-        self.asked: dict[str, Asked] = {}
+        self.requested: dict[str, RowRequested] = {}
         self.started: dict[str, str] = {}
-        self.ended: dict[str, Ended] = {}
+        self.finished: dict[str, RowFinished] = {}
         self.lost: Counter[str] = Counter()
-        self.search = ""
+        self.last_search = ""
         self._times: dict[str, int] = {}
         self._file = open_private(path, "a+b")
         try:
-            self._take(path, Begun(identity, place))
+            self._lock_and_read(path, ListBegun(identity, place))
         except BaseException:
             self._file.close()
             raise
@@ -162,15 +85,15 @@ class Journal:
     ) -> None:
         self._file.close()
 
-    def note(self, entry: Entry) -> None:
+    def append(self, entry: Entry) -> None:
         """Store *entry*; when this returns, the disk has it."""
-        self._file.write(msgspec.json.encode(entry) + b"\n")
+        self._file.write(encode(entry))
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._know(entry)
+        self._apply(entry)
 
     def key_of(self, row: Row) -> str:
-        """Return the name of *row*: the same for the same wish of the list begun at `place`.
+        """Return the key of *row*, the same for all rows of a list that ask the same.
 
         It does not go by the line, so that rows may come and go between two runs.
         """
@@ -183,52 +106,52 @@ class Journal:
 
     def in_doubt(self, key: str, at: datetime) -> bool:
         """Return whether *key* was asked for so long ago that asking may charge again."""
-        asked = self.asked.get(key)
-        return asked is not None and key not in self.started and not asked.is_known(at)
+        request = self.requested.get(key)
+        return request is not None and key not in self.started and not request.is_known(at)
 
-    def _take(self, path: Path, ours: Begun) -> None:
+    def _lock_and_read(self, path: Path, begun: ListBegun) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise BadJournal(f"another command is searching this list ({path})") from error
         self._file.seek(0)
         data = self._file.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        self._file.truncate(len(whole))  # a line that a crash cut was followed by nothing
-        for number, line in enumerate(whole.splitlines(), 1):
+        complete = data[: data.rfind(b"\n") + 1]
+        self._file.truncate(len(complete))  # a line that a crash cut was followed by nothing
+        for number, line in enumerate(complete.splitlines(), 1):
             try:
-                entry = _decoder.decode(line)
+                entry = decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise BadJournal(f"{path}, line {number} is no entry: {error}") from error
-            self._know(entry)
-        unused = not (self.asked or self.started or self.ended or self._times)
+            self._apply(entry)
+        unused = not (self.requested or self.started or self.finished or self._times)
         if unused:
             self._file.truncate(0)  # nothing came of what was begun, perhaps with another key
-            self.note(ours)
+            self.append(begun)
 
-    def _know(self, entry: Entry) -> None:
+    def _apply(self, entry: Entry) -> None:
         match entry:
-            case Asked(key=key):
-                self.asked[key] = entry
-            case Lost(key=key):
+            case RowRequested(key=key):
+                self.requested[key] = entry
+            case AnswerLost(key=key):
                 self.lost[key] += 1
-            case Started(key=key, search=search):
-                self.started[key] = self.search = search
-            case Refused(key=key):
-                self.asked.pop(key, None)
+            case SearchStarted(key=key, search=search):
+                self.started[key] = self.last_search = search
+            case RowRefused(key=key):
+                self.requested.pop(key, None)
                 self.lost.pop(key, None)
-            case Ended(key=key, search=search, other=other):
-                self.ended[key] = entry
-                known = search or other
-                self.search = known.id if known is not None else self.search
-            case Again(key=key):
-                for told in (self.asked, self.started, self.ended, self.lost):
-                    told.pop(key, None)
+            case RowFinished(key=key, search=search, other=other):
+                self.finished[key] = entry
+                ended = search or other
+                self.last_search = ended.id if ended is not None else self.last_search
+            case RowReset(key=key):
+                for known in (self.requested, self.started, self.finished, self.lost):
+                    known.pop(key, None)
                 self._times[key] = self._times.get(key, 0) + 1
-            case Begun(identity=identity, place=place):
+            case ListBegun(identity=identity, place=place):
                 self.identity = identity
                 self.place = place or self.place
-            case Moved(identity=identity):
+            case OwnerChanged(identity=identity):
                 self.identity = identity
 
 
@@ -238,12 +161,12 @@ def searched_before(path: Path, rows: Iterable[Row], place: str) -> int:
     0 for one that is of another list, or cannot be read.
     """
     try:
-        entries = [_decoder.decode(line) for line in path.read_bytes().splitlines()]
+        entries = [decode(line) for line in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return 0
-    if place not in {each.place for each in entries if isinstance(each, Begun)}:
+    if place not in {each.place for each in entries if isinstance(each, ListBegun)}:
         return 0
-    keys = {each.key for each in entries if isinstance(each, Asked | Ended)}
+    keys = {each.key for each in entries if isinstance(each, RowRequested | RowFinished)}
     return sum(hashed("\0".join((place, *row.wish))) in keys for row in rows)
 
 

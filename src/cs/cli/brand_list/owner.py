@@ -1,6 +1,7 @@
 """Whose list it is: the key and server that began it, also when either has another name."""
 
-from cs.cli.brand_list.journal import BadJournal, Journal, Moved
+from cs.cli.brand_list.entries import OwnerChanged
+from cs.cli.brand_list.journal import BadJournal, Journal
 from cs.client import Client, NotFound
 
 
@@ -21,18 +22,20 @@ def check_owner(
     if journal.identity == identity:
         return
     other = "the list was begun with another key or server"
-    if journal.search:
-        if not _knows(client, journal.search):
+    if journal.last_search:
+        if not _knows(client, journal.last_search):
             raise BadJournal(
-                f"{other}: this one does not know its search {journal.search!r}; "
+                f"{other}: this one does not know its search {journal.last_search!r}; "
                 "use that one, or other --results and --again to begin anew"
             )
-    elif (doubtful := len(journal.asked.keys() - journal.ended.keys())) and not ask_again:
+    elif (
+        doubtful := len(journal.requested.keys() - journal.finished.keys())
+    ) and not ask_again:
         raise BadJournal(
             f"{other}, and all answers were lost; use that one, or --ask-again to ask this "
             f"one, which may charge {doubtful} brands twice"
         )
-    journal.note(Moved(identity))
+    journal.append(OwnerChanged(identity))
 
 
 def _knows(client: Client, search: str) -> bool:

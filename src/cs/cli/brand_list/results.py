@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cs.cli.brand_list.journal import Ended
+from cs.cli.brand_list.entries import RowFinished
 from cs.cli.contact_rows import COLUMNS, as_csv, rows
 from cs.cli.foreign_text import json_line
 from cs.runtime.private_files import open_private
@@ -27,15 +27,15 @@ class Results:
         ended: What is known already.
     """
 
-    def __init__(self, path: Path, ended: Iterable[Ended]) -> None:
+    def __init__(self, path: Path, ended: Iterable[RowFinished]) -> None:
         self._json = is_json(path)
-        beside = path.with_name(f"{path.name}.new")
-        with open_private(beside, "wb") as new:
+        new_path = path.with_name(f"{path.name}.new")
+        with open_private(new_path, "wb") as new:
             new.write(b"" if self._json else as_csv([(*_ASKED, *COLUMNS)]))
-            new.writelines(self._lines(each) for each in ended)
+            new.writelines(self._encoded(each) for each in ended)
             new.flush()
             os.fsync(new.fileno())
-        beside.replace(path)
+        new_path.replace(path)
         self._file = path.open("ab")
 
     def __enter__(self) -> Self:
@@ -49,17 +49,17 @@ class Results:
     ) -> None:
         self._file.close()
 
-    def add(self, ended: Ended) -> None:
-        self._file.write(self._lines(ended))
+    def add(self, ended: RowFinished) -> None:
+        self._file.write(self._encoded(ended))
         self._file.flush()
 
-    def _lines(self, ended: Ended) -> bytes:
+    def _encoded(self, ended: RowFinished) -> bytes:
         row, search, error = ended.row, ended.search or ended.other, ended.error
         if self._json:
             asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
             came = {"search": search} if error is None else {"error": error}
             return json_line({**asked, **came})
-        told = "" if error is None else f"{error.code}: {error.message}"
-        ahead = [str(row.number), row.brand or "", row.domain or "", told]
-        behind = rows(search) if search is not None else [[""] * len(COLUMNS)]
-        return as_csv([*ahead, *cells] for cells in behind)
+        problem = "" if error is None else f"{error.code}: {error.message}"
+        columns_before = [str(row.number), row.brand or "", row.domain or "", problem]
+        people = rows(search) if search is not None else [[""] * len(COLUMNS)]
+        return as_csv([*columns_before, *cells] for cells in people)

@@ -1,11 +1,11 @@
-"""What a row of a list ends with, and what the command does."""
+"""How a row of a list ends, and which of several errors the command ends with."""
 
 from collections.abc import Sequence
 
-from cs.cli.brand_list.journal import Ended, Trouble
+from cs.cli.brand_list.entries import RowError, RowFinished
 from cs.cli.brand_list.rows import Row
+from cs.cli.client_errors import exit_code
 from cs.cli.exit_codes import LIMITED, NO_QUOTA
-from cs.cli.refusals import exit_code
 from cs.client import (
     ClientError,
     Done,
@@ -16,24 +16,26 @@ from cs.client import (
 )
 
 #: From the one that lasts longest, as the service tells them (contract R4).
-_GRAVITY = (NO_QUOTA, LIMITED)
+_SEVERITY = (NO_QUOTA, LIMITED)
 
 
-def ended(key: str, row: Row, outcome: Outcome) -> Ended:
+def finished_row(key: str, row: Row, outcome: Outcome) -> RowFinished:
     """Return how *outcome* finished *row*."""
     search: Search | None = outcome.search
     match search:
         case Done() | Failed():
-            return Ended(key, row, search=search)
+            return RowFinished(key, row, search=search)
         case Other():
-            return Ended(key, row, other=search)
+            return RowFinished(key, row, other=search)
         case _:
             error = outcome.error
             assert error is not None, "a query ends with a search or an error"
-            return Ended(key, row, error=Trouble(error.code, error.status, error.message))
+            return RowFinished(
+                key, row, error=RowError(error.code, error.status, error.message)
+            )
 
 
-def gravest(errors: Sequence[ClientError]) -> ClientError | None:
+def most_severe(errors: Sequence[ClientError]) -> ClientError | None:
     """Return the one of *errors* that the command ends with; None if there is none.
 
     Quota comes before a limit, that before anything else, and the longer wait first.
@@ -41,7 +43,7 @@ def gravest(errors: Sequence[ClientError]) -> ClientError | None:
     if not errors:
         return None
 
-    def gravity(error: ClientError) -> tuple[bool, ...]:
-        return tuple(exit_code(error) == code for code in _GRAVITY)
+    def severity(error: ClientError) -> tuple[bool, ...]:
+        return tuple(exit_code(error) == code for code in _SEVERITY)
 
-    return max(errors, key=lambda error: (gravity(error), error.retry_after_s or 0))
+    return max(errors, key=lambda error: (severity(error), error.retry_after_s or 0))

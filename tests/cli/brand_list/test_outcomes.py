@@ -8,8 +8,8 @@ import pytest
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here
 from client.answering import Answer, answered, refusal
-from cs.cli.brand_list.ending import gravest
-from cs.cli.refusals import exit_code
+from cs.cli.brand_list.outcomes import most_severe
+from cs.cli.client_errors import exit_code
 from cs.client import (
     AtCapacity,
     ClientError,
@@ -108,16 +108,16 @@ ERRORS: list[ClientError] = [
 @pytest.mark.parametrize("other", [Unreachable(""), StillRunning("", code="running")])
 def test_the_gravest_of_several_errors_wins_in_any_order(other: ClientError) -> None:
     for errors in permutations([*ERRORS, other]):
-        assert gravest(errors) is ERRORS[0]
+        assert most_severe(errors) is ERRORS[0]
     for errors in permutations([*ERRORS[1:], other]):
-        assert gravest(errors) is ERRORS[1]
+        assert most_severe(errors) is ERRORS[1]
     for errors in permutations([ERRORS[2], other]):
         assert exit_code(errors[0]) in {1, 4}
-        assert gravest(errors) is ERRORS[2]
+        assert most_severe(errors) is ERRORS[2]
 
 
 def test_no_error_is_none() -> None:
-    assert gravest([]) is None
+    assert most_severe([]) is None
 
 
 def test_the_daily_limit_wins_over_what_comes_after_it(desk: Desk) -> None:

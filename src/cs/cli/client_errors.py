@@ -1,4 +1,4 @@
-"""How an error of a call is told, and what a command that searches ends with."""
+"""An error of a call as one sentence, and what a command that searches ends with."""
 
 from cs.cli.exit_codes import LIMITED, NO_QUOTA
 from cs.cli.foreign_text import harmless
@@ -17,7 +17,7 @@ def exit_code(error: ClientError) -> int:
             return 1
 
 
-def told(error: ClientError) -> str:
+def describe(error: ClientError) -> str:
     """Return *error* as one sentence."""
     seconds = error.retry_after_s
     wait = f" (try again in {span(seconds)})" if seconds else ""
