@@ -16,7 +16,8 @@ from cs.projections.catalogue import projections
 from cs.projections.port import Views, named
 from cs.projections.returned import RETURNED
 from cs.projections.rows import Rows, Table
-from cs.projections.runner import ViewRunner, sealer
+from cs.projections.runner import ViewRunner
+from cs.projections.sealer import sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.set_aside import ASIDE
 from cs.projections.usage import USAGE

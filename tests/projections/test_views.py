@@ -19,7 +19,8 @@ from cs.projections.catalogue import projections
 from cs.projections.generation import table_names
 from cs.projections.reading import Reading
 from cs.projections.rows import Table
-from cs.projections.runner import ViewRunner, sealer
+from cs.projections.runner import ViewRunner
+from cs.projections.sealer import sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE

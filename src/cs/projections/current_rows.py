@@ -16,7 +16,7 @@ from cs.eventlog.port import EventLog
 from cs.projections.follower import Follower
 from cs.projections.port import Changed, Views
 from cs.projections.rows import Table
-from cs.projections.runner import sealer
+from cs.projections.sealer import sealer
 
 R = TypeVar("R", bound=msgspec.Struct)
 

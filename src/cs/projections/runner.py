@@ -2,27 +2,24 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
 from structlog import get_logger
 
-from cs.eventlog.damage import PAGE, DamagedStreams, read_past
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.damage import DamagedStreams, read_past
+from cs.eventlog.errors import LogUnavailable, NewerEvent
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
-from cs.eventlog.retries import RetrySchedule
-from cs.eventlog.sealing import seal_bytes
 from cs.eventlog.version_gate import VersionGate
-from cs.keystore.errors import KeysUnavailable
+from cs.projections.copied_rows import begin_with_copies, is_of_log
 from cs.projections.follower import Listener
-from cs.projections.generation import NO_COPIES, Copies, Generation
-from cs.projections.port import UNREADABLE, Views, named
-from cs.projections.projection import SealBody
-from cs.projections.searches import key_of
-from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
+from cs.projections.generation import Copies
+from cs.projections.mended_streams import MendedStreams
+from cs.projections.port import Views
+from cs.projections.sealer import sealer
 from cs.runtime import failpoints
 from cs.runtime.broadcast import Broadcast
 
@@ -37,7 +34,7 @@ class ViewRunner:
 
     Args:
         epoch: Of the lease under which this runs, if it does.
-        set_aside: Is told of streams that cannot be read: nothing of them is applied from
+        set_aside: Is notified of streams that cannot be read: nothing of them is applied from
             there on, until they are mended.
 
     At an event of a newer version the views stand still; with a lease it gives up, so that
@@ -56,7 +53,6 @@ class ViewRunner:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.set_aside = set_aside or DamagedStreams(events)
-        self._retries = RetrySchedule(events, monotonic)
         self._turn = asyncio.Lock()
         self._watch_s = watch_s
         self._events = events
@@ -65,8 +61,18 @@ class ViewRunner:
         self._epoch = epoch
         self._listeners: list[Listener] = []
         self._early: list[Listener] = []
-        self._early_position = 0  # what those who listen early have heard of
+        self._early_position = 0  # up to where early listeners were notified
         self._moved = Broadcast()
+        self._mended = MendedStreams(
+            events,
+            views,
+            keys,
+            self.set_aside,
+            epoch=epoch,
+            retry_s=watch_s,
+            on_events=self._notify_of_late,
+            monotonic=monotonic,
+        )
         self.position = 0
         self.gate = VersionGate("views")
 
@@ -87,7 +93,7 @@ class ViewRunner:
         self.position = await self._views.position()
         copies = await self._views.copies()
         if not self.position and not copies.projections:
-            await self._begin_with_copies()
+            await begin_with_copies(self._events, self._views, self._epoch)
             self.position = await self._views.position()
             copies = await self._views.copies()
         reached = max(self.position, copies.position)
@@ -97,49 +103,22 @@ class ViewRunner:
             log.warning("views_ahead_of_log", views=reached, log=head)
             await self._views.reset()
             self.position = 0
-        elif not (await self._same_history() and await self._is_of_log(copies)):
+        elif not (await self._same_history() and await is_of_log(self._events, copies)):
             log.warning("views_of_another_log", views=self.position, log=head)
             await self._views.reset()
             self.position = 0
         while self.position < head:
             await self._apply(await self._page())
-        await self._note_set_aside()
+        await self._mended.note()
         self._early_position = max(self._early_position, self.position)
-
-    async def _begin_with_copies(self) -> None:
-        """Begin empty views with what another generation has of this log, if one has any."""
-        others = await self._views.others()
-        head = await self._events.head() if others else 0
-        for other in others:
-            try:
-                copies = await self._copied(other, head)
-            except LogUnavailable as error:  # the others may do, and else the log does
-                log.warning("views_not_copied", generation=other.name, why=str(error))
-                continue
-            if copies.projections:
-                names = " ".join(copies.projections)
-                log.info("views_copied", projections=names, upto=copies.position)
-                return
-
-    async def _copied(self, other: Generation, head: int) -> Copies:
-        if other.position > head or not await self._is_of_log(other):
-            return NO_COPIES
-        return await self._views.copy_from(other, self._epoch)
 
     async def _same_history(self) -> bool:
         """Return whether the event at the checkpoint is the one that was applied."""
         applied = await self._views.last_event()
         if await self._views.position() != self.position:
             return True  # a running service moves them on; it looked when it started
-        return await self._is_of_log(Copies(position=self.position, last_event=applied))
-
-    async def _is_of_log(self, rows: Generation | Copies) -> bool:
-        """Return whether the last event that *rows* reflect is the one at that position."""
-        if not rows.position:
-            return True
-        found = await read_past(self._events, rows.position - 1, 1)
-        names = [named(recorded) for recorded in found]
-        return names == [rows.last_event] or UNREADABLE in [*names, rows.last_event]
+        reached = Copies(position=self.position, last_event=applied)
+        return await is_of_log(self._events, reached)
 
     async def _page(self) -> Sequence[RecordedEvent]:
         return await read_past(self._events, self.position, set_aside=self.set_aside)
@@ -190,55 +169,12 @@ class ViewRunner:
             self.position = found
             await self._apply_up_to(before)
 
-    # Streams that were set aside.
-
-    async def _aside(self) -> list[tuple[str, AsideRow]]:
-        return await self._views.tagged(ASIDE, SET_ASIDE)
-
-    async def _note_set_aside(self) -> None:
-        for _, row in await self._aside():
-            self.set_aside.note(damage_of(row))
-
     async def _take_up_mended(self) -> None:
-        """Apply what was passed over of streams that can be read again."""
-        for place, row in await self._aside():
-            damaged = damage_of(row)
-            seen = await self._retries.seen(damaged)
-            if not self._retries.is_due(place, seen):
-                self.set_aside.note(damaged)
-                continue
-            try:
-                if row.stream:
-                    await self._take_up(place, row)
-                else:
-                    await self._take_up_lost(row)
-            except DamagedEvent as further:
-                self.set_aside.note(further)
-                self._retries.tried(place, seen, self._watch_s)
-
-    async def _take_up(self, place: str, row: AsideRow) -> None:
-        after, whole = row.version - 1, False
-        while not whole:
-            events = await self._events.read(row.stream, after, PAGE)
-            late = [each for each in events if each.position <= self.position]
-            whole = len(late) < PAGE
-            seal = await sealer(self._keys, late)
-            taken = TakeUp(place, late, self.position, whole)
-            if not await self._views.take_up(taken, seal, self._epoch):
-                return
-            for listener in (*self._listeners, *self._early):
-                listener(late)
-            after += len(late)
-        log.info("views_took_up", position=row.position)
-
-    async def _take_up_lost(self, row: AsideRow) -> None:
-        """Make the views anew: nobody knows what of its stream was applied without it."""
-        await self._events.tail(row.position - 1, 1)
-        log.warning("views_made_anew", because_of=row.position)
-        before = self.position
-        await self._views.reset()
-        self.position = 0
-        await self._apply_up_to(before)
+        if await self._mended.take_up(self.position):
+            before = self.position
+            await self._views.reset()
+            self.position = 0
+            await self._apply_up_to(before)
 
     async def reached(self, position: int) -> None:
         while self.position < position:
@@ -254,33 +190,18 @@ class ViewRunner:
         failpoints.reach("projection.after-commit")
         for listener in self._listeners:
             listener(page)
-        self._tell_early(page)
+        self._notify_early(page)
         self._moved.notify_all()
         failpoints.reach("projection.after-wake")
 
-    def _tell_early(self, page: Sequence[RecordedEvent]) -> None:
-        """Tell of what was not heard yet: views that are made anew begin with the oldest."""
+    def _notify_early(self, page: Sequence[RecordedEvent]) -> None:
+        """Notify of what is new: views that are made anew begin with the oldest event."""
         new = [recorded for recorded in page if recorded.position > self._early_position]
         if new:
             self._early_position = new[-1].position
             for listener in self._early:
                 listener(new)
 
-
-async def sealer(keys: DataKeys, page: Sequence[RecordedEvent]) -> SealBody:
-    """Return what seals the bodies of *page*; their data keys are durable by then.
-
-    Raises:
-        LogUnavailable: The key store is away.
-    """
-    names = [name for recorded in page if (name := key_of(recorded)) is not None]
-    try:
-        opened: Mapping[str, bytes] = await keys.ensure(names) if names else {}
-    except KeysUnavailable as error:
-        raise LogUnavailable(str(error)) from error
-
-    def seal(name: str, body: bytes) -> bytes:
-        key = opened.get(name)
-        return b"" if key is None else seal_bytes(key, name, body)
-
-    return seal
+    def _notify_of_late(self, late: Sequence[RecordedEvent]) -> None:
+        for listener in (*self._listeners, *self._early):
+            listener(late)

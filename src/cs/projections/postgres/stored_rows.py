@@ -1,0 +1,129 @@
+"""Rows in the tables of a generation: read by many at once, and written."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
+
+import asyncpg
+import msgspec
+
+from cs.postgres.pool import PooledConnection
+from cs.projections.generation import TableNames
+from cs.projections.port import check_since
+from cs.projections.postgres.database import ViewDatabase
+from cs.projections.rows import Rows, Table
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+class RowReader:
+    """Reads rows together with the checkpoint.
+
+    Raises:
+        LogUnavailable: From every method: they cannot be read now, or are behind ``since``.
+        msgspec.MsgspecError: A row is damaged.
+    """
+
+    def __init__(self, database: ViewDatabase, names: TableNames) -> None:
+        self._database = database
+        self._names = names
+
+    async def get(self, table: Table[R], row_id: str, since: int) -> R | None:
+        if "\0" in row_id:
+            return None  # no text of PostgreSQL's has it
+        found = await self._decoded(_GET, table, since, row_id)
+        return found[0][1] if found else None
+
+    async def tagged(self, table: Table[R], tag: str, since: int) -> list[tuple[str, R]]:
+        return await self._decoded(_TAGGED, table, since, tag)
+
+    async def all(self, table: Table[R], since: int) -> list[tuple[str, R]]:
+        return await self._decoded(_ALL, table, since)
+
+    async def ids_tagged(
+        self, table: Table[R], tags: Collection[str], since: int, limit: int | None
+    ) -> list[tuple[str, str]]:
+        return await self._ids_and_tags(_IDS_TAGGED, table, since, list(tags), limit)
+
+    async def tags(
+        self, table: Table[R], after: str, limit: int, since: int
+    ) -> list[tuple[str, str]]:
+        return await self._ids_and_tags(_TAGS, table, since, after, limit)
+
+    async def _decoded(
+        self, statement: str, table: Table[R], since: int, *values: str
+    ) -> list[tuple[str, R]]:
+        found = await self._fetch(statement, table, since, *values)
+        return [(row["id"], table.decode(row["row"])) for row in found]
+
+    async def _ids_and_tags(
+        self, statement: str, table: Table[R], since: int, *values: object
+    ) -> list[tuple[str, str]]:
+        found = await self._fetch(statement, table, since, *values)
+        return [(row["id"], row["tag"]) for row in found]
+
+    async def _fetch(
+        self, statement: str, table: Table[R], since: int, *values: object
+    ) -> Sequence[asyncpg.Record]:
+        statement = statement.format(table=self._names.table(table.name))
+        async with self._database.reading() as connection:
+            found = await connection.fetch(statement, self._names.generation, *values)
+            check_since(found[0]["position"] if found else 0, since)
+        return [row for row in found if row["id"] is not None]
+
+
+class RowsById:
+    """Gives rows by id, one statement a table (`cs.projections.postgres.folding.Fetch`)."""
+
+    def __init__(self, connection: PooledConnection, names: TableNames) -> None:
+        self._connection = connection
+        self._names = names
+
+    async def __call__(self, table: str, ids: Collection[str]) -> Mapping[str, bytes]:
+        statement = _ROWS.format(table=self._names.table(table))
+        found = await self._connection.fetch(statement, list(ids))
+        return {row["id"]: row["row"] for row in found}
+
+
+async def write_rows(connection: PooledConnection, names: TableNames, rows: Rows) -> None:
+    """Write what was changed of *rows*, one statement a table."""
+    columns: dict[str, tuple[list[str], list[str | None], list[bytes]]] = {}
+    for table, row_id, tag, data in rows.changes():
+        ids, tags, written = columns.setdefault(table, ([], [], []))
+        ids.append(row_id)
+        tags.append(tag)
+        written.append(data)
+    for table, lists in columns.items():
+        await connection.execute(_WRITE.format(table=names.table(table)), *lists)
+
+
+_ROWS = "SELECT id, row FROM {table} WHERE id = ANY($1::text[])"
+_WRITE = """
+INSERT INTO {table} (id, tag, row)
+SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[])
+ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, row = excluded.row
+"""
+_GET = """
+SELECT s.position, r.id, r.row FROM view_sets AS s LEFT JOIN {table} AS r ON r.id = $2
+WHERE s.generation = $1
+"""
+_TAGGED = """
+SELECT s.position, r.id, r.row FROM view_sets AS s LEFT JOIN {table} AS r ON r.tag = $2
+WHERE s.generation = $1 ORDER BY r.id
+"""
+_IDS_TAGGED = """
+SELECT s.position, r.id, r.tag FROM view_sets AS s
+LEFT JOIN LATERAL (
+    SELECT id, tag FROM {table} WHERE tag = ANY($2::text[]) LIMIT $3::bigint
+) AS r ON true
+WHERE s.generation = $1
+"""
+_TAGS = """
+SELECT s.position, r.id, r.tag FROM view_sets AS s LEFT JOIN LATERAL (
+    SELECT id, tag FROM {table} WHERE id > $2 AND tag IS NOT NULL ORDER BY id LIMIT $3
+) AS r ON true
+WHERE s.generation = $1 ORDER BY r.id
+"""
+_ALL = """
+SELECT s.position, r.id, r.row FROM view_sets AS s LEFT JOIN {table} AS r ON true
+WHERE s.generation = $1 ORDER BY r.id
+"""

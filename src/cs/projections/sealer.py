@@ -1,0 +1,30 @@
+"""Sealing the bodies that the events of a page are made into."""
+
+from collections.abc import Mapping, Sequence
+
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.mapper import DataKeys
+from cs.eventlog.port import RecordedEvent
+from cs.eventlog.sealing import seal_bytes
+from cs.keystore.errors import KeysUnavailable
+from cs.projections.projection import SealBody
+from cs.projections.searches import key_of
+
+
+async def sealer(keys: DataKeys, page: Sequence[RecordedEvent]) -> SealBody:
+    """Return what seals the bodies of *page*; their data keys are durable by then.
+
+    Raises:
+        LogUnavailable: The key store is away.
+    """
+    names = [name for recorded in page if (name := key_of(recorded)) is not None]
+    try:
+        opened: Mapping[str, bytes] = await keys.ensure(names) if names else {}
+    except KeysUnavailable as error:
+        raise LogUnavailable(str(error)) from error
+
+    def seal(name: str, body: bytes) -> bytes:
+        key = opened.get(name)
+        return b"" if key is None else seal_bytes(key, name, body)
+
+    return seal
