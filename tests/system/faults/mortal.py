@@ -5,9 +5,8 @@ import io
 import os
 import re
 import signal
-import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from cs.eventlog.streams import Streams
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.forked_process import ForkedProcess
 
 _STARTED = re.compile(r"serving (\S+),")
 _STDERR_BYTES = 1 << 20
@@ -40,21 +40,18 @@ class Mortal:
     base_url: str | None = None
     said: list[str] = field(default_factory=list)
     _up: asyncio.Event = field(default_factory=asyncio.Event)
-    _process: asyncio.subprocess.Process | None = None
+    _process: ForkedProcess | None = None
     _reading: asyncio.Task[None] | None = None
 
     async def start(self, fail_points: str = "") -> None:
         """Start it; return at once."""
         assert self._process is None, "one at a time"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("CS_")}
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", *self._module()),
-            *("--port=0", "--admin-port=0", f"--data-dir={self.folder}"),
-            stderr=asyncio.subprocess.PIPE,
-            limit=_STDERR_BYTES,
-            env=kept
-            | {"CS_LOG_LEVEL": "warning", "CS_FAILPOINTS": fail_points, "COLUMNS": "400"}
-            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        module, *words = self._module()
+        self._process = ForkedProcess(
+            module,
+            [*words, "--port=0", "--admin-port=0", f"--data-dir={self.folder}"],
+            kept | {"CS_LOG_LEVEL": "warning", "CS_FAILPOINTS": fail_points, "COLUMNS": "400"},
         )
         self._reading = asyncio.create_task(self._read_stderr(self._process))
 
@@ -73,13 +70,13 @@ class Mortal:
         assert self._process is not None, "started"
         if not from_birth:
             called = asyncio.create_task(self.up())
-            gone = asyncio.create_task(self._process.wait())
+            gone = asyncio.create_task(self._ended())
             await asyncio.wait({called, gone}, return_when=asyncio.FIRST_COMPLETED)
             called.cancel()
             gone.cancel()
         try:
             async with asyncio.timeout(life_s):
-                await self._process.wait()
+                await self._ended()
         except TimeoutError:
             self.kill()
         return await self.died()
@@ -93,31 +90,42 @@ class Mortal:
     async def died(self) -> int:
         """Wait until it has ended; return the exit code, -9 for SIGKILL."""
         assert self._process is not None, "started"
-        assert self._reading is not None, "started"
-        code = await self._process.wait()
-        await self._reading
+        await self._ended()
+        code = self._process.wait()
         self._process = self._reading = None
         return code
 
+    async def _ended(self) -> None:
+        """Wait until all that it wrote has been read: it has nothing open any more."""
+        assert self._reading is not None, "started"
+        await asyncio.shield(self._reading)
+
     def kill(self) -> None:
-        if self._process is not None and self._process.returncode is None:
-            self._process.send_signal(signal.SIGKILL)
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.poll() is None:
+            with suppress(ProcessLookupError):  # it ended just now
+                os.kill(self._process.pid, number)
 
     async def end(self) -> int:
         """Make it leave as an operator would; return the exit code."""
         assert self._process is not None, "started"
-        if self._process.returncode is None:
-            self._process.terminate()
+        self._send(signal.SIGTERM)
         return await self.died()
 
-    async def _read_stderr(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None, "a pipe"
-        async for line in process.stderr:
+    async def _read_stderr(self, process: ForkedProcess) -> None:
+        lines = asyncio.StreamReader(_STDERR_BYTES)
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines), process.stderr
+        )
+        async for line in lines:
             text = line.decode()
             self.said.append(text)
             if found := _STARTED.match(text):
                 self.base_url = found[1]
                 self._up.set()
+        pipe.close()
         self._up.clear()
         self.base_url = None
 

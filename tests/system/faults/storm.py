@@ -29,7 +29,7 @@ from system.faults.told import Asked, Body, End, Kind, Wrong, as_intended, check
 from system.faults.world import Wish, make_world, wishes
 
 #: A share of the deaths comes while the service starts, within this; seconds.
-_AT_START, _BIRTH_S = 0.25, 0.7
+_AT_START, _BIRTH_S = 0.25, 0.4
 #: Others come after a life of this mean, cut at the most.
 _LIFE_S, _LONGEST_S = 0.9, 4.0
 #: How often a client wants one of a few brands that all want, and holds the call.
