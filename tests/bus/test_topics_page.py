@@ -26,7 +26,8 @@ from cs.bus.topics import (
     decode_outcome,
     decode_work,
 )
-from cs.domain.lookup.rules import FIRST_RETRY, LAST_RETRY, SILENT_REISSUES
+from cs.domain.lookup.retry_times import FIRST_RETRY, LAST_RETRY
+from cs.domain.lookup.rules import SILENT_REISSUES
 from cs.domain.stages.table import STAGES
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append

@@ -90,6 +90,7 @@ class UnknownEvent(Exception):
 
 
 def topic_of(event: AnyEvent) -> str:
+    """Return the topic that *event* is written under."""
     return _TOPIC_OF[type(event)]
 
 

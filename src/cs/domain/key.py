@@ -154,6 +154,8 @@ KeyCommand = IssueKey | RotateKey | RevokeKey | GrantQuota | SettleSearch
 
 # State.
 class RunningSearch(msgspec.Struct, frozen=True):
+    """An admitted search that is not settled; it reserves one unit of quota."""
+
     search: str
     lookup: str
     brand: str
@@ -161,6 +163,8 @@ class RunningSearch(msgspec.Struct, frozen=True):
 
 
 class IdempotentSearch(msgspec.Struct, frozen=True):
+    """The search that an ``Idempotency-Key`` was first used for (contract L14)."""
+
     idempotency: Idempotency
     search: str
     at: datetime
@@ -193,10 +197,12 @@ INITIAL = Key()
 
 
 def minute_window(state: Key, at: datetime) -> RateWindow:
+    """Return what is left at *at* of the 6 searches a minute (contract L1)."""
     return window(state.admitted_at, at, limit=PER_MINUTE, span=MINUTE)
 
 
 def day_window(state: Key, at: datetime) -> RateWindow:
+    """Return what is left at *at* of the 60 searches in 24 hours (contract L1)."""
     return window(state.admitted_at, at, limit=PER_DAY, span=DAY)
 
 

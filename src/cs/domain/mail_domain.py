@@ -40,6 +40,8 @@ MailDomainCommand = LearnDomain
 
 
 class MailDomain(msgspec.Struct, frozen=True):
+    """What was learned last, and until when it is believed."""
+
     facts: DomainFacts = DomainFacts()
     expires_at: datetime = datetime.min.replace(tzinfo=UTC)
     last_at: datetime = datetime.min.replace(tzinfo=UTC)

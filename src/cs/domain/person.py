@@ -70,6 +70,8 @@ PersonCommand = SuppressPerson | ErasePerson | LiftSuppression
 
 
 class PersonState(msgspec.Struct, frozen=True):
+    """Whether later searches may find the person, and what was erased of them."""
+
     suppressed: bool = False
     prints: frozenset[str] = frozenset()
     erased_from: frozenset[str] = frozenset()

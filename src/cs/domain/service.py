@@ -57,6 +57,8 @@ ServiceCommand = ChooseWorld | Pause | Resume
 
 
 class Service(msgspec.Struct, frozen=True):
+    """The world of the log, ``None`` before its first start, and whether the API is paused."""
+
     world: World | None = None
     paused: bool = False
     last_at: datetime = datetime.min.replace(tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cs.domain.mail.reply import MalformedReply, Reply, decoded, is_last, parse
+from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
 from cs.domain.mail.reply_meaning import (
     REFUSED,
     ReplyKind,
@@ -22,7 +22,7 @@ SENDER = "check@verify.example"
 ECHOED = (RECIPIENT, DOMAIN, "mx1.acme.example", "verify.example")
 
 
-def reply_of(text: str) -> Reply:
+def reply_of(text: str) -> SmtpReply:
     meant = {"R": RECIPIENT, "D": DOMAIN, "S": SENDER}
     text = re.sub(r"(?<![\w-])[RDS](?![\w-])", lambda letter: meant[letter[0]], text)
     return parse([line.encode() for line in text.split("\n")])
@@ -160,22 +160,22 @@ def test_the_time_to_come_back_is_the_servers_or_the_kinds(
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ([b"250 ok\r\n"], Reply(250, None, "ok")),
-        ([b"250"], Reply(250, None, "")),
-        ([b"250-a\r\n", b"250-b\n", b"250 c"], Reply(250, None, "a b c")),
-        ([b"550-5.1.1 no", b"550 5.1.1  one"], Reply(550, "5.1.1", "no one")),
-        ([b"550-no", b"550 5.1.1 one"], Reply(550, "5.1.1", "no one")),
-        ([b"550 #5.1.0 Address rejected."], Reply(550, "5.1.0", "Address rejected.")),
-        ([b"550 no mailbox (#5.1.1)"], Reply(550, "5.1.1", "no mailbox (#5.1.1)")),
-        ([b"550 5.1.1: no"], Reply(550, "5.1.1", "no")),
-        ([b"550 5.1.1.4 is blocked"], Reply(550, None, "5.1.1.4 is blocked")),
-        ([b"550 blocked [5.1.1.4]"], Reply(550, None, "blocked [5.1.1.4]")),
-        (["550 Empfänger".encode()], Reply(550, None, "Empfänger")),
-        (["550 Empfänger".encode("latin-1")], Reply(550, None, "Empfänger")),
-        ([b"550\tno\x00\x1b[31m"], Reply(550, None, "no  [31m")),
+        ([b"250 ok\r\n"], SmtpReply(250, None, "ok")),
+        ([b"250"], SmtpReply(250, None, "")),
+        ([b"250-a\r\n", b"250-b\n", b"250 c"], SmtpReply(250, None, "a b c")),
+        ([b"550-5.1.1 no", b"550 5.1.1  one"], SmtpReply(550, "5.1.1", "no one")),
+        ([b"550-no", b"550 5.1.1 one"], SmtpReply(550, "5.1.1", "no one")),
+        ([b"550 #5.1.0 Address rejected."], SmtpReply(550, "5.1.0", "Address rejected.")),
+        ([b"550 no mailbox (#5.1.1)"], SmtpReply(550, "5.1.1", "no mailbox (#5.1.1)")),
+        ([b"550 5.1.1: no"], SmtpReply(550, "5.1.1", "no")),
+        ([b"550 5.1.1.4 is blocked"], SmtpReply(550, None, "5.1.1.4 is blocked")),
+        ([b"550 blocked [5.1.1.4]"], SmtpReply(550, None, "blocked [5.1.1.4]")),
+        (["550 Empfänger".encode()], SmtpReply(550, None, "Empfänger")),
+        (["550 Empfänger".encode("latin-1")], SmtpReply(550, None, "Empfänger")),
+        ([b"550\tno\x00\x1b[31m"], SmtpReply(550, None, "no  [31m")),
     ],
 )
-def test_a_reply_is_read_whole(lines: list[bytes], expected: Reply) -> None:
+def test_a_reply_is_read_whole(lines: list[bytes], expected: SmtpReply) -> None:
     assert parse(lines) == expected
 
 
@@ -224,7 +224,7 @@ def test_any_bytes_become_printable_text(raw: bytes) -> None:
 def test_whatever_the_words_codes_come_first(
     code: int, enhanced: str | None, text: str
 ) -> None:
-    said = meaning(Reply(code, enhanced, text), stage="rcpt", echoed=ECHOED, sender=SENDER)
+    said = meaning(SmtpReply(code, enhanced, text), stage="rcpt", echoed=ECHOED, sender=SENDER)
 
     if said.kind is ReplyKind.ACCEPTED:
         assert code in {250, 251}

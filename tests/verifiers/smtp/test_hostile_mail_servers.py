@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cs.domain.mail.reply import MalformedReply, Reply, parse
+from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
 from cs.domain.mail.reply_meaning import meaning, same_words
 from cs.verifiers.smtp.connection import SmtpConnection, connect
 from cs.verifiers.smtp.errors import ConnectionFailed
@@ -46,7 +46,7 @@ async def flooding(said: bytes, times: int, notes: list[str]) -> AsyncIterator[S
             await connection.abort()
 
 
-async def exchange_replies(said: bytes, times: int = 1) -> tuple[Reply | str, list[str]]:
+async def exchange_replies(said: bytes, times: int = 1) -> tuple[SmtpReply | str, list[str]]:
     notes: list[str] = []
     async with flooding(said, times, notes) as connection:
         try:
@@ -88,7 +88,7 @@ async def test_a_reply_of_a_hundred_lines_is_heard_and_one_more_is_not() -> None
     whole, _ = await exchange_replies(b"250-x\r\n" * (LINES - 1) + b"250 x\r\n")
     longer, _ = await exchange_replies(b"250-x\r\n" * LINES + b"250 x\r\n")
 
-    assert isinstance(whole, Reply)
+    assert isinstance(whole, SmtpReply)
     assert longer == "protocol"
 
 
@@ -97,7 +97,7 @@ async def test_a_reply_of_a_hundred_lines_is_heard_and_one_more_is_not() -> None
 async def test_any_bytes_are_a_reply_or_lost(pieces: list[bytes]) -> None:
     came, _ = await exchange_replies(b"".join(pieces) + b"\r\n250 end\r\n")
 
-    assert isinstance(came, Reply) or came in {"protocol", "timeout"}
+    assert isinstance(came, SmtpReply) or came in {"protocol", "timeout"}
 
 
 UNITS = (

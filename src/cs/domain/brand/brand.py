@@ -57,6 +57,8 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 class Brand(msgspec.Struct, frozen=True):
+    """What deciding about a brand needs: the live run, and how the last ones ended."""
+
     lookups: int = 0
     live: Lookup | None = None
     reusable: Finish | None = None  # the newest one

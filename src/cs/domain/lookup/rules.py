@@ -8,7 +8,7 @@ mail domains and the run end is in `cs.domain.lookup.closing`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ from cs.domain.contact import BrandFacts, Candidate, Ranked
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.closing import close_domain, finish, outcome_without_people, settle
 from cs.domain.lookup.contacts import new_people
+from cs.domain.lookup.retry_times import retry_at
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.table import STAGE_OF_FINDING, STAGES
@@ -57,14 +58,6 @@ from cs.domain.stages.work import (
 MAIL_DOMAINS = 4
 #: How often work is issued again for silence.
 SILENT_REISSUES = 2
-#: Wait before the second attempt when the outside named none; fourfold for each further.
-#: Where it did name one, the least wait from the third attempt on is twice this, then doubled.
-FIRST_RETRY = timedelta(seconds=2)
-#: A last attempt is made so long before the deadline if the next wait would pass it
-#: (docs/decisions/0028): what a server that is willing by then needs for some addresses.
-LAST_RETRY = timedelta(seconds=10)
-#: A longer wait that the outside asks for outlives every lookup.
-LONGEST_RETRY_S = 86_400.0
 #: How a lookup ends whose stage failed for good, other than by the outside world.
 _OUTCOME_OF_FAILURE: Mapping[str, SearchOutcome] = {
     "bug": "error",
@@ -257,17 +250,17 @@ def failed(
     """Return what a failed *attempt* at *work* causes: a retry, or what follows the last."""
     if work.attempt != attempt or work.retry_at is not None:
         return ()  # a newer attempt was issued since, or is due
-    retry_at = _retry_at(state, work, finding, at)
+    due_at = retry_at(state, work, finding.retry_in_s, at)
     attempts = STAGES[work.stage].attempts
     may_retry = finding.retryable and (attempts is None or work.failures < attempts)
-    retried = may_retry and retry_at < state.deadline_at
+    retried = may_retry and due_at < state.deadline_at
     event = AttemptFailed(
         lookup=state.id,
         stage=work.stage,
         item=work.item,
         attempt=attempt,
         why=finding.why,
-        retry_at=retry_at if retried else None,
+        retry_at=due_at if retried else None,
         causes=storable_causes(finding.causes),
         at=at,
     )
@@ -285,24 +278,6 @@ def failed(
             return (event, *closing)
         case _:
             assert_never(work.stage)
-
-
-def _retry_at(state: Lookup, work: IssuedWork, finding: Failed, at: datetime) -> datetime:
-    """Return when *work* is worth another attempt (docs/decisions/0028).
-
-    The wait that the outside named is believed once.  From the second failure on it is at
-    least a wait that doubles, so that attempts are few however short the named one is.
-    """
-    named_s = min(max(finding.retry_in_s or 0.0, 0.0), LONGEST_RETRY_S)
-    named = timedelta(seconds=named_s)
-    earlier = work.failures - 1
-    if not named:
-        return at + FIRST_RETRY * int(4 ** min(earlier, 6))
-    if earlier == 0:
-        return at + named
-    retry_at = at + max(named, FIRST_RETRY * int(2 ** min(earlier, 12)))
-    last_at = state.deadline_at - LAST_RETRY
-    return last_at if at + named <= last_at < retry_at else retry_at
 
 
 # Work is issued again.

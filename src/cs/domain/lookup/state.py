@@ -56,6 +56,8 @@ class IssuedWork(msgspec.Struct, frozen=True):
 
 
 class Lookup(msgspec.Struct, frozen=True):
+    """What deciding about one live run needs: what was found, and which work is open."""
+
     id: str
     query: Query
     deadline_at: datetime

@@ -15,7 +15,7 @@ class MalformedReply(ValueError):
     """These lines are no SMTP reply (RFC 5321, 4.2)."""
 
 
-class Reply(msgspec.Struct, frozen=True):
+class SmtpReply(msgspec.Struct, frozen=True):
     """One reply, all of its lines.
 
     Attributes:
@@ -29,7 +29,7 @@ class Reply(msgspec.Struct, frozen=True):
     text: str
 
 
-def parse(lines: Sequence[bytes]) -> Reply:
+def parse(lines: Sequence[bytes]) -> SmtpReply:
     """Return the reply in *lines*, line ends removed or not.
 
     Raises:
@@ -52,7 +52,7 @@ def parse(lines: Sequence[bytes]) -> Reply:
     text = " ".join(filter(None, texts))
     if enhanced is None and (within := _ENHANCED_WITHIN.search(text)):
         enhanced = within[1]
-    return Reply(int(code), enhanced, text)
+    return SmtpReply(int(code), enhanced, text)
 
 
 def decoded(raw: bytes) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from cs.domain.mail.reply import Reply
+from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_words import ReplyText
 from cs.domain.mail.retry_hint import retry_hint
 
@@ -68,7 +68,7 @@ class ReplyMeaning(msgspec.Struct, frozen=True):
 
 
 def meaning(
-    reply: Reply, *, stage: Stage, echoed: Sequence[str] = (), sender: str = ""
+    reply: SmtpReply, *, stage: Stage, echoed: Sequence[str] = (), sender: str = ""
 ) -> ReplyMeaning:
     """Return what *reply*, sent at *stage*, means.
 
@@ -89,7 +89,7 @@ def meaning(
     return ReplyMeaning(kind, hint or _RETRY_S[kind])
 
 
-def same_words(one: Reply, other: Reply, echoed: Sequence[str]) -> bool:
+def same_words(one: SmtpReply, other: SmtpReply, echoed: Sequence[str]) -> bool:
     """Say whether two replies say the same, but for what they are about.
 
     Used to compare a refusal with that of a control address: a server that refuses both
@@ -99,7 +99,7 @@ def same_words(one: Reply, other: Reply, echoed: Sequence[str]) -> bool:
     return (one.code, one.enhanced) == (other.code, other.enhanced) and gists[0] == gists[1]
 
 
-def _names_only(reply: Reply, sender: str, echoed: Sequence[str]) -> bool:
+def _names_only(reply: SmtpReply, sender: str, echoed: Sequence[str]) -> bool:
     text = reply.text.casefold()
     return (
         bool(sender)
@@ -108,7 +108,7 @@ def _names_only(reply: Reply, sender: str, echoed: Sequence[str]) -> bool:
     )
 
 
-def _before_rcpt(reply: Reply, words: ReplyText, stage: Stage) -> ReplyKind:
+def _before_rcpt(reply: SmtpReply, words: ReplyText, stage: Stage) -> ReplyKind:
     match reply.code // 100:
         case 2:
             return ReplyKind.ACCEPTED
@@ -128,7 +128,7 @@ def _before_rcpt(reply: Reply, words: ReplyText, stage: Stage) -> ReplyKind:
             return ReplyKind.UNKNOWN
 
 
-def _at_rcpt(reply: Reply, words: ReplyText) -> ReplyKind:
+def _at_rcpt(reply: SmtpReply, words: ReplyText) -> ReplyKind:
     match reply.code // 100:
         case 2:
             return _positive(reply)
@@ -140,7 +140,7 @@ def _at_rcpt(reply: Reply, words: ReplyText) -> ReplyKind:
             return ReplyKind.UNKNOWN
 
 
-def _positive(reply: Reply) -> ReplyKind:
+def _positive(reply: SmtpReply) -> ReplyKind:
     if reply.code == 252:
         return ReplyKind.CANNOT_VERIFY
     # "250 5.1.1" says two things at once: neither is believed.
@@ -152,7 +152,7 @@ def _positive(reply: Reply) -> ReplyKind:
     )
 
 
-def _transient(reply: Reply, words: ReplyText) -> ReplyKind:
+def _transient(reply: SmtpReply, words: ReplyText) -> ReplyKind:
     if reply.code == 421:
         return ReplyKind.CLOSING
     if _wants_starttls(reply, words):
@@ -185,7 +185,7 @@ def _transient(reply: Reply, words: ReplyText) -> ReplyKind:
             return _transient_words(reply, words)
 
 
-def _transient_words(reply: Reply, words: ReplyText) -> ReplyKind:
+def _transient_words(reply: SmtpReply, words: ReplyText) -> ReplyKind:
     if words.too_many:
         return ReplyKind.TOO_MANY
     if words.in_progress:
@@ -201,7 +201,7 @@ def _transient_words(reply: Reply, words: ReplyText) -> ReplyKind:
     return ReplyKind.TRANSIENT
 
 
-def _permanent(reply: Reply, words: ReplyText) -> ReplyKind:
+def _permanent(reply: SmtpReply, words: ReplyText) -> ReplyKind:
     if _wants_starttls(reply, words):
         return ReplyKind.STARTTLS
     if reply.code in {500, 501, 502, 503, 504, 521, 530, 535}:
@@ -243,7 +243,7 @@ def _permanent(reply: Reply, words: ReplyText) -> ReplyKind:
             return ReplyKind.UNKNOWN
 
 
-def _permanent_words(reply: Reply, words: ReplyText) -> ReplyKind:
+def _permanent_words(reply: SmtpReply, words: ReplyText) -> ReplyKind:
     if words.too_many:
         return ReplyKind.TOO_MANY
     if words.rate:
@@ -279,7 +279,7 @@ def _recipient_words(words: ReplyText) -> ReplyKind | None:
     return None
 
 
-def _wants_starttls(reply: Reply, words: ReplyText) -> bool:
+def _wants_starttls(reply: SmtpReply, words: ReplyText) -> bool:
     return reply.code in {523, 538} or (
         words.starttls
         and (
@@ -290,7 +290,7 @@ def _wants_starttls(reply: Reply, words: ReplyText) -> bool:
     )
 
 
-def _detail(reply: Reply) -> str | None:
+def _detail(reply: SmtpReply) -> str | None:
     """Return subject and detail of the enhanced code, if it is of the reply's class."""
     if reply.enhanced is None or int(reply.enhanced[0]) != reply.code // 100:
         return None

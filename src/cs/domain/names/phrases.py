@@ -1,7 +1,6 @@
 """Lists of phrases, compiled: how the word tables of this package are written."""
 
 import re
-from collections.abc import Iterator
 from functools import cached_property
 
 from cs.domain.names.plain_text import folded
@@ -35,15 +34,13 @@ class Phrases:
         return re.compile(rf"(?<!\w)(?:{words or '(?!)'})(?!\w)|(?:{inner or '(?!)'})")
 
     def found(self, text: str) -> bool:
+        """Say whether any phrase is in *text*."""
         return self._words.search(text) is not None
 
     def first(self, text: str) -> int | None:
         """Return where the first phrase begins, or None."""
         hit = self._words.search(text)
         return None if hit is None else hit.start()
-
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        return (hit.span() for hit in self._words.finditer(text))
 
     def without(self, text: str) -> str:
         """Return *text* with every phrase taken out."""

@@ -51,6 +51,8 @@ class TextLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NumberLimit(msgspec.Struct, frozen=True):
+    """A number from ``least`` to ``most``, both included."""
+
     least: float
     most: float
 

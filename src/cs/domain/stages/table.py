@@ -173,6 +173,8 @@ def item_of(work: StageInput) -> str:
 
 
 class ClosedWork(NamedTuple):
+    """A piece of work that an event has ended."""
+
     lookup: str
     stage: StageName
     item: str

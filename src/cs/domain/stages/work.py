@@ -61,7 +61,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alive(Finding, frozen=True, tag="alive"):
-    """The work is in hand.  Sent every 5 s, never stored."""
+    """The work goes on: a heartbeat, sent every 5 s, never stored."""
 
 
 class PeopleSeen(Finding, frozen=True, tag="people-seen"):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
 
-from cs.domain.mail.reply import MalformedReply, Reply, decoded, is_last, parse
+from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
 from cs.verifiers.smtp.errors import ConnectionFailed
 
 #: RFC 5321, 4.5.3.1.5: a reply line is at most 512 octets.  Longer ones are heard and
@@ -53,7 +53,7 @@ class SmtpConnection(asyncio.Protocol):
         self._news.set()
 
     # Called by us.
-    async def read_reply(self) -> Reply:
+    async def read_reply(self) -> SmtpReply:
         """Return the next reply.
 
         Raises:
@@ -75,7 +75,7 @@ class SmtpConnection(asyncio.Protocol):
         self._in_step = True
         return reply
 
-    async def send(self, command: str) -> Reply:
+    async def send(self, command: str) -> SmtpReply:
         """Send *command*, which is one ASCII line, and return the reply.
 
         Raises:

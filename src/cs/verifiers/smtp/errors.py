@@ -1,6 +1,6 @@
 """How a conversation with a mail exchanger fails; none of them leaves the verifier."""
 
-from cs.domain.mail.reply import Reply
+from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyMeaning, Stage
 
 #: Seconds after which a server that could not be reached is worth another try.
@@ -22,7 +22,7 @@ class ConnectionFailed(Exception):
 class SessionRefused(Exception):
     """The server will not have us, before any recipient was named."""
 
-    def __init__(self, stage: Stage, reply: Reply, meaning: ReplyMeaning) -> None:
+    def __init__(self, stage: Stage, reply: SmtpReply, meaning: ReplyMeaning) -> None:
         super().__init__(f"{stage}: {reply.code} {reply.text}")
         self.stage, self.reply, self.meaning = stage, reply, meaning
 

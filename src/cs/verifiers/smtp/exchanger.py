@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from cs.domain.mail.reply import Reply
+from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, meaning
 from cs.verifiers.smtp.connection import Note
 from cs.verifiers.smtp.errors import ConnectionFailed, NoUsableReply, SessionRefused
@@ -63,7 +63,7 @@ class Exchanger:
         self._broken_sessions = 0
         self._no_reply: NoUsableReply | None = None
 
-    async def ask(self, address: str, *, room_for: int = 1) -> tuple[Reply, ReplyMeaning]:
+    async def ask(self, address: str, *, room_for: int = 1) -> tuple[SmtpReply, ReplyMeaning]:
         """Ask about *address*, in a session with room for *room_for* recipients.
 
         Raises:
@@ -93,7 +93,7 @@ class Exchanger:
                     continue  # a session of its own, once: there *earlier* is 0
             return reply, meaning
 
-    async def ask_in_same_session(self, address: str) -> tuple[Reply, ReplyMeaning] | None:
+    async def ask_in_same_session(self, address: str) -> tuple[SmtpReply, ReplyMeaning] | None:
         """Ask about *address* in the session at hand; ``None`` if that cannot be done."""
         if self._session is None or self._session.recipients >= self._max_recipients:
             return None
@@ -174,6 +174,6 @@ class Exchanger:
             self._limiter.release(address)
             raise
 
-    def _meaning(self, reply: Reply, address: str) -> ReplyMeaning:
+    def _meaning(self, reply: SmtpReply, address: str) -> ReplyMeaning:
         echoed = (address, self._mail_domain, self.mx.host, self._identity.helo)
         return meaning(reply, stage="rcpt", echoed=echoed, sender=self._identity.mail_from)

@@ -7,7 +7,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-from cs.domain.mail.reply import Reply
+from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
 from cs.verifiers.smtp.connection import Note, SmtpConnection, connect
 from cs.verifiers.smtp.errors import ConnectionFailed, SessionRefused
@@ -52,7 +52,7 @@ class Session:
         self._connection = connection
         self.recipients = 0
 
-    async def rcpt(self, address: str) -> Reply:
+    async def rcpt(self, address: str) -> SmtpReply:
         """Ask about *address*, whose syntax has been checked.
 
         Raises:
@@ -134,12 +134,14 @@ async def _encrypt(connection: SmtpConnection, identity: Identity, mx: MxAddress
     return True
 
 
-def _meaning_of(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -> ReplyMeaning:
+def _meaning_of(
+    reply: SmtpReply, stage: Stage, identity: Identity, mx: MxAddress
+) -> ReplyMeaning:
     echoed = (mx.host, mx.address, identity.helo)
     return meaning(reply, stage=stage, echoed=echoed, sender=identity.mail_from)
 
 
-def _accepted(reply: Reply, stage: Stage, identity: Identity, mx: MxAddress) -> None:
+def _accepted(reply: SmtpReply, stage: Stage, identity: Identity, mx: MxAddress) -> None:
     if reply.code != (220 if stage == "banner" else 250):
         meaning = _meaning_of(reply, stage, identity, mx)
         if meaning.kind is ReplyKind.ACCEPTED:  # "221" to EHLO: out of order, not a welcome

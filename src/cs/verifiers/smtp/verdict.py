@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cs.domain.mail.reply import Reply
+from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import (
     REFUSED,
     STATEMENTS,
@@ -117,7 +117,7 @@ async def _accepted(
 
 
 async def _refused(
-    exchanger: Exchanger, address: str, reply: Reply, meaning: ReplyMeaning
+    exchanger: Exchanger, address: str, reply: SmtpReply, meaning: ReplyMeaning
 ) -> RecipientFinding:
     verdict = Verdict.MAILBOX_FULL if meaning.kind is ReplyKind.FULL else Verdict.UNDELIVERABLE
     finding = RecipientFinding(
@@ -136,7 +136,7 @@ async def _refused(
 
 
 async def _control_allows(
-    exchanger: Exchanger, address: str, reply: Reply, *, bare: bool
+    exchanger: Exchanger, address: str, reply: SmtpReply, *, bare: bool
 ) -> bool:
     """Ask about the postmaster: is it this recipient that is refused, or are we?"""
     domain = address.rpartition("@")[2]
