@@ -1,4 +1,6 @@
 import signal
+import sys
+from importlib.util import find_spec
 
 import pytest
 import structlog
@@ -26,6 +28,10 @@ SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "
 # Rich would draw each traceback that is logged with the source around every frame, 60 ms of
 # processor apiece.
 structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
+
+# httpcore tries to import it several times a call, and looks through the whole path in vain.
+if find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 # Ignored where tests run in the background; whatever they start would ignore it too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
