@@ -49,6 +49,7 @@ def test_the_table_names_every_role() -> None:
         assert command.split()[1] == module.replace("_", "-")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_loads_what_it_needs(role: str) -> None:
     loaded = loaded_by(role)

@@ -7,6 +7,8 @@ import pytest
 
 from cli.command import environment
 
+pytestmark = pytest.mark.slow  # a process for each command
+
 #: Of other packages: each takes longer to load than all that `cs --help` needs of ours.
 HEAVY = {
     "aiokafka",

@@ -4,11 +4,13 @@ from itertools import takewhile
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from cli.command import ran
 from harness.served import Served
 
 
+@pytest.mark.slow
 def test_without_a_people_source_the_start_readyz_log_and_caller_are_told(
     tmp_path: Path,
 ) -> None:

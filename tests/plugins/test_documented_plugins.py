@@ -168,6 +168,7 @@ def printed_by_tests(files: Mapping[str, str], folder: Path) -> str:
     return run.stdout + run.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_documented_tests_pass_with_no_setting_of_pytest(page: str, tmp_path: Path) -> None:
     files, _, _ = documented(page)
@@ -177,6 +178,7 @@ def test_the_documented_tests_pass_with_no_setting_of_pytest(page: str, tmp_path
     assert re.search(r"^\d+ passed in ", printed, re.MULTILINE), printed
 
 
+@pytest.mark.slow
 def test_whoever_breaks_the_contract_reads_which_value_was_wrong(tmp_path: Path) -> None:
     """Assertions of the kits are rewritten, as those of a test module are."""
     files, _, _ = documented("sources.md")

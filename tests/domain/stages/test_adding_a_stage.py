@@ -45,6 +45,7 @@ def test_a_stage_touches_at_most_eight_files() -> None:
     assert all(path.startswith("src/") for path in touched)
 
 
+@pytest.mark.slow
 def test_a_search_goes_through_the_stage(copy: Path) -> None:
     for change in CHANGES:
         change.apply(copy)
