@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +17,7 @@ LEVELS = {"warning": "warning", "error": "error", "exception": "error", "critica
 PASSED_ON = ("warning", "error", "critical")
 
 
+@cache
 def lines_in_source() -> dict[str, set[str]]:
     """Return for each event of a log line at warning or above its levels."""
     found: dict[str, set[str]] = defaultdict(set)
