@@ -44,7 +44,8 @@ test: setup ## every test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-fast: setup ## the inner loop, under a minute
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --hypothesis-profile="inner loop"
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --hypothesis-profile="inner loop" \
+		--durations=5 --durations-min=1
 
 check: setup ## style, types, import rules, generated files, what documents name
 	$(BIN)/ruff format --check .
