@@ -287,7 +287,7 @@ async def test_whoever_waits_for_a_search_wakes_when_its_end_can_be_read(
     for task in (waiting[2], following):
         task.cancel()
     await asyncio.gather(waiting[2], following, return_exceptions=True)
-    assert reader.reading._settled == {}  # nobody is remembered who went away
+    assert not len(reader.reading._settled), "nobody is remembered who went away"
 
 
 # The runner.

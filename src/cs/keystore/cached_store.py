@@ -1,4 +1,4 @@
-"""What key stores do alike: keys and secrets that were read are kept open in memory."""
+"""What key stores do alike: keys and secrets that were read stay in memory, unwrapped."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

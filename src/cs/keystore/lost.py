@@ -1,4 +1,4 @@
-"""Personal values whose data key is lost: read as erased, counted, and told.
+"""Personal values whose data key is lost: read as erased, counted and reported.
 
 A key store that came back older than the log lacks keys of values that the log holds, or
 has another key of the same name.  Whoever reads such a value goes on without it, as if its
@@ -80,7 +80,7 @@ class LostValues:
 
     @contextmanager
     def listening(self, listener: Listener) -> Iterator[None]:
-        """Tell *listener* of each value until left."""
+        """Call *listener* with each value until left."""
         self._listeners.append(listener)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Data keys kept open in memory, the least recently used going first."""
+"""Unwrapped data keys in memory, the least recently used going first."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
@@ -38,7 +38,7 @@ class OpenKeys:
     ) -> tuple[Mapping[str, bytes | None], frozenset[str]]:
         """Return what *load* gives for all of *names*, and which of them had another key here.
 
-        From then on what was loaded is kept open.
+        From then on what was loaded is in memory.
         """
         wanted = tuple(dict.fromkeys(names))
         cached = {name: self._keys[name] for name in wanted if name in self._keys}

@@ -1,4 +1,4 @@
-"""Where the data keys of personal values live: beside the event log, never in it.
+"""Where the data keys of personal values live: in a store of their own, never in the event log.
 
 One data key per person of a lookup and one per ready-made body.  Destroying a key
 erases what it sealed, wherever copies of the bytes are.
@@ -22,12 +22,12 @@ class KeyStore(Protocol):
 
     @property
     def lost(self) -> LostValues:
-        """Where whoever opens sealed values tells of keys that are lost."""
+        """Where keys that are found lost are noted by whoever opens sealed values."""
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return a key for each of *names*, making those that are missing.
 
-        They are durable on return: the store itself is asked, since one kept in memory may
+        They are durable on return: the store itself is asked, since one in memory may
         be gone from a store that came back older.  A destroyed name gets no new key and is
         left out.
         """
@@ -36,7 +36,7 @@ class KeyStore(Protocol):
         """Return the keys of those of *names* that have one."""
 
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
-        """Return what the store itself has of *names*, whatever is kept in memory.
+        """Return what the store itself has of *names*, whatever is cached.
 
         The key; ``None`` for one that was destroyed.  A name that the store knows nothing
         of is left out: its key was never made, or is lost.
@@ -46,7 +46,7 @@ class KeyStore(Protocol):
         """Remember (fingerprint, name) pairs, so that a person's keys can be found.
 
         Fingerprints are made with `fingerprint`; they are durable on return.  The key of
-        a name that is given a suppressed fingerprint is destroyed.
+        a name that is indexed under a suppressed fingerprint is destroyed.
         """
 
     async def secret(self, name: str) -> bytes:
@@ -83,4 +83,4 @@ class KeyStore(Protocol):
         """Destroy keys for good; no byte of them is left in the files on return."""
 
     def forget(self) -> None:
-        """Drop every key kept open in memory: another process has destroyed some."""
+        """Drop every key cached in memory: another process has destroyed some."""

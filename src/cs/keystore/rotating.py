@@ -1,4 +1,4 @@
-"""A new master key: every key is wrapped anew, a batch at a time, beside whoever uses them.
+"""A new master key: every key is wrapped anew, a batch at a time, while they are used.
 
 From `begin_rotation` on new keys are wrapped with the new one; which one that is the store
 says, so that all processes agree.  Cut off anywhere, it is gone on with by doing it again:
@@ -33,11 +33,15 @@ class Rewrapping(Protocol):
 
 
 async def rotate(
-    store: Rewrapping, version: str, told: Callable[[int, int], None], *, batch: int = BATCH
+    store: Rewrapping,
+    version: str,
+    on_progress: Callable[[int, int], None],
+    *,
+    batch: int = BATCH,
 ) -> int:
     """Wrap everything in *store* with the master key *version*; return how many keys it was.
 
-    *told* hears of every batch: keys done, and all there were.
+    *on_progress* is called after every batch: with keys done, and all there were.
     """
     await store.begin_rotation(version)
     done, after, every = 0, "", await store.left()
@@ -45,7 +49,7 @@ async def rotate(
         after, wrapped = await store.rewrap(after, batch)
         done += wrapped
         if wrapped:
-            told(done, max(every, done))
+            on_progress(done, max(every, done))
         elif not (left := await store.left()):
             break
         else:  # some changed while they were wrapped

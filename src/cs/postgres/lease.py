@@ -29,7 +29,7 @@ class Leader:
     """Does *work* whenever this process leads *name*.
 
     Args:
-        holder: Tells this process from others, for people.
+        holder: What this process is called, for people.
         work: Called with the epoch; cancelled when the lease is lost.  When it ends by
             itself, or with `Fenced` or `DatabaseUnavailable`, the lease is asked for again;
             with `UnknownEvent` too, but first a process of that version may lead.
@@ -82,14 +82,14 @@ class Leader:
     async def _lead(self, epoch: int) -> None:
         self.epoch = epoch
         work = asyncio.ensure_future(self._work(epoch))
-        kept = asyncio.create_task(self._keep(epoch), name=f"lease-{self._name}")
+        renewing = asyncio.create_task(self._keep(epoch), name=f"lease-{self._name}")
         try:
-            await asyncio.wait([work, kept], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([work, renewing], return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.epoch = None
-            for task in (work, kept):
+            for task in (work, renewing):
                 task.cancel()
-            await asyncio.gather(work, kept, return_exceptions=True)
+            await asyncio.gather(work, renewing, return_exceptions=True)
             await self._give_back(epoch)
         if not work.cancelled() and (error := work.exception()) is not None:
             if isinstance(error, UnknownEvent):

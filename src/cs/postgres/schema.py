@@ -148,7 +148,7 @@ async def _apply(
 async def _build(
     connection: Connection | PooledConnection, step: Migration, index: str
 ) -> None:
-    """Build *index* once: one left unfinished is made anew, a whole one was only not noted."""
+    """Build *index*, unless that was done and only not noted; an unfinished one anew."""
     valid = await connection.fetchval(_INDEX_IS_VALID, index)
     if valid is False:
         await connection.execute(f"DROP INDEX CONCURRENTLY {index}", timeout=TAKES_S)

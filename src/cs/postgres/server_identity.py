@@ -26,10 +26,10 @@ def unverified_hosts(dsn: str) -> tuple[str, ...]:
     """
     # Nothing public says it.
     parse = connect_utils._parse_connect_dsn_and_args  # type: ignore[attr-defined]  # noqa: SLF001
-    given = dict.fromkeys(inspect.signature(parse).parameters)
+    arguments = dict.fromkeys(inspect.signature(parse).parameters)
     # With a password there is no look into the password file, which may not be there yet.
     try:
-        addresses, found = parse(**(given | {"dsn": dsn, "password": ""}))
+        addresses, found = parse(**(arguments | {"dsn": dsn, "password": ""}))
     except OSError as error:  # an ssl.SSLError is one
         why = error.strerror or "not in PEM form"
         raise ValueError(f"a file of sslrootcert, sslcert, sslkey or sslcrl: {why}") from error

@@ -5,7 +5,7 @@ from structlog import get_logger
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import EventLog
-from cs.projections.generation import NO_COPIES, Copies, Generation
+from cs.projections.generation import NO_COPIES, CopiedRows, Generation
 from cs.projections.port import UNREADABLE, Views, named
 
 log = get_logger()
@@ -33,13 +33,13 @@ async def begin_with_copies(events: EventLog, views: Views, epoch: int | None) -
 
 async def _copied(
     events: EventLog, views: Views, other: Generation, head: int, epoch: int | None
-) -> Copies:
+) -> CopiedRows:
     if other.position > head or not await is_of_log(events, other):
         return NO_COPIES
     return await views.copy_from(other, epoch)
 
 
-async def is_of_log(events: EventLog, rows: Generation | Copies) -> bool:
+async def is_of_log(events: EventLog, rows: Generation | CopiedRows) -> bool:
     """Return whether the last event that *rows* reflect is the one at that position."""
     if not rows.position:
         return True

@@ -1,8 +1,8 @@
 """Which key a secret belongs to, among keys whose streams the views pass over.
 
 Their rows lack what stands in the damaged event and behind it, and so perhaps the secret that
-opens the key now.  Its owner is not to hear that it is wrong as long as anything that is
-stored tells whose it is: what can be read behind the damage, and the damaged bytes themselves.
+opens the key now.  Its owner is not answered that it is wrong as long as anything stored says
+whose it is: what can be read behind the damage, and the damaged bytes themselves.
 """
 
 import re
@@ -15,7 +15,7 @@ from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.projections.set_aside import AsideRow
 
-#: Damaged keys that are looked through; with more than these the whole log is in doubt.
+#: Damaged keys that are looked through; with more than these all of the log is in doubt.
 KEYS = 100
 #: Events of each that are read, from the damaged one on.
 EVENTS = 1_000
@@ -34,7 +34,7 @@ class DamagedKeys:
     ) -> Mapping[str, str]:
         """Return the id of the damaged key that each of *secret_hashes* is stored with.
 
-        It may be an older secret of that key: which one opens it, its stream does not tell.
+        It may be an older secret of that key: which one opens it, its stream does not say.
 
         Raises:
             LogUnavailable: The log cannot be read now.
@@ -65,7 +65,7 @@ class DamagedKeys:
                     found |= await self._in_bytes(damaged.position)
                     after, limit = damaged.version, EVENTS
                 continue
-            found |= _told_by(page)
+            found |= _secrets_in(page)
             if len(page) < limit:
                 break
             after, limit = page[-1].version, EVENTS
@@ -80,6 +80,6 @@ class DamagedKeys:
         return {match.decode() for row in rows for match in _HASH.findall(row.state)}
 
 
-def _told_by(page: Iterable[RecordedEvent]) -> set[str]:
+def _secrets_in(page: Iterable[RecordedEvent]) -> set[str]:
     events = (recorded.event for recorded in page)
     return {e.secret_hash for e in events if isinstance(e, KeyIssued | KeyRotated)}

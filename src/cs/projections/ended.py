@@ -1,4 +1,4 @@
-"""Searches that have ended, kept in memory: how a search ended never changes (contract C9).
+"""Searches that have ended, in memory: how a search ended never changes (contract C9).
 
 So a row that is here is right however far the views or the log have gone since, and whoever
 reads an ended search need not ask how far they are.  What it found is not here: people are
@@ -16,14 +16,14 @@ from cs.projections.rows import Rows
 from cs.projections.searches import SEARCHES, Searches, SearchRow
 from cs.runtime.lru import LruDict
 
-#: Rows kept, some 300 bytes each; the least recently used goes first.
-KEPT = 20_000
+#: Rows in memory, some 300 bytes each; the least recently used goes first.
+CACHED = 20_000
 
 
 class EndedSearches:
-    """Give `on_events` pages of events; running searches are kept too, until they end."""
+    """Give `on_events` pages of events.  Running searches are in memory until they end."""
 
-    def __init__(self, most: int = KEPT) -> None:
+    def __init__(self, most: int = CACHED) -> None:
         self._rows = LruDict[str, bytes](most)
         self._projection = Searches()
 
@@ -41,23 +41,23 @@ class EndedSearches:
             self._rows[search] = msgspec.json.encode(row)
 
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
-        told = [each for each in page if self._tells_more(each.event)]
-        if not told:
+        news = [each for each in page if self._is_news(each.event)]
+        if not news:
             return
         rows = Rows(self)
-        for recorded in told:
+        for recorded in news:
             self._projection.apply(rows, recorded, _seal_nothing)
         for _, search, _, data in rows.changes():
             self._rows[search] = data
 
-    def _tells_more(self, event: AnyEvent) -> bool:
+    def _is_news(self, event: AnyEvent) -> bool:
         """Return whether *event* is of a search, and not the start of an ended one again."""
         if isinstance(event, SearchAdmitted):
             return self.get(event.search) is None
         return isinstance(event, SearchSettled)
 
     def row(self, table: str, row_id: str) -> bytes | None:
-        """Return what is kept (the port `cs.projections.rows.Below`)."""
+        """Return the row in memory (the port `cs.projections.rows.Below`)."""
         assert table == SEARCHES.name, "nothing else is asked for by these events"
         return self._rows.get(row_id)
 

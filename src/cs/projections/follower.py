@@ -7,15 +7,15 @@ from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 
-#: Hears of every page once its rows are committed; of a stream that was set aside when it
-#: is taken up.
+#: Called with every page once its rows are committed, and with the events of a stream that
+#: was set aside when it is taken up.
 Listener = Callable[[Sequence[RecordedEvent]], None]
 
 
 class Follower(Protocol):
     @property
     def position(self) -> int:
-        """Up to where the views are committed and the listeners have heard."""
+        """Up to where the views are committed and the listeners were notified."""
 
     @property
     def gate(self) -> VersionGate:

@@ -1,8 +1,8 @@
 """Follows views that another process keeps up to date.
 
-Listeners hear of a page when the views' checkpoint has reached its end: as with
-`cs.projections.runner.ViewRunner`, whoever was woken finds the rows.  Who listens early needs
-no rows, and hears of a page even while the views stand still: a revoked key must not work on.
+Listeners are notified of a page when the views' checkpoint has reached its end: as with
+`cs.projections.runner.ViewRunner`, whoever was woken finds the rows.  Early listeners need no
+rows, and are notified even while the views stand still: a revoked key must not work on.
 """
 
 import asyncio
@@ -35,16 +35,16 @@ class ViewFollower:
         self._views = views
         self._listeners: list[Listener] = []
         self._checkpoint = 0  # of the views; falls when they are made anew
-        self._told = 0  # what the listeners have heard of
+        self._notified = 0  # up to where listeners were notified
         self._early: list[Listener] = []
-        self._early_position = 0  # what those who listen early have heard of
+        self._early_position = 0  # the same of early listeners
         self._moved = Broadcast()
         self.gate = VersionGate("views")
         self._early_gate = VersionGate("keys")
 
     @property
     def position(self) -> int:
-        return min(self._checkpoint, self._told)
+        return min(self._checkpoint, self._notified)
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
@@ -55,7 +55,7 @@ class ViewFollower:
     async def catch_up(self) -> None:
         """Wait until the views reflect what the log holds now, however long they take.
 
-        What was before is not told to the listeners.
+        Listeners are not notified of what was before.
         """
         head = await self._events.head()
         await self._look()
@@ -65,15 +65,15 @@ class ViewFollower:
             await self.gate.until_read(partial(self._look_on, self._checkpoint))
         for _, row in await self._views.tagged(ASIDE, SET_ASIDE):
             self.set_aside.note(damage_of(row))
-        self._told = max(self._told, head)
+        self._notified = max(self._notified, head)
         self._early_position = max(self._early_position, head)
 
     async def run(self) -> None:
-        with self.set_aside.on_mended(self._tell_late):
+        with self.set_aside.on_mended(self._notify_of_late):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._watch())
-                tasks.create_task(self._tell())
-                tasks.create_task(self._tell_early())
+                tasks.create_task(self._notify())
+                tasks.create_task(self._notify_early())
 
     async def reached(self, position: int) -> None:
         while self.position < position:
@@ -88,7 +88,7 @@ class ViewFollower:
         self._checkpoint = await retry_while_unavailable(
             partial(self._views.moved, self._checkpoint)
         )
-        self._stir()
+        self._moved.notify_all()
 
     async def _look_on(self, checkpoint: int) -> None:
         """Look whether the views moved on from *checkpoint*.
@@ -100,24 +100,24 @@ class ViewFollower:
         if self._checkpoint == checkpoint:
             await retry_while_unavailable(partial(read_past, self._events, checkpoint, 1))
 
-    async def _tell(self) -> None:
-        pages = follow(self._events, self._told, gate=self.gate, set_aside=self.set_aside)
+    async def _notify(self) -> None:
+        pages = follow(self._events, self._notified, gate=self.gate, set_aside=self.set_aside)
         async for page in pages:
             end = page[-1].position
             await self._until(partial(self._holds, end))
             for listener in self._listeners:
                 listener(page)
-            self._told = end
-            self._stir()
+            self._notified = end
+            self._moved.notify_all()
 
-    async def _tell_early(self) -> None:
+    async def _notify_early(self) -> None:
         async for page in follow(self._events, self._early_position, gate=self._early_gate):
             for listener in self._early:
                 listener(page)
             self._early_position = page[-1].position
 
-    async def _tell_late(self, damaged: DamagedEvent) -> None:
-        """Tell of what was passed over, once the rows of the views reflect it.
+    async def _notify_of_late(self, damaged: DamagedEvent) -> None:
+        """Notify of what was passed over, once the rows of the views reflect it.
 
         Raises:
             LogUnavailable: They do not yet, or it cannot be read after all.
@@ -128,7 +128,7 @@ class ViewFollower:
         async for page in events_since(self._events, damaged):
             for listener in (*self._early, *self._listeners):
                 listener(page)
-        self._stir()
+        self._moved.notify_all()
 
     def _holds(self, position: int) -> bool:
         return self._checkpoint >= position
@@ -136,6 +136,3 @@ class ViewFollower:
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
             await self._moved.wait()
-
-    def _stir(self) -> None:
-        self._moved.notify_all()

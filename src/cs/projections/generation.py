@@ -43,7 +43,7 @@ class Generation(msgspec.Struct, frozen=True):
     last_event: str
 
 
-class Copies(msgspec.Struct, frozen=True):
+class CopiedRows(msgspec.Struct, frozen=True):
     """What a generation began with.
 
     Attributes:
@@ -57,7 +57,7 @@ class Copies(msgspec.Struct, frozen=True):
     last_event: str = ""
 
 
-NO_COPIES = Copies()
+NO_COPIES = CopiedRows()
 
 
 def generation(projections: Sequence[Projection]) -> str:
@@ -162,7 +162,7 @@ class _After:
             self._projection.apply(rows, recorded, seal)
 
 
-def after_copies(projections: Sequence[Projection], copies: Copies) -> Sequence[Projection]:
+def after_copies(projections: Sequence[Projection], copies: CopiedRows) -> Sequence[Projection]:
     """Return *projections* for rows that began with *copies*: no event is applied twice."""
     if not copies.projections:
         return projections

@@ -64,35 +64,35 @@ class MendedStreams:
             made anew, since nobody knows what of its stream was applied without it.
         """
         lost_is_back = False
-        for place, row in await self._rows():
+        for row_id, row in await self._rows():
             damaged = damage_of(row)
             seen = await self._retries.seen(damaged)
-            if not self._retries.is_due(place, seen):
+            if not self._retries.is_due(row_id, seen):
                 self._set_aside.note(damaged)
                 continue
             try:
                 if row.stream:
-                    await self._take_up_stream(place, row, checkpoint)
+                    await self._take_up_stream(row_id, row, checkpoint)
                 else:
                     await self._events.tail(row.position - 1, 1)
                     log.warning("views_made_anew", because_of=row.position)
                     lost_is_back = True
             except DamagedEvent as further:
                 self._set_aside.note(further)
-                self._retries.tried(place, seen, self._retry_s)
+                self._retries.tried(row_id, seen, self._retry_s)
         return lost_is_back
 
     async def _rows(self) -> list[tuple[str, AsideRow]]:
         return await self._views.tagged(ASIDE, SET_ASIDE)
 
-    async def _take_up_stream(self, place: str, row: AsideRow, checkpoint: int) -> None:
+    async def _take_up_stream(self, row_id: str, row: AsideRow, checkpoint: int) -> None:
         after, is_last = row.version - 1, False
         while not is_last:
             events = await self._events.read(row.stream, after, PAGE)
             late = [each for each in events if each.position <= checkpoint]
             is_last = len(late) < PAGE
             seal = await sealer(self._keys, late)
-            taken = TakeUp(place, late, checkpoint, is_last)
+            taken = TakeUp(row_id, late, checkpoint, is_last)
             if not await self._views.take_up(taken, seal, self._epoch):
                 return
             self._on_events(late)

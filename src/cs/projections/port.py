@@ -12,7 +12,7 @@ from cs.domain.codec import topic_of
 from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
-from cs.projections.generation import Copies, Generation
+from cs.projections.generation import CopiedRows, Generation
 from cs.projections.projection import SealBody
 from cs.projections.rows import Table
 from cs.projections.set_aside import TakeUp
@@ -109,7 +109,7 @@ class Views(Protocol):
     async def others(self) -> Sequence[Generation]:
         """Return the generations whose rows may be copied, the best one first."""
 
-    async def copy_from(self, other: Generation, epoch: int | None = None) -> Copies:
+    async def copy_from(self, other: Generation, epoch: int | None = None) -> CopiedRows:
         """Begin with the rows of the projections that *other* has at the same version.
 
         Nothing is copied into views that are not empty, and nothing from views that pass
@@ -120,7 +120,7 @@ class Views(Protocol):
             checkpoint is where *other* has its own.
         """
 
-    async def copies(self) -> Copies:
+    async def copies(self) -> CopiedRows:
         """Return what these views began with, until they are emptied."""
 
     async def retire(self) -> None:
@@ -129,15 +129,15 @@ class Views(Protocol):
     async def close(self) -> None: ...
 
 
-#: What stands for a damaged event, which nothing tells from another.
+#: What stands for a damaged event, which cannot be told apart from another.
 UNREADABLE = "unreadable"
 
 
 def named(recorded: RecordedEvent) -> str:
-    """Return what tells *recorded* from an event of another history at its position.
+    """Return what distinguishes *recorded* from an event of another history at its position.
 
-    Nothing in it is personal, so that it stays the same when somebody is erased; nor does
-    it tell the version of the event, which is another one to who upcasts it.
+    Nothing in it is personal, so that it stays the same when somebody is erased; nor is
+    the version of the event, which is another one for whoever upcasts it.
     """
     if isinstance(recorded, UnreadableEvent):
         return UNREADABLE

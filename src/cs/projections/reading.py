@@ -1,6 +1,5 @@
 """Answers from the views, for callers and for whoever drives lookups."""
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -8,7 +7,7 @@ from functools import partial
 import msgspec
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.key import Key, KeyEvent, SearchSettled
+from cs.domain.key import Key, KeyEvent
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
@@ -23,6 +22,7 @@ from cs.projections.port import Views
 from cs.projections.result_contacts import ResultContacts, spliced
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
+from cs.projections.settled_waits import SettledWaits
 from cs.projections.usage import USAGE, UsageRow
 
 
@@ -62,7 +62,7 @@ class Reading:
         self._events = events
         self._views = views
         self._follower = follower
-        self._settled: dict[str, set[asyncio.Event]] = {}
+        self._settled = SettledWaits()
         self._ended = EndedSearches()
         self._rows = CurrentRows(events, views, follower, keys)
         self._results = ResultContacts(keys)
@@ -72,13 +72,10 @@ class Reading:
     def _on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Take note of a page whose rows are committed."""
         self._ended.on_events(page)
-        for recorded in page:
-            if isinstance(recorded.event, SearchSettled):
-                for woken in self._settled.get(recorded.event.search, ()):
-                    woken.set()
+        self._settled.on_events(page)
 
     def admitted(self, key_id: str, events: Sequence[KeyEvent]) -> None:
-        """Take note of *events* that the key *key_id* was just given, before the views are."""
+        """Take note of *events* just appended to the key *key_id*; the views lack them."""
         stream = f"key-{key_id}"
         self._ended.on_events([RecordedEvent(0, stream, 0, event) for event in events])
 
@@ -146,7 +143,7 @@ class Reading:
         return usage
 
     def _check_readable(self, stream: str) -> None:
-        """Pass if the views tell all of *stream*.
+        """Pass if the views show all of *stream*.
 
         Raises:
             DamagedEvent: They pass over some of it.
@@ -226,18 +223,11 @@ class Reading:
 
     async def until_settled(self, search: str) -> None:
         """Wait until the views hold the end of *search*."""
-        woken = asyncio.Event()
-        self._settled.setdefault(search, set()).add(woken)
-        try:
-            # An end that is not there yet is committed later, and `_on_events` hears of that.
+        with self._settled.waiting(search) as settled:
+            # An end that is not there yet is committed later, and wakes this.
             row = await retry_while_unavailable(partial(self._views.get, SEARCHES, search))
             if row is None or row.status == "running":
-                await woken.wait()
-        finally:
-            waiting = self._settled[search]
-            waiting.discard(woken)
-            if not waiting:
-                del self._settled[search]
+                await settled.wait()
 
     async def unfinished(self) -> UnfinishedWork:
         """Return what is unfinished (the port `cs.eventlog.open_work.OpenWork`)."""

@@ -49,16 +49,16 @@ class Rows:
         self._changed: dict[tuple[str, str], tuple[str | None, bytes]] = {}
 
     def get(self, table: Table[R], row_id: str) -> R | None:
-        place = (table.name, row_id)
-        if place not in self._seen:
+        row_key = (table.name, row_id)
+        if row_key not in self._seen:
             data = self._below.row(table.name, row_id)
-            self._seen[place] = table.decode(data) if data is not None else None
-        return self._seen[place]  # type: ignore[return-value]  # put there for this table
+            self._seen[row_key] = table.decode(data) if data is not None else None
+        return self._seen[row_key]  # type: ignore[return-value]  # put there for this table
 
     def put(self, table: Table[R], row_id: str, row: R) -> None:
-        place = (table.name, row_id)
-        self._seen[place] = row
-        self._changed[place] = (table.tag(row), msgspec.json.encode(row))
+        row_key = (table.name, row_id)
+        self._seen[row_key] = row
+        self._changed[row_key] = (table.tag(row), msgspec.json.encode(row))
 
     def changes(self) -> Iterator[tuple[str, str, str | None, bytes]]:
         """Yield (table, id, tag, row) of every row changed."""

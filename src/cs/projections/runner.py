@@ -16,7 +16,7 @@ from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 from cs.projections.copied_rows import begin_with_copies, is_of_log
 from cs.projections.follower import Listener
-from cs.projections.generation import Copies
+from cs.projections.generation import CopiedRows
 from cs.projections.mended_streams import MendedStreams
 from cs.projections.port import Views
 from cs.projections.sealer import sealer
@@ -117,7 +117,7 @@ class ViewRunner:
         applied = await self._views.last_event()
         if await self._views.position() != self.position:
             return True  # a running service moves them on; it looked when it started
-        reached = Copies(position=self.position, last_event=applied)
+        reached = CopiedRows(position=self.position, last_event=applied)
         return await is_of_log(self._events, reached)
 
     async def _page(self) -> Sequence[RecordedEvent]:

@@ -1,6 +1,6 @@
 """Streams whose events the views pass over, because one of them is damaged.
 
-Rows that skip an event would tell something that never was, so nothing of such a stream is
+Rows that skip an event would show something that never was, so nothing of such a stream is
 applied from there on.  What is set aside stands in a row of its own, written with the page
 that passes over it: once the stream is mended, its events are applied from that row on.
 """
@@ -66,7 +66,7 @@ class Fold:
 
     Args:
         set_aside: Ids of the rows of those streams.
-        excused: Tells whether what a projection raised is no fault of the event: rows are
+        excused: Whether what a projection raised is no fault of the event: rows are
             lacking, and all is done again with them.
     """
 
@@ -100,19 +100,19 @@ class Fold:
 
     def _apply(self, rows: Rows, recorded: RecordedEvent, aside: set[str]) -> bool:
         """Apply *recorded*; return whether that went, or all is to begin again."""
-        place = row_id(recorded.position, recorded.stream)
-        if place in aside:
+        aside_id = row_id(recorded.position, recorded.stream)
+        if aside_id in aside:
             return True
-        senseless = self._senseless.get(place) == recorded.version
+        senseless = self._senseless.get(aside_id) == recorded.version
         if isinstance(recorded, UnreadableEvent) or senseless:
-            aside.add(place)
+            aside.add(aside_id)
             row = AsideRow(
                 position=recorded.position, stream=recorded.stream, version=recorded.version
             )
-            rows.put(ASIDE, place, row)
+            rows.put(ASIDE, aside_id, row)
             return True
         if not _applied(self._projections, rows, recorded, self._seal, self._excused):
-            self._senseless[place] = recorded.version
+            self._senseless[aside_id] = recorded.version
             return False
         return True
 
@@ -121,16 +121,16 @@ class TakeUp(msgspec.Struct, frozen=True):
     """Events of a stream that was set aside, to be applied now.
 
     Attributes:
-        place: The id of its row.
+        row_id: Of its row in `ASIDE`.
         events: The next ones of the stream, none beyond ``checkpoint``.
         checkpoint: Where the views are.
-        whole: Whether there are no more of them: the stream is mended.
+        is_last: Whether there are no more of them: the stream is mended.
     """
 
-    place: str
+    row_id: str
     events: Sequence[RecordedEvent]
     checkpoint: int
-    whole: bool
+    is_last: bool
 
     def apply(
         self,
@@ -144,15 +144,15 @@ class TakeUp(msgspec.Struct, frozen=True):
         Raises:
             DamagedEvent: A projection cannot follow one of the events.
         """
-        row = rows.get(ASIDE, self.place)
+        row = rows.get(ASIDE, self.row_id)
         if row is None or row.mended:
             return False
         for recorded in self.events:
             if not _applied(projections, rows, recorded, seal, excused):
                 raise damage_of(row)
         version = self.events[-1].version + 1 if self.events else row.version
-        after = msgspec.structs.replace(row, version=version, mended=self.whole)
-        rows.put(ASIDE, self.place, after)
+        after = msgspec.structs.replace(row, version=version, mended=self.is_last)
+        rows.put(ASIDE, self.row_id, after)
         return True
 
 

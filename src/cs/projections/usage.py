@@ -18,7 +18,7 @@ from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
 
-#: What operators did to a key that its row tells; the log has all of it.
+#: What operators did to a key that its row shows; the log has all of it.
 ACTS = 10
 
 

@@ -34,11 +34,11 @@ class _Fetched:
         self.lacking: dict[str, set[str]] = {}
 
     def row(self, table: str, row_id: str) -> bytes | None:
-        place = (table, row_id)
-        if place not in self._rows:
+        row_key = (table, row_id)
+        if row_key not in self._rows:
             self.lacking.setdefault(table, set()).add(row_id)
             raise _Lacking
-        return self._rows[place]
+        return self._rows[row_key]
 
     def excuses(self, error: Exception) -> bool:
         """Return whether *error* may come of rows that are not here yet."""

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from cs.postgres.pool import PooledConnection
 from cs.projections.generation import (
     NO_COPIES,
-    Copies,
+    CopiedRows,
     Generation,
     TableNames,
     copy_plan,
@@ -82,14 +82,14 @@ class TableSet:
         found = await connection.fetch(_OTHERS, self.names.generation)
         return to_copy_from(self._projections, [Generation(*row) for row in found])
 
-    async def copies(self, connection: PooledConnection) -> Copies:
+    async def copies(self, connection: PooledConnection) -> CopiedRows:
         """Return what these tables began with."""
         found = await connection.fetchrow(_COPIED, self.names.generation)
-        return NO_COPIES if found is None else Copies(*found)
+        return NO_COPIES if found is None else CopiedRows(*found)
 
     async def copy_from(
         self, connection: PooledConnection, name: str, epoch: int | None
-    ) -> Copies:
+    ) -> CopiedRows:
         """Copy what the generation *name* has of unchanged projections into empty tables.
 
         To be called first in a transaction.  Whoever uses the other tables is not held up:
@@ -121,7 +121,7 @@ class TableSet:
             rows = f"SELECT id, tag, row FROM {source}_{table}"  # noqa: S608
             copying = f"INSERT INTO {self.names.table(table)} {rows}"
             await connection.execute(copying, timeout=COPY_S)
-        copies = Copies(plan.projections, position, last_event)
+        copies = CopiedRows(plan.projections, position, last_event)
         if plan.is_everything:
             await connection.execute(_BEGIN_AT, self.names.generation, position, last_event)
         else:

@@ -17,7 +17,7 @@ from cs.eventlog.port import RecordedEvent
 from cs.postgres.errors import Fenced
 from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.pool import Pool, PooledConnection
-from cs.projections.generation import GRACE_S, Copies, Generation, after_copies
+from cs.projections.generation import GRACE_S, CopiedRows, Generation, after_copies
 from cs.projections.port import Changed, check_since, following_on, named
 from cs.projections.postgres.database import ViewDatabase, unavailable
 from cs.projections.postgres.folding import folded, folded_late
@@ -210,7 +210,7 @@ class PostgresViews:
         async with self._database.reading() as connection:
             return await self._set.others(connection)
 
-    async def copy_from(self, other: Generation, epoch: int | None = None) -> Copies:
+    async def copy_from(self, other: Generation, epoch: int | None = None) -> CopiedRows:
         try:
             async with self._database.changing() as connection:
                 return await self._set.copy_from(connection, other.name, epoch)
@@ -218,7 +218,7 @@ class PostgresViews:
             why = f"the rows of {other.name} cannot be copied: {error}"
             raise LogUnavailable(why) from error
 
-    async def copies(self) -> Copies:
+    async def copies(self) -> CopiedRows:
         async with self._database.reading() as connection:
             return await self._set.copies(connection)
 

@@ -16,7 +16,7 @@ from structlog import get_logger
 from cs.eventlog.errors import LogUnavailable
 from cs.projections.projection import Projection
 from cs.projections.sqlite.recovery import replace_damaged
-from cs.projections.sqlite.table_sets import TableSet
+from cs.projections.sqlite.table_sets import FileTableSet
 from cs.runtime.private_files import make_private
 from cs.sqlite.database import connect, transaction
 
@@ -45,7 +45,7 @@ class ViewFile:
     """
 
     def __init__(self, path: Path | None, projections: Sequence[Projection]) -> None:
-        self.tables = TableSet(projections)
+        self.tables = FileTableSet(projections)
         self._path = path
         self._lock = Lock()
         self._emptied = False

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from cs.eventlog.port import RecordedEvent
-from cs.projections.generation import NO_COPIES, Copies, Generation, after_copies
+from cs.projections.generation import NO_COPIES, CopiedRows, Generation, after_copies
 from cs.projections.port import Changed, check_since, following_on, named
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
@@ -165,14 +165,14 @@ class ViewStore:
         with self._file.reading() as database:
             return self._tables.others(database)
 
-    def copy_from(self, other: Generation) -> Copies:
+    def copy_from(self, other: Generation) -> CopiedRows:
         try:
             with self._file.writing(emptied_is_known=True) as database:
                 return self._tables.copy_from(database, other.name)
         except ViewsEmptied:
             return NO_COPIES
 
-    def copies(self) -> Copies:
+    def copies(self) -> CopiedRows:
         with self._file.reading() as database:
             return self._tables.copies(database)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from cs.projections.generation import (
     NO_COPIES,
-    Copies,
+    CopiedRows,
     Generation,
     TableNames,
     copy_plan,
@@ -23,7 +23,7 @@ from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.sqlite.legacy import COLUMNS, LEGACY, drop_legacy, legacy_checkpoint
 
 
-class TableSet:
+class FileTableSet:
     """The tables of the generation of *projections*.
 
     Raises:
@@ -77,7 +77,7 @@ class TableSet:
             database.execute("DELETE FROM view_sets WHERE generation = ?", (name,))
         return [name for (name,) in unused]
 
-    def copy_from(self, database: sqlite3.Connection, name: str) -> Copies:
+    def copy_from(self, database: sqlite3.Connection, name: str) -> CopiedRows:
         """Copy what generation *name* has of unchanged projections into empty tables."""
         position, _ = self.checkpoint(database)
         if position or self.copies(database).projections:
@@ -101,7 +101,7 @@ class TableSet:
             names = " ".join(plan.projections)
             values = (self.names.generation, names, source.position, source.last_event)
             database.execute("INSERT INTO view_copies VALUES (?, ?, ?, ?)", values)
-        return Copies(plan.projections, source.position, source.last_event)
+        return CopiedRows(plan.projections, source.position, source.last_event)
 
     # What is there.
 
@@ -112,13 +112,13 @@ class TableSet:
         others = [*(Generation(*row) for row in found), *([legacy] if legacy else [])]
         return to_copy_from(self._projections, others)
 
-    def copies(self, database: sqlite3.Connection) -> Copies:
+    def copies(self, database: sqlite3.Connection) -> CopiedRows:
         """Return what these tables began with."""
         found = database.execute(_COPIES, (self.names.generation,)).fetchone()
         if found is None:
             return NO_COPIES
         names, position, last_event = found
-        return Copies(names.split(), position, last_event)
+        return CopiedRows(names.split(), position, last_event)
 
     def _are_there(self, database: sqlite3.Connection) -> bool:
         return all(_columns(database, table) == COLUMNS for table in self.names.tables)

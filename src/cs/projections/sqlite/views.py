@@ -10,7 +10,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.eventlog.port import RecordedEvent
-from cs.projections.generation import GRACE_S, Copies, Generation
+from cs.projections.generation import GRACE_S, CopiedRows, Generation
 from cs.projections.port import Changed
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Table
@@ -116,11 +116,11 @@ class SqliteViews:
     async def others(self) -> Sequence[Generation]:
         return await asyncio.to_thread(self.store.others)
 
-    async def copy_from(self, other: Generation, epoch: int | None = None) -> Copies:
+    async def copy_from(self, other: Generation, epoch: int | None = None) -> CopiedRows:
         del epoch
         return await asyncio.to_thread(self.store.copy_from, other)
 
-    async def copies(self) -> Copies:
+    async def copies(self) -> CopiedRows:
         return await asyncio.to_thread(self.store.copies)
 
     async def retire(self) -> None:
