@@ -6,6 +6,7 @@ command itself starts, from nothing, is tested in `tests/cli/`.
 
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 
 import msgspec
@@ -76,7 +78,14 @@ _server = ForkServer()
 
 
 class ForkedProcess:
-    """Like a `subprocess.Popen` with nothing on standard input and output, in its own session.
+    """Like a `subprocess.Popen` with nothing on standard input, in a session of its own.
+
+    Args:
+        module: What ``python -m`` would run.
+        words: Its arguments.
+        env: All of its environment.
+        stdout: The descriptor of a file to write standard output to, if anybody wants it.
+        server: What it is forked by.
 
     Attributes:
         pid: Its process id.  The process is no child of this one: `os.waitpid` does not do.
@@ -88,6 +97,8 @@ class ForkedProcess:
         module: str,
         words: Sequence[str],
         env: Mapping[str, str],
+        *,
+        stdout: int | None = None,
         server: ForkServer = _server,
     ) -> None:
         self._name = f"{module} {' '.join(words)}"
@@ -95,10 +106,11 @@ class ForkedProcess:
         self._reading = threading.Lock()
         request = Request(module, [*words], dict(env), str(Path.cwd()))
         with ExitStack() as of_the_child:
-            status, ours = _pipe(of_the_child), os.open(os.devnull, os.O_RDWR)
-            of_the_child.callback(os.close, ours)
-            stderr = _pipe(of_the_child)
-            server.fork(request, [ours, ours, stderr.writing, status.writing])
+            status, stderr = _pipe(of_the_child), _pipe(of_the_child)
+            null = os.open(os.devnull, os.O_RDWR)
+            of_the_child.callback(os.close, null)
+            output = null if stdout is None else stdout
+            server.fork(request, [null, output, stderr.writing, status.writing])
         self._status = status.reading
         weakref.finalize(self, os.close, self._status)
         self.stderr: IO[str] = os.fdopen(stderr.reading)
@@ -133,6 +145,34 @@ class ForkedProcess:
             assert byte, f"the fork server ended before {self._name}"
             line += byte
         return int(line)
+
+
+def run_command(
+    words: Sequence[str], env: Mapping[str, str], timeout_s: float = 120.0
+) -> "subprocess.CompletedProcess[str]":
+    """Run ``cs`` with *words* to its end, in a process of its own.
+
+    Raises:
+        subprocess.CalledProcessError: It failed, or was killed after *timeout_s*.
+        subprocess.TimeoutExpired: It was, outside a test run.
+    """
+    if not can_fork():
+        command = [sys.executable, "-m", "cs", *words]
+        return subprocess.run(
+            command, env=env, capture_output=True, text=True, check=True, timeout=timeout_s
+        )
+    with TemporaryFile("w+") as stdout:
+        process = ForkedProcess("cs", words, env, stdout=stdout.fileno())
+        killing = threading.Timer(timeout_s, os.kill, (process.pid, signal.SIGKILL))
+        killing.start()
+        with process.stderr:
+            stderr = process.stderr.read()
+        code = process.wait(timeout_s)
+        killing.cancel()
+        stdout.seek(0)
+        done = subprocess.CompletedProcess(["cs", *words], code, stdout.read(), stderr)
+    done.check_returncode()
+    return done
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.forked_process import ForkedProcess, ForkServer
+from harness.forked_process import ForkedProcess, ForkServer, run_command
 
 pytestmark = pytest.mark.slow
 
@@ -82,9 +82,21 @@ def test_of_two_one_is_killed_and_the_other_runs() -> None:
             other.wait(0.01)
 
 
+def test_a_command_is_run_to_its_end() -> None:
+    assert "serve" in run_command(["--help"], os.environ).stdout
+
+
+def test_a_command_that_fails_says_why() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        run_command(["keys", "show", "nobody", "--data-dir=/nowhere"], os.environ)
+
+    assert failed.value.returncode == 1
+    assert failed.value.stderr.startswith("cs: ")
+
+
 def test_a_child_that_nobody_ended_ends_with_the_server() -> None:
     server = ForkServer(orphans_s=0.1)
-    orphan = ForkedProcess("harness.test_forked_process", ["wait"], {}, server)
+    orphan = ForkedProcess("harness.test_forked_process", ["wait"], {}, server=server)
     with orphan.stderr:
         assert orphan.stderr.readline()
         server.close()

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -14,6 +12,7 @@ from typing import Any
 import asyncpg
 
 from harness.api_keys import key_for
+from harness.forked_process import run_command
 from harness.servers.kafka import Kafka, running_kafka
 from harness.servers.own_folder import own_folder
 from harness.servers.ports import free_ports
@@ -114,15 +113,7 @@ class Cluster:
         Raises:
             subprocess.CalledProcessError: It failed; its words are in `stderr`.
         """
-        done = subprocess.run(
-            [sys.executable, "-m", "cs", *words],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
-        )
-        return done.stdout
+        return run_command(words, self.environment).stdout
 
     def new_key(self, quota: int = 100) -> dict[str, Any]:
         """Return a new API key: its ``id`` and secret ``key``."""
