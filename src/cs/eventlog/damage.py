@@ -1,8 +1,8 @@
 """Streams that cannot be read are set aside, so that all others go on.
 
-A damaged event stays where it is, and who reads the log past it gets an `UnreadableEvent` in
-its place.  Its stream is named on ``/readyz`` until an operator has mended it; then whoever
-passed over it resumes it, without a restart (docs/decisions, 19).
+A damaged event stays where it is, and a reader of the log gets an `UnreadableEvent` in its
+place.  The damage is listed on ``/readyz`` until an operator has mended it; then every part
+that passed over the stream resumes it, without a restart (docs/decisions, 19).
 """
 
 import asyncio
@@ -25,7 +25,7 @@ log = get_logger()
 RETRY_S = 5.0
 #: How often a stream that stays damaged is logged again.
 LOG_EVERY_S = 60.0
-#: Streams named on ``/readyz``; of the others only how many there are.
+#: Damage listed on ``/readyz``; of the rest only how much there is.
 NAMED = 5
 #: Events of a stream read at once.
 PAGE = 500
