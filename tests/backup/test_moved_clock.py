@@ -35,7 +35,7 @@ async def copied(folder: Path, backup: Path) -> Path:
 async def now_of(folder: Path) -> datetime:
     """Return the time that a service on *folder* would go by."""
     async with open_folder(DataFolder(folder, make=False)) as data:
-        return (await clock_of_data(Streams(data.log), folder)).now()
+        return (await clock_of_data(data.log, folder)).now()
 
 
 async def test_a_moved_clock_is_in_the_backup_and_goes_on_from_there(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_a_moved_clock_is_in_the_backup_and_goes_on_from_there(tmp_path: P
         pass
     before = await moved(folder, MONTH)
     async with open_folder(DataFolder(folder)) as data:
-        clock = await clock_of_data(Streams(data.log), folder)
+        clock = await clock_of_data(data.log, folder)
         await Operator(Streams(data.log), clock).create_key("of next month", 1)
 
     new = await copied(folder, tmp_path / "backup")

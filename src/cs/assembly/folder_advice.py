@@ -9,6 +9,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+#: Where one stream is damaged; follows what is damaged.
+OF_DAMAGE = (
+    "this needs that stream; what needs others goes on. `cs log verify` lists all damage; "
+    "bring it back from a backup"
+)
 _WAIT = (
     "nothing is lost; end the process that holds it, or wait until it is done, and try again"
 )

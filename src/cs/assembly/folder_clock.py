@@ -7,8 +7,10 @@ from pathlib import Path
 
 from cs.admin.errors import BadClockOffset
 from cs.admin.sandbox_clock import SandboxClock
+from cs.assembly.log_world import world_of
 from cs.domain.service import World
-from cs.eventlog.streams import Streams
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import EventLog
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolderError
 
@@ -28,15 +30,22 @@ def sandbox_clock(data_dir: Path) -> SandboxClock:
         raise DataFolderError(str(error)) from error
 
 
-async def clock_of_data(streams: Streams, data_dir: Path) -> Clock:
+async def clock_of_data(log: EventLog, data_dir: Path) -> Clock:
     """Return the clock of the service on *data_dir*, for a command that runs next to it.
+
+    If *log* is too damaged to say whether it is a sandbox's, that is the machine's: an event
+    is never stored with a time before those of its stream, and never with one yet to come.
 
     Raises:
         DataFolderError: The clock was moved and the data is not a sandbox's.
     """
     if not (data_dir / CLOCK_FILE).exists():
         return SystemClock()
-    check_clock(data_dir, (await streams.service()).state.world)
+    try:
+        world = await world_of(log)
+    except DamagedEvent:
+        return SystemClock()
+    check_clock(data_dir, world)
     return sandbox_clock(data_dir)
 
 

@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 from eventsourcing.persistence import PersistenceError
 
-from cs.assembly.folder_advice import advice
+from cs.assembly.folder_advice import OF_DAMAGE, advice
 from cs.assembly.folder_keys import describe_wrong_key, open_key_store
 from cs.assembly.monitored_keys import MonitoredKeyStore
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.sqlite.file import LogFile
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
@@ -67,6 +67,8 @@ async def open_folder(
             views = SqliteViews(folder.views, projections())
             stack.push_async_callback(views.close)
             yield FolderStores(events, keys, views, snapshots)
+    except DamagedEvent as damaged:
+        raise DataFolderError(f"{damaged}, in {folder.path}: {OF_DAMAGE}") from damaged
     except (WrongMasterKey, LogUnavailable, PersistenceError, sqlite3.DatabaseError) as error:
         if isinstance(error, WrongMasterKey) and not folder.own_master_key:
             raise DataFolderError(describe_wrong_key(folder, error)) from error

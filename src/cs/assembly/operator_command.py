@@ -16,7 +16,9 @@ from cs.assembly.folder_clock import clock_of_data
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.folder_paid_calls import erase_paid_calls
 from cs.assembly.folder_stores import open_folder
+from cs.assembly.log_world import world_of
 from cs.domain.operator_actions import account
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
@@ -61,7 +63,7 @@ def acting_operator(settings: Settings) -> str | None:
 async def open_command_context(
     settings: Settings, *, new: bool = False
 ) -> AsyncIterator[CommandContext]:
-    """Open the data of *settings*.
+    """Open the data of *settings*; streams that are damaged end only what reads them.
 
     A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
     Databases are those of the live world until the log, once it is read, says otherwise.
@@ -73,7 +75,7 @@ async def open_command_context(
     if settings.postgres is None:
         async with open_folder(folder_of(settings, make=new)) as data:
             streams = Streams(data.log, data.snapshots)
-            clock = await clock_of_data(streams, settings.data_dir)
+            clock = await clock_of_data(data.log, settings.data_dir)
             forget = partial(erase_paid_calls, settings)
             yield CommandContext(
                 data.log,
@@ -100,7 +102,10 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
     async with AsyncExitStack() as stack:
         shared = await stack.enter_async_context(open_shared_stores(settings, "command"))
         streams = Streams(shared.log, shared.snapshots)
-        world = (await streams.service()).state.world or "live"
+        try:
+            world = await world_of(shared.log) or "live"
+        except DamagedEvent:
+            world = "live"  # the real time, which is right in either (`clock_of_data`)
         pool = None
         if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(open_stages_pool(settings, "command"))

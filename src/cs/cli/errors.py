@@ -10,10 +10,11 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
+from cs.assembly.folder_advice import OF_DAMAGE
 from cs.bus.errors import BadKafkaSettings, BusUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.http_server.errors import CannotListen
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
@@ -74,6 +75,8 @@ def sentence(error: BaseException) -> str:
             return f"{argument.name} is missing: {_right(argument.hint)}"
         case UnusedCliTokensError(unused_tokens=unused) if unused:
             return f"one thing too many: {unused[0]!r}; --help shows what is allowed"
+        case DamagedEvent():
+            return f"{error}: {OF_DAMAGE}"
         case CycloptsError():
             return str(error)[:1].lower() + str(error)[1:].strip()
         case _:

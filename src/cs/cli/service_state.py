@@ -8,9 +8,11 @@ they are.  On databases they are those of this version, as everybody reads them:
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
+from cs.assembly.log_world import world_of
 from cs.assembly.operator_command import CommandContext
 from cs.domain.brand.events import (
     AttemptFailed,
@@ -21,6 +23,7 @@ from cs.domain.brand.events import (
     MailboxVerified,
 )
 from cs.domain.mail.mailbox import Evidence
+from cs.domain.service import World
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import RecordedEvent
@@ -63,6 +66,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """How a service stands.
 
     Attributes:
+        world: ``None`` before the first service has run, and where that cannot be read.
+        paused: ``None``: the stream `service`, which says so, is damaged.
         searches: That wait for a running lookup.
         work: Stages' work that was issued and not answered, by stage; of the first
             `LOOKUPS` lookups.
@@ -73,7 +78,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     world: str | None
-    paused: bool
+    paused: bool | None
     lookups: int
     searches: int
     work: dict[str, int]
@@ -91,7 +96,7 @@ async def standing(data: CommandContext) -> Standing:
     """Return how the service on *data* stands."""
     views_at = await data.views.position()
     head = await data.log.head()
-    service = (await data.streams.service()).state
+    service = await _service(data)
     live = await data.views.tagged(BRANDS, "live")
     waiting = await data.views.tagged(SEARCHES, "running")
     work: Counter[str] = Counter()
@@ -128,6 +133,25 @@ async def standing(data: CommandContext) -> Standing:
         verifiers=recent.verifiers,
         failures=recent.failures[-FAILURES:][::-1],
     )
+
+
+class _Service(NamedTuple):
+    world: World | None
+    paused: bool | None
+
+
+async def _service(data: CommandContext) -> _Service:
+    """Return what the stream `service` says, as far as it can be read."""
+    try:
+        state = (await data.streams.service()).state
+    except DamagedEvent:
+        pass
+    else:
+        return _Service(state.world, state.paused)
+    try:
+        return _Service(await world_of(data.log), None)
+    except DamagedEvent:
+        return _Service(None, None)
 
 
 class _Recent:

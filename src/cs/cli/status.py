@@ -17,6 +17,9 @@ from cs.settings import Settings
 
 #: What the admin port measures: nothing to tell of while it is ready.
 _MEASURES = frozenset({"views_behind", "position", "leads", "bus", "clock_off_s"})
+_DAMAGED = "not known: the stream `service` is damaged (cs log verify)"
+#: By whether the API is paused; ``None``: nobody can say.
+_SEARCHES = {True: "paused: new ones are refused", False: "taken", None: _DAMAGED}
 #: Longest wait for the admin port.
 ADMIN_S = 2.0
 
@@ -71,10 +74,11 @@ def _lines(found: Standing, health: dict[str, Any] | None, admin: str) -> list[t
     work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
     since = f"; oldest for {found.oldest_work_s:g} s" if found.oldest_work_s is not None else ""
     waiting = f"{found.searches} searches wait for them"
+    no_world = _DAMAGED if found.paused is None else "none yet: no service has run on this data"
     damaged = f"; {found.damaged} damaged (cs log verify)" if found.damaged else ""
     return [
-        ("world", found.world or "none yet: no service has run on this data"),
-        ("searches", "paused: new ones are refused" if found.paused else "taken"),
+        ("world", found.world or no_world),
+        ("searches", _SEARCHES[found.paused]),
         ("health", _health_told(health, admin)),
         ("running", f"{found.lookups} lookups, {waiting}{damaged}"),
         ("queue", f"{work or 'no work is open'}{since}"),

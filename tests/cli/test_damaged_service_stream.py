@@ -1,0 +1,111 @@
+"""Damage in the stream `service` ends the commands that need it, and no other."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cli.command import Ran, ran
+from cs.eventlog.port import EventLog
+from cs.operations.operator import NewSecret
+from harness.servers.fixtures import new_database
+from system.damage.stores import PostgresStores, SqliteStores, Stores
+from system.loop.outside import tools
+from system.older_keys.forms import Form, OnDatabases, OnFiles
+
+FIRST, LATER = 0, 1
+
+
+class Data:
+    """The data of a service that was paused once, in a form that commands can be run on."""
+
+    def __init__(self, form: Form, stores: Stores) -> None:
+        self.form = form
+        self.key = NewSecret("", "")
+        self._stores = stores
+        self._positions: list[int] = []
+
+    async def fill(self) -> None:
+        async with self.form.service(tools()) as service:
+            self.key = await service.new_key()
+            await service.operator.pause()
+            log: EventLog = service.running.streams.log
+            self._positions = [each.position for each in await log.read("service")]
+
+    async def damage(self, version: int) -> None:
+        await self._stores.write(self._positions[version], b"{nonsense")
+
+    async def cs(self, *words: str) -> Ran:
+        chosen = self.form.settings
+        where = {"CS_ADMIN_PORT": "1", "CS_DATA_DIR": str(chosen.data_dir)}
+        if chosen.postgres is not None:
+            where |= {
+                "CS_POSTGRES": chosen.postgres,
+                "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
+                "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
+            }
+        return await asyncio.to_thread(ran, *words, COLUMNS="200", **where)
+
+
+@pytest.fixture(params=["files", "databases"])
+async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Data]:
+    if request.param == "files":
+        folder = tmp_path / "data"
+        on_files = Data(OnFiles(folder), SqliteStores(folder))
+        await on_files.fill()
+        yield on_files
+        return
+    postgres = request.getfixturevalue("postgres")
+    async with new_database(postgres) as service, new_database(postgres) as keys:
+        form = OnDatabases(service, keys, tmp_path)
+        await form.migrate()
+        on_databases = Data(form, PostgresStores(service))
+        await on_databases.fill()
+        yield on_databases
+
+
+@pytest.mark.parametrize("version", [FIRST, LATER])
+async def test_what_needs_no_pause_switch_goes_on(data: Data, version: int) -> None:
+    await data.damage(version)
+
+    listed = await data.cs("keys", "list", "--json")
+    granted = await data.cs("keys", "grant", data.key.id, "5", "--json")
+    revoked = await data.cs("keys", "revoke", data.key.id)
+    brands = await data.cs("brands", "list")
+    suppressed = await data.cs("people", "suppressed")
+
+    assert [row["id"] for row in listed.rows] == [data.key.id]
+    done = (listed, granted, revoked, brands, suppressed)
+    assert [each.code for each in done] == [0] * 5, done
+
+
+@pytest.mark.parametrize(("version", "world"), [(FIRST, None), (LATER, "world")])
+async def test_a_status_says_what_is_not_known(
+    data: Data, version: int, world: str | None
+) -> None:
+    before = (await data.cs("status", "--json")).rows[0]
+    await data.damage(version)
+
+    shown, rows = await data.cs("status"), (await data.cs("status", "--json")).rows[0]
+
+    assert before["paused"] is True
+    assert rows["paused"] is None
+    assert rows["world"] == (before["world"] if world else None)
+    assert rows["events"] == before["events"]
+    not_known = "not known: the stream `service` is damaged (cs log verify)"
+    assert f"searches        {not_known}\n" in shown.out
+    assert shown.out.count(not_known) == (1 if world else 2)
+
+
+@pytest.mark.parametrize("switch", ["pause", "resume"])
+async def test_the_pause_switch_says_why_it_cannot_be_moved(data: Data, switch: str) -> None:
+    await data.damage(LATER)
+
+    ended = await data.cs(switch)
+
+    told = ended.err.splitlines()[-1]
+    assert ended.code == 1
+    assert "service version 1, is damaged" in told
+    assert "this needs that stream; what needs others goes on" in told
+    assert "cs log verify" in told
