@@ -37,7 +37,8 @@ from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import STORES, migrate
+from cs.postgres.schema import migrate
+from cs.postgres.schema_steps import STORES
 from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews

@@ -6,7 +6,8 @@ import pytest
 
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import Pool, connected, open_pool
-from cs.postgres.schema import STORES, Migration, Store, check, migrate, migrations, missing
+from cs.postgres.schema import check, migrate, missing
+from cs.postgres.schema_steps import STORES, Migration, Store, migrations
 
 FIRST = Migration(1, "things", "CREATE TABLE thing (one INTEGER)")
 SECOND = Migration(2, "colours", "ALTER TABLE thing ADD COLUMN colour TEXT")

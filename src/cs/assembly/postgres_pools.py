@@ -10,7 +10,8 @@ from pathlib import Path
 
 from cs.domain.service import World
 from cs.postgres.pool import Pool, check_address, connected, open_pool
-from cs.postgres.schema import Store, check
+from cs.postgres.schema import check
+from cs.postgres.schema_steps import Store
 from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings
 

@@ -13,7 +13,8 @@ from cs.cli.output import console, print_json, stop
 from cs.cli.settings_in_force import settings
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import check_address, connected, open_pool
-from cs.postgres.schema import Migration, Store, migrate, missing
+from cs.postgres.schema import migrate, missing
+from cs.postgres.schema_steps import Migration, Store
 from cs.settings import Settings
 
 app = App(
