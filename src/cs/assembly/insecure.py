@@ -56,7 +56,7 @@ def insecure_connections(settings: Settings, world: World) -> Mapping[str, Seque
 
 
 class InsecureReadiness:
-    """The readiness of a role, its insecure connections beside it; they change nothing."""
+    """The readiness of a role, with its insecure connections listed; they change nothing."""
 
     def __init__(self, role: ReadinessCheck, connections: Mapping[str, Sequence[str]]) -> None:
         self._role = role

@@ -40,7 +40,8 @@ def _kafka_password(settings: Settings) -> str | None:
     """Return the password of *settings*, itself or what stands in its file.
 
     Raises:
-        BadSettings: Both are given, or the file holds none, cannot be read, or others may.
+        BadSettings: Both are set, or the file holds none, cannot be read, or is open to
+            others.
     """
     file, name = settings.kafka_password_file, "kafka_password_file"
     if file is None:
@@ -59,6 +60,7 @@ def _kafka_password(settings: Settings) -> str | None:
     except UnicodeDecodeError:
         password = ""
     if not password.isprintable() or not password or len(written) > _PASSWORD_BYTES:
-        told = f"{name}: {file}: one line of UTF-8 text, at most {_PASSWORD_BYTES} bytes"
-        raise BadSettings(told)
+        raise BadSettings(
+            f"{name}: {file}: one line of UTF-8 text, at most {_PASSWORD_BYTES} bytes"
+        )
     return password

@@ -26,7 +26,7 @@ class RotationResult(msgspec.Struct, frozen=True):
     kept: Path | None = None
 
 
-class Versions(msgspec.Struct, frozen=True):
+class MasterKeyVersions(msgspec.Struct, frozen=True):
     """``older``: master keys that some of the keys are wrapped with still."""
 
     in_use: str
@@ -40,8 +40,8 @@ class _Store(Rewrapping, Protocol):
 async def change(settings: Settings, on_progress: Callable[[int, int], None]) -> RotationResult:
     """Wrap every key with the next master key.
 
-    One that lies beside the data is made here and put in place; where the settings name the
-    master key, they name the next one, too.
+    One in the data folder is made here and put in place; where the settings name the master
+    key, they name the next one, too.
 
     Raises:
         BadSettings: The next one is to be named, and is not.
@@ -63,10 +63,10 @@ async def change(settings: Settings, on_progress: Callable[[int, int], None]) ->
     return RotationResult(version, keys, put_next_master_key_in_place(folder))
 
 
-async def versions(settings: Settings) -> Versions:
+async def versions(settings: Settings) -> MasterKeyVersions:
     async with _store(settings) as store:
         in_use, *older = await store.versions()
-    return Versions(in_use, older)
+    return MasterKeyVersions(in_use, older)
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
-"""The data keys as the rest of the service meets them: what fails is told, and waited for.
+"""The data keys as the rest of the service uses them: a failure makes the log unavailable.
 
-Without its keys the log can neither take nor give what is about people, so a key store
-that fails is a log that is unavailable: callers get a 500 and try again, what runs in the
+Without its keys the log can neither store nor read what is about people, so a key store that
+fails is a log that is unavailable: callers get a 500 and try again, what runs in the
 background waits, and `/readyz` says so.
 """
 
@@ -28,7 +28,7 @@ class KeyStoreUnavailable(KeysUnavailable, LogUnavailable):
 
 
 class MonitoredKeyStore:
-    """*keys*, kept in *file* if in one; the port is `cs.keystore.port.KeyStore`.
+    """A `cs.keystore.port.KeyStore` over *keys*, which are in *file* if they are in a file.
 
     Raises:
         KeyStoreUnavailable: From every method: the keys cannot be read or stored now.

@@ -1,4 +1,4 @@
-"""What an operator's command works with, beside a running service or without one.
+"""What an operator's command works with, while a service runs or not.
 
 On the data folder of a service in one process, or on the databases that the roles of one
 share, as the settings say.
@@ -38,15 +38,15 @@ class CommandContext(msgspec.Struct, frozen=True):
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None
 
     def view_runner(self) -> ViewRunner:
-        """Return what brings the views up to date, beside others that do."""
+        """Return what brings the views up to date; a service may do the same meanwhile."""
         return ViewRunner(self.log, self.views, self.keys)
 
 
 def acting_operator(settings: Settings) -> str | None:
     """Return who acts, for the trail: the setting ``operator``, or else the account.
 
-    Whoever became root by sudo is told by name.  It is what an honest operator says of
-    themselves: whoever may write the data may write anything there.
+    Whoever became root by sudo is named.  Nothing proves it: whoever may write the data may
+    write anything there.
     """
     if settings.operator is not None:
         return account(settings.operator)

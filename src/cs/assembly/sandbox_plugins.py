@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cs.plugins.plugin_settings import AllPluginSettings, PluginSettings
 from cs.settings import Settings
 
-#: Sources that tell of the real world by heart; in a made-up one they would mislead.
+#: Sources with data of the real world built in; in a made-up one they would mislead.
 REAL_ONLY = frozenset({"directory"})
 #: What the world stands in for, by section: where it is, is not the settings' to say.
 SIMULATED: Mapping[str, frozenset[str]] = {
