@@ -1,6 +1,6 @@
 """What the operator may do to the log: keys, quota, the pause switch, one brand's reuse.
 
-Works beside a running service: each is one append with an expected version.
+Works while a service runs: each is one append with an expected version.
 """
 
 import os
@@ -21,12 +21,12 @@ from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
 from cs.runtime.ids import random_id
 
-#: Quota of a new key unless told otherwise.
+#: Quota of a new key unless another is named, in searches.
 DEFAULT_QUOTA = 100
 
 
 class NewSecret(msgspec.Struct, frozen=True):
-    """A key's id and its secret, which is told once and stored nowhere."""
+    """A key's id and its secret, which is shown once and stored nowhere."""
 
     id: str
     key: str
@@ -36,7 +36,7 @@ class Operator:
     """Appends what is asked of it.
 
     Args:
-        by: Account or label of who asks, which the events will tell.
+        by: Account or label of who asks; it is stored in the events.
     """
 
     def __init__(self, streams: Streams, clock: Clock, by: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Forgetting everybody of lookups whose people were kept long enough.
+"""Erasing everybody of lookups whose retention time is over.
 
 `cs.operations.retention` says which lookups, and when.  Nobody is suppressed.
 """

@@ -1,4 +1,4 @@
-"""Which fingerprints a person has, by what their own records tell of them."""
+"""Which fingerprints a person has, by their own stored records."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -10,7 +10,7 @@ ForgetCalls = Callable[[Iterable[str]], Awaitable[int]]
 
 
 async def forget_answers(forget_calls: ForgetCalls | None, lookups: Iterable[str]) -> None:
-    """Forget the answers that calls for *lookups* were given, if any are remembered.
+    """Forget the answers to paid calls for *lookups*, if any are remembered.
 
     Raises:
         LogUnavailable: They are away.

@@ -44,11 +44,11 @@ class ErasureResult(msgspec.Struct, frozen=True):
 
 
 class Erasure:
-    """Works beside a running service or without one.
+    """Works while a service runs or not.
 
     Args:
         reflected: Returns when the views reflect all that is in the log.
-        by: Account or label of who asks for it, which the events will tell.
+        by: Account or label of who asks for it; it is stored in the events.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class Erasure:
         """
         stream = person_stream(print_)
         before: person.PersonState = (await self._streams.load(stream)).state
-        told = {print_, *prints, *before.prints}
-        all_prints = await self._identities.known_by(print_, told, frozenset(names))
+        known = {print_, *prints, *before.prints}
+        all_prints = await self._identities.known_by(print_, known, frozenset(names))
         suppressed = await self._append(stream, self._suppress(all_prints))
         await self._keys.suppress(all_prints)
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)

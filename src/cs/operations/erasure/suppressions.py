@@ -59,7 +59,7 @@ class Suppressions:
         self._by = by
 
     async def listed(self, print_: str | None = None) -> list[SuppressionEntry]:
-        """Return who is suppressed, the earliest first; only who has *print_* if given."""
+        """Return who is suppressed, the earliest first; with *print_*, only who has it."""
         return [
             SuppressionEntry(
                 person_id(stream), wish.since, len(wish.state.erased_from), wish.by
