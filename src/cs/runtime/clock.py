@@ -1,4 +1,4 @@
-"""The one clock: everything that asks for the time or waits for one is given it."""
+"""The one clock: everything that reads the time or waits gets it as an argument."""
 
 import asyncio
 import time

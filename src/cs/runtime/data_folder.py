@@ -9,7 +9,7 @@ from typing import TextIO
 
 from cs.runtime.private_files import make_private
 
-#: The master key's file where it lies beside the data, and while it is changed the next one's.
+#: The master key's file in the data folder, and the next one's while it is changed.
 MASTER_KEY, NEXT_MASTER_KEY = "master.key", "master.key.next"
 
 
@@ -88,12 +88,12 @@ class DataFolder:
 
     @property
     def own_master_key(self) -> bool:
-        """Whether the master key lies beside the data: the service makes and changes it."""
+        """Whether the master key is in this folder: the service makes and changes it."""
         return not self.next_master_key_named and self.master_key == self.path / MASTER_KEY
 
     @property
     def unused_master_key(self) -> Path | None:
-        """A master key beside the data that is not used, since another was named."""
+        """A master key in this folder that is not used, since the settings name another."""
         own = self.path / MASTER_KEY
         return own if self.master_key != own and own.exists() else None
 
@@ -138,7 +138,7 @@ class DataFolder:
         )
 
     def _check_whole(self) -> None:
-        """Refuse to begin afresh beside what is left of earlier data."""
+        """Refuse to make new files where some of earlier data are left."""
         # In the order in which they are made: what is missing before a later one was lost.
         files = [self.data_keys, self.log, self.views]
         if self.own_master_key:

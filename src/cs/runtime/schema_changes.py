@@ -17,7 +17,7 @@ _UPPER = ("maximum", "maxLength", "maxItems", "maxProperties", "exclusiveMaximum
 #: What takes values away where it is, and others where it is another.
 _LIMITS = (*_LOWER, *_UPPER, "format", "pattern", "const", "not", "anyOf", "if", "then")
 _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object", "any")
-#: Fields that tell the kinds of one message apart, where no discriminator is named.
+#: Fields that distinguish the kinds of one message, where no discriminator is named.
 _TAGS = ("type", "personal", "sealed")
 
 
@@ -74,7 +74,7 @@ def schema_changes(
 def resolved(document: Document, schema: Schema) -> dict[str, Any]:
     """Return *schema* with its reference followed and the parts of ``allOf`` put together.
 
-    What stands beside a reference is added to what it leads to.
+    Members next to a ``$ref`` are added to what it leads to.
     """
     merged = {name: value for name, value in schema.items() if name != "$ref"}
     if "$ref" in schema:
@@ -95,7 +95,7 @@ def _kinds(document: Document, schema: Schema) -> dict[str, dict[str, Any]]:
     whole = resolved(document, schema)
     union = _union(whole)
     if union:
-        # What stands beside a union is true of each of its members.
+        # Members next to a union hold for each of its alternatives.
         beside = {
             name: whole[name] for name in whole.keys() - {"oneOf", "anyOf", "discriminator"}
         }
@@ -116,7 +116,7 @@ def _kinds(document: Document, schema: Schema) -> dict[str, dict[str, Any]]:
 def _union(schema: Schema) -> Sequence[Schema]:
     """Return what a value may be one of.
 
-    ``anyOf`` beside a type is no union but a limit: "one of these fields is required".
+    ``anyOf`` next to a type is no union but a limit: "one of these fields is required".
     """
     if "oneOf" in schema or "type" in schema or "properties" in schema:
         found: Sequence[Schema] = schema.get("oneOf", ())
