@@ -54,7 +54,7 @@ class Resolver(Protocol):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """An HTTP response, whole; header names are lower-case."""
+    """A complete HTTP response; header names are lower-case."""
 
     status: int
     headers: Mapping[str, str]

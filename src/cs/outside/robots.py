@@ -1,4 +1,4 @@
-"""What sites ask of robots: robots.txt read, kept for a while and obeyed (RFC 9309)."""
+"""What sites ask of robots: robots.txt is read, cached and obeyed (RFC 9309)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,9 +11,9 @@ from cs.outside.robots_rules import RobotsRules, read_rules
 from cs.runtime.keyed_lock import KeyedLock
 from cs.runtime.lru import LruDict
 
-#: Sites whose rules are kept; the one longest unused goes first.
+#: Sites whose rules are cached; the least recently used goes first.
 SITES = 1_000
-#: Rules kept of all sites together: some 7 MiB as sites write them, 70 MiB at worst.
+#: Rules cached of all sites together: some 7 MiB as sites write them, 70 MiB at worst.
 RULES_OF_ALL = 64_000
 #: RFC 9309 2.4: a copy serves no longer than a day.
 KEPT_S = 24 * 3600.0
