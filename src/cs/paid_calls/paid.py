@@ -33,7 +33,7 @@ LOOK_EVERY_S = 0.1
 #: What `Unreachable` says when no byte of the request can have arrived.
 NOT_SENT = frozenset({"dns", "no-host", "connect", "robots", "unavailable"})
 
-#: Makes the call.  It is given the idempotency key, and returns what is to be remembered.
+#: Makes the call with the idempotency key; returns what is to be remembered.
 Make: TypeAlias = Callable[[str], Awaitable[bytes]]
 
 

@@ -1,4 +1,4 @@
-"""Paid calls in a SQLite file (mode 0600) beside the data, for a service in one process."""
+"""Paid calls in a SQLite file (mode 0600) in the data folder, for a service in one process."""
 
 import sqlite3
 import time
