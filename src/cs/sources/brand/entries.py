@@ -29,7 +29,7 @@ class DirectoryEntry(
 ):
     """One brand, one line of the file.
 
-    ``other_domains`` are sites named beside the brand: its own in other countries, its
+    ``other_domains`` are sites named with the brand: its own in other countries, its
     owner's, and now and then a stranger's.  ``domain`` too may be an owner's.
     """
 
@@ -59,11 +59,11 @@ class DirectoryEntry(
         return tuple(dict.fromkeys(main + self.other_domains))
 
     def named_at(self, domain: str) -> bool:
-        """Tell whether *domain* is called as the brand is."""
+        """Return whether *domain* has the brand's name."""
         return names_host(domain, self.name)
 
     def sister_site(self, domain: str) -> bool:
-        """Tell whether *domain* is the main site's name under another ending."""
+        """Return whether *domain* is the main site's name under another suffix."""
         return self.domain is not None and (
             self.domain.partition(".")[0] == domain.partition(".")[0]
         )
@@ -108,7 +108,7 @@ class DirectoryEntries:
         return list(self._by_domain.get(domain, ()))
 
     def main_only(self, domain: str | None) -> bool:
-        """Tell whether *domain* is the main domain of one brand and of no other."""
+        """Return whether *domain* is the main domain of one brand and of no other."""
         return [domain] == [e.domain for e in self.at(domain or "") if e.domain == domain]
 
     def owner_of_site(self, entry: DirectoryEntry) -> DirectoryEntry | None:
