@@ -24,8 +24,9 @@ from cs.verifiers.smtp.session import MxAddress
 from cs.verifiers.smtp.transcript import Transcript
 from cs.verifiers.smtp.verdict import RecipientFinding, judge, probe
 
-#: After so many addresses that took all their time the domain is left alone.
+#: After so many addresses that timed out no further one of the domain is asked.
 _TIMEOUTS = 2
+#: Seconds after which the stage may ask again, where no server named a wait.
 _RETRY_TIMEOUT_S = 60.0
 _RETRY_DNS_S = 15.0
 #: Replies to probes after which the exchanger is not asked about people at all.
@@ -35,7 +36,12 @@ _NOT_FOR_US = frozenset(
 
 
 class CheckDependencies(msgspec.Struct, frozen=True):
-    """What a check is given by its verifier."""
+    """What a check needs of its verifier.
+
+    Attributes:
+        address_s: Seconds that one address may take, waits for our own sessions aside.
+        salt: Makes the probes of this installation its own.
+    """
 
     name: str
     address_s: float

@@ -1,4 +1,4 @@
-"""What was sent and received while one address was checked, kept within bounds."""
+"""What was sent and received while one address was checked, bounded in size."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import msgspec
 
 from cs.domain.mail.mailbox import Line
 
-#: Characters kept of one line.
+#: Characters stored of one line.
 LINE = 512
 #: Encoded bytes that the lines of one piece of evidence may take; with its other fields
 #: an `Evidence` stays under 8 KiB.
