@@ -15,7 +15,7 @@ import pytest
 from cli.command import Here
 from conformance.target import until
 from cs.assembly.folder_stores import open_folder
-from cs.cli.status import _health_told
+from cs.cli.status import _describe_health
 from cs.domain.brand.brand import INITIAL, decide
 from cs.domain.brand.events import DEADLINE, AttemptFailed, LookupFinished, StartLookup
 from cs.domain.contact import Query
@@ -232,8 +232,8 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
 def test_a_status_tells_all_that_the_admin_port_complains_of(
     health: dict[str, Any], told: str
 ) -> None:
-    assert told in _health_told(health, "")
-    assert _health_told(health, "").endswith("ready") is (told == "ready")
+    assert told in _describe_health(health, "")
+    assert _describe_health(health, "").endswith("ready") is (told == "ready")
 
 
 def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from cs.cli.temporary_folder import passing_folder
+from cs.cli.temporary_folder import temporary_folder
 from harness.served import served
 
 #: Makes a folder with a file in it, says so, and waits to be killed.
 OWNER = """
 import sys
 from pathlib import Path
-from cs.cli.temporary_folder import passing_folder
-with passing_folder(Path(sys.argv[1]), "mine-") as folder:
+from cs.cli.temporary_folder import temporary_folder
+with temporary_folder(Path(sys.argv[1]), "mine-") as folder:
     (folder / "file").touch()
     print(folder, flush=True)
     sys.stdin.read()
@@ -38,7 +38,7 @@ def made_by(process: "subprocess.Popen[str]") -> Path:
 
 
 def test_a_folder_goes_with_what_is_in_it(tmp_path: Path) -> None:
-    with passing_folder(tmp_path, "mine-") as folder:
+    with temporary_folder(tmp_path, "mine-") as folder:
         (folder / "file").touch()
         assert folder.parent == tmp_path
 
@@ -56,7 +56,7 @@ def test_what_a_killed_process_left_goes_and_what_others_have_stays(tmp_path: Pa
             os.kill(killed.pid, signal.SIGKILL)
             killed.wait()
 
-            with passing_folder(tmp_path, "mine-") as folder:
+            with temporary_folder(tmp_path, "mine-") as folder:
                 assert not left.exists()
                 assert (kept / "file").exists()
                 assert folder not in {left, kept}

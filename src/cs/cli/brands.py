@@ -79,8 +79,8 @@ def forget(
     if row is None:
         stop(_nobody_knows(query, rows.values()))
     if json:
-        told = {"brand": query.brand, "domain": query.domain, "forgotten": changed}
-        print_json({**told, "dry_run": True, "found": _shown(row)} if dry_run else told)
+        answer = {"brand": query.brand, "domain": query.domain, "forgotten": changed}
+        print_json({**answer, "dry_run": True, "found": _shown(row)} if dry_run else answer)
     elif dry_run:
         until = (
             f"{row.verified} verified, reused until {instant(row.reused_until)}"
@@ -96,13 +96,13 @@ def _nobody_knows(query: Query, rows: Iterable[BrandRow]) -> str:
     """Say that nobody searched *query*, and what is called most like it."""
     known = {_words(row.query): row.query for row in rows}
     near = difflib.get_close_matches(_words(query), known, n=1, cutoff=0.5)
-    told = f"nobody searched {_words(query)!r}"
+    problem = f"nobody searched {_words(query)!r}"
     if not near:
-        return f"{told}; `cs brands list` shows what was searched, and how"
+        return f"{problem}; `cs brands list` shows what was searched, and how"
     like = known[near[0]]
     options = [shlex.quote(like.brand)] if like.brand else []
     options += [f"--domain {like.domain}"] if like.domain else []
-    return f"{told}; did you mean: cs brands forget {' '.join(options)}"
+    return f"{problem}; did you mean: cs brands forget {' '.join(options)}"
 
 
 def _words(query: Query) -> str:

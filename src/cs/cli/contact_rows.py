@@ -14,7 +14,7 @@ from cs.client import Contact, Running, Search
 _SEARCH = ("id", "status", "reason", "cached", "charged", "searched_at")
 _BRAND = ("domain", "linkedin_company_url", "parent_company", "instagram", "tiktok")
 _PERSON = Contact.__struct_fields__
-#: Matched fields are told apart from what was asked.
+#: Matched fields are kept apart from what was asked.
 COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
 
 
@@ -25,9 +25,9 @@ def print_csv(search: Search) -> None:
 
 def rows(search: Search) -> list[list[str]]:
     """Return a row for each contact; one without a person if there are none."""
-    told = msgspec.to_builtins(search)
-    told["status"] = search.status
-    ahead = [_cell(told.get(field)) for field in ("brand", *_SEARCH, *_BRAND)]
+    fields = msgspec.to_builtins(search)
+    fields["status"] = search.status
+    ahead = [_cell(fields.get(field)) for field in ("brand", *_SEARCH, *_BRAND)]
     people = () if isinstance(search, Running) else search.contacts
     found = [[_cell(getattr(person, field)) for field in _PERSON] for person in people]
     return [[*ahead, *cells] for cells in found or [[""] * len(_PERSON)]]

@@ -79,7 +79,7 @@ def migrate_(
         if json:
             print_json(done)
         else:
-            console.print(_told(done))
+            console.print(_describe(done))
     if behind:
         raise SystemExit(1)
 
@@ -123,7 +123,7 @@ def _steps(steps: Sequence[Migration]) -> Sequence[Step]:
     return [Step(step.number, step.name) for step in steps]
 
 
-def _told(done: Migrated) -> str:
+def _describe(done: Migrated) -> str:
     steps = ", ".join(
         f"{step.number} {step.name}" for step in done.missing or done.applied or ()
     )

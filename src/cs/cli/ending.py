@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 
-from cs.cli.errors import TOLD, USAGE, leaves, sentence
+from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors, sentence
 from cs.cli.output import stop
 
 
@@ -17,10 +17,10 @@ def end(error: BaseException) -> None:
     """
     if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
         raise SystemExit(130) from None
-    told = next(leaves(error))
-    if isinstance(told, BrokenPipeError):
+    cause = next(leaf_errors(error))
+    if isinstance(cause, BrokenPipeError):
         # Whoever read our output has gone; what is still unwritten goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
-    if isinstance(told, TOLD + USAGE):
-        stop(sentence(told), 2 if isinstance(told, USAGE) else 1)
+    if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
+        stop(sentence(cause), 2 if isinstance(cause, USAGE_ERRORS) else 1)

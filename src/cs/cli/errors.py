@@ -1,4 +1,4 @@
-"""Which errors a user can mend, and how they are told: one sentence, no traceback."""
+"""Which errors a user can mend, and how they are described: one sentence, no traceback."""
 
 from collections.abc import Iterator
 from typing import Literal, get_args, get_origin
@@ -23,7 +23,7 @@ from cs.sandbox.errors import WorldError
 from cs.settings import BadSettings, Settings, allowed
 
 #: What a user can do something about.
-TOLD = (
+USER_ERRORS = (
     BadKafkaSettings,
     BusUnavailable,
     CannotListen,
@@ -38,7 +38,7 @@ TOLD = (
     WrongSchema,
 )
 #: What stands wrongly on the command line or in the settings.
-USAGE = (BadSettings, CycloptsError)
+USAGE_ERRORS = (BadSettings, CycloptsError)
 
 
 #: What every option that is no setting and can be written wrongly takes.
@@ -54,11 +54,11 @@ def _right(hint: object) -> str:
     return f"one of {', '.join(names)}" if names else NUMBER
 
 
-def leaves(error: BaseException) -> Iterator[BaseException]:
+def leaf_errors(error: BaseException) -> Iterator[BaseException]:
     """Yield the errors inside nested groups of them."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from leaves(inner)
+            yield from leaf_errors(inner)
     else:
         yield error
 

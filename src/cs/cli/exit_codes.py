@@ -51,5 +51,5 @@ def epilogue(words: Sequence[str]) -> str:
     """Return the lines below the help of the command that the command line *words* calls."""
     named = [word for word in words if not word.startswith("-")]
     command = next((named[:n] for n in (2, 1) if tuple(named[:n]) in _OF), named[:1])
-    told = (f"{code} {meaning}" for code, meaning in codes_of(command).items())
-    return "Exit codes: " + "; ".join(told) + "."
+    lines = (f"{code} {meaning}" for code, meaning in codes_of(command).items())
+    return "Exit codes: " + "; ".join(lines) + "."

@@ -1,4 +1,4 @@
-"""One item a line from standard input; a bad line is told and the next one is read."""
+"""One item a line from standard input; a bad line is reported and the next one is read."""
 
 import signal
 import sys
@@ -57,9 +57,9 @@ class Items(Generic[T]):
             if not line.strip():
                 continue
             try:
-                item = self._read(_whole(line))
+                item = self._read(_within_limit(line))
             except (ValueError, RecursionError) as error:
-                self.refuse(f"{_told(error)}; a line is {self._form}", {"id": _id(line)})
+                self.refuse(f"{_describe(error)}; a line is {self._form}", {"id": _id(line)})
             else:
                 yield item
 
@@ -98,19 +98,19 @@ def _lines() -> Iterator[bytes]:
         stop("standard input is closed")
     stdin = sys.stdin.buffer
     while line := stdin.readline(LINE_BYTES + 1):
-        whole = line
-        while len(whole) > LINE_BYTES and not whole.endswith(b"\n"):
-            whole = stdin.readline(LINE_BYTES + 1) or b"\n"
+        part = line
+        while len(part) > LINE_BYTES and not part.endswith(b"\n"):
+            part = stdin.readline(LINE_BYTES + 1) or b"\n"
         yield line
 
 
-def _whole(line: bytes) -> bytes:
+def _within_limit(line: bytes) -> bytes:
     if len(line) > LINE_BYTES:
         raise ValueError(f"it is longer than {LINE_BYTES // 1024} KiB")
     return line
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     match error:
         case RecursionError():
             return "it is nested too deeply"

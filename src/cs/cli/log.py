@@ -31,7 +31,7 @@ app = App(
 
 #: Acts of operators shown at most.
 MOST_ACTS = 100_000
-#: How often progress is told, seconds.
+#: How often progress is shown, seconds.
 TELL_EVERY_S = 1.0
 
 
@@ -75,7 +75,7 @@ async def _acts(chosen: Settings, last: int) -> Sequence[OperatorAct]:
     acts: deque[OperatorAct] = deque(maxlen=last)
     async with open_command_context(chosen) as data:
         head = await data.log.head()
-        async for recorded in _told(_events(data.log, head), head):
+        async for recorded in _with_progress(_events(data.log, head), head):
             act = act_of(recorded.stream, recorded.event)
             if act is not None:
                 acts.append(act)
@@ -145,7 +145,7 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
         whole, lost = True, dict[LostValue, None]()
         try:
             with data.keys.lost.listening(lost.setdefault):
-                async for recorded in _told(_events(data.log, head), head):
+                async for recorded in _with_progress(_events(data.log, head), head):
                     for found in audit.check(recorded):
                         broken(found)
         except NewerEvent as newer:
@@ -190,7 +190,7 @@ async def _events(log: EventLog, head: int) -> AsyncIterator[RecordedEvent]:
         position = page[-1].position
 
 
-async def _told(
+async def _with_progress(
     events: AsyncIterator[RecordedEvent], head: int
 ) -> AsyncIterator[RecordedEvent]:
     """Yield *events*, telling now and then how far it is."""

@@ -31,11 +31,11 @@ def rotate(*, json: Json = False, data_dir: DataDir = None, config: Config = Non
     """
     chosen = settings(config, data_dir=data_dir)
 
-    def told(done: int, every: int) -> None:
+    def show_progress(done: int, every: int) -> None:
         if not json and (sys.stderr.isatty() or done == every):
             errors.print(f"{done} of {every} keys")
 
-    done = asyncio.run(new_master_key.change(chosen, told))
+    done = asyncio.run(new_master_key.change(chosen, show_progress))
     if json:
         print_json(done)
         return

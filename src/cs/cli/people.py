@@ -1,29 +1,21 @@
 """``cs people``: what somebody who was found may ask of the operator."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.operator_command import open_command_context
 from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.person_data import PrintOf, fingerprint_of, open_person_data
 from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import stream_of
-from cs.domain.mail.syntax import is_mailbox
-from cs.domain.names.profile_url import person_page
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.fingerprints import email_print, profile_print
-from cs.keystore.port import KeyStore
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure, ErasureResult
+from cs.operations.erasure.person import ErasureResult
 from cs.operations.erasure.reapplying import reapply as reapply_all
-from cs.operations.erasure.suppressions import SuppressionEntry, Suppressions
+from cs.operations.erasure.suppressions import SuppressionEntry
 from cs.projections.searches import instant
 from cs.settings import Settings
 
@@ -61,16 +53,16 @@ def erase(
 
     Example: `cs people erase --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
-    print_of = _named(email, profile)
+    print_of = fingerprint_of(email, profile)
     if print_of is None:
         stop("name the person by --email or by --profile, one of the two", 2)
     chosen = settings(config, data_dir=data_dir)
     if dry_run:
-        _tell_foreseen(asyncio.run(_foreseen(chosen, print_of)), json=json)
+        _show_foreseen(asyncio.run(_foreseen(chosen, print_of)), json=json)
         return
 
     async def run() -> ErasureResult | DamagedEvent:
-        async with _forgetting(chosen) as at:
+        async with open_person_data(chosen) as at:
             try:
                 return await at.erasure.erase(print_of(at.keys))
             except DamagedEvent as damaged:
@@ -90,7 +82,7 @@ def erase(
             }
         )
     else:
-        console.print(_told(done))
+        console.print(_describe(done))
 
 
 @app.command
@@ -103,7 +95,7 @@ def reapply(*, json: Json = False, data_dir: DataDir = None, config: Config = No
     """
 
     async def run() -> int | DamagedEvent:
-        async with _forgetting(settings(config, data_dir=data_dir)) as at:
+        async with open_person_data(settings(config, data_dir=data_dir)) as at:
             try:
                 return await reapply_all(at.erasure, at.suppressions, at.ageing)
             except DamagedEvent as damaged:
@@ -141,14 +133,14 @@ def suppressed(
 
     Example: `cs people suppressed --email jane@acme.example --lift all`
     """
-    print_of = _named(email, profile)
+    print_of = fingerprint_of(email, profile)
     if lift == ALL and print_of is None:
         stop("--lift all: name the person by --email or --profile", 2)
 
     async def run() -> tuple[list[SuppressionEntry], int]:
-        async with _forgetting(settings(config, data_dir=data_dir)) as at:
-            asked = print_of(at.keys) if print_of is not None else None
-            found = await at.suppressions.listed(asked)
+        async with open_person_data(settings(config, data_dir=data_dir)) as at:
+            fingerprint = print_of(at.keys) if print_of is not None else None
+            found = await at.suppressions.listed(fingerprint)
             if lift is not None:
                 found = [each for each in found if lift in {ALL, each.id}]
                 return found, await at.suppressions.lift(each.id for each in found)
@@ -172,31 +164,8 @@ def suppressed(
 
 
 def _shown(each: SuppressionEntry) -> dict[str, Any]:
-    told = {"id": each.id, "since": instant(each.since), "lookups": each.lookups}
-    return {**told, "by": each.by}
-
-
-#: Makes the fingerprint that the one asked about goes by.
-PrintOf = Callable[[KeyStore], str]
-
-
-def _named(email: str | None, profile: str | None) -> PrintOf | None:
-    """Return what names a person on the command line, ``None`` if nothing does.
-
-    Ends the command if both do, or one wrongly.
-    """
-    if email is not None and profile is not None:
-        stop("name the person by --email or by --profile, one of the two", 2)
-    if email is not None:
-        if not is_mailbox(email.strip()):
-            stop("--email: one address, somebody@example.com", 2)
-        return lambda keys: email_print(keys, email)
-    if profile is not None:
-        page = person_page(profile)
-        if page is None:
-            stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
-        return lambda keys: profile_print(keys, page)
-    return None
+    since = instant(each.since)
+    return {"id": each.id, "since": since, "lookups": each.lookups, "by": each.by}
 
 
 class Foreseen(msgspec.Struct, frozen=True):
@@ -211,17 +180,17 @@ class Foreseen(msgspec.Struct, frozen=True):
 async def _foreseen(chosen: Settings, print_of: PrintOf) -> Foreseen:
     async with desk(chosen) as at:
         brands = {stream: row.query for stream, row in await at.reading.brands()}
-    async with _forgetting(chosen) as at:
-        asked = print_of(at.keys)
-        names = await at.erasure.foreseen(asked)
-        before = await at.suppressions.listed(asked)
+    async with open_person_data(chosen) as at:
+        fingerprint = print_of(at.keys)
+        names = await at.erasure.foreseen(fingerprint)
+        before = await at.suppressions.listed(fingerprint)
     lookups = {name.rpartition("#")[0] for name in names}
     queries = [brands[s] for s in sorted({stream_of(each) for each in lookups}) if s in brands]
-    told = [query.brand or query.domain or "" for query in queries]
-    return Foreseen(len(lookups), len(names), told, bool(before))
+    searched = [query.brand or query.domain or "" for query in queries]
+    return Foreseen(len(lookups), len(names), searched, bool(before))
 
 
-def _tell_foreseen(found: Foreseen, *, json: bool) -> None:
+def _show_foreseen(found: Foreseen, *, json: bool) -> None:
     if json:
         print_json({**msgspec.to_builtins(found), "dry_run": True})
         return
@@ -234,29 +203,6 @@ def _tell_foreseen(found: Foreseen, *, json: bool) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _Forgetting:
-    """What these commands work with."""
-
-    keys: KeyStore
-    erasure: Erasure
-    suppressions: Suppressions
-    ageing: Ageing
-
-
-@asynccontextmanager
-async def _forgetting(chosen: Settings) -> AsyncIterator[_Forgetting]:
-    async with open_command_context(chosen) as data:
-        stores = (data.streams, data.keys, data.clock)
-        reflected, calls = data.view_runner().catch_up, data.forget_calls
-        yield _Forgetting(
-            data.keys,
-            Erasure(*stores, reflected, forget_calls=calls, by=data.by),
-            Suppressions(*stores, by=data.by),
-            Ageing(*stores, reflected, forget_calls=calls),
-        )
-
-
 def _unfinished(damaged: DamagedEvent) -> str:
     return (
         f"the erasure is not finished: {damaged}; whoever is erased is shown nowhere any more; "
@@ -264,7 +210,7 @@ def _unfinished(damaged: DamagedEvent) -> str:
     )
 
 
-def _told(done: ErasureResult) -> str:
+def _describe(done: ErasureResult) -> str:
     later = "later searches leave this person out"
     if not done.lookups:
         return f"nothing is known of this person; {later}"

@@ -11,9 +11,9 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from cs.cli.foreign_text import harmless
 from cs.cli.output import errors
 
-#: A pause from which on it is told.
-TOLD_S = 2.0
-#: How often a line is printed where there is no terminal; a pause as long is told.
+#: A pause from which on it is shown.
+SHOWN_S = 2.0
+#: How often a line is printed where there is no terminal; a pause as long is printed.
 LINE_EVERY_S = 10.0
 
 
@@ -22,7 +22,7 @@ class Progress:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._told_at = monotonic()
+        self._printed_at = monotonic()
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
         self._shown = errors.is_terminal
         self._line = Line(
@@ -51,21 +51,21 @@ class Progress:
         """Say what is done from now on."""
         self._text = " ".join(harmless(text).split())
         self._line.update(self._task, description=self._text)
-        self._tell(self._text)
+        self._print_now_and_then(self._text)
 
-    def _tell(self, text: str) -> None:
-        """Print *text* where there is no terminal, unless something was told just now."""
+    def _print_now_and_then(self, text: str) -> None:
+        """Print *text* where there is no terminal, unless something was printed just now."""
         now = self._monotonic()
-        if not self._shown and now - self._told_at >= LINE_EVERY_S:
-            self._told_at = now
+        if not self._shown and now - self._printed_at >= LINE_EVERY_S:
+            self._printed_at = now
             errors.print(text)
 
     def sleep(self, seconds: float) -> None:
         """Let *seconds* go by, and show that it is so."""
-        if seconds >= TOLD_S:
+        if seconds >= SHOWN_S:
             pause = f"{self._text}, next call in {span(seconds)}"
             self._line.update(self._task, description=pause)
-            self._tell(pause)
+            self._print_now_and_then(pause)
         time.sleep(seconds)
         self._line.update(self._task, description=self._text)
 
@@ -76,8 +76,8 @@ def span(seconds: float) -> str:
     >>> span(54.2), span(3700)
     ('54 s', '1 h 2 min')
     """
-    whole = round(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    hours, minutes = divmod(round(whole / 60), 60)
+    rounded = round(seconds)
+    if rounded < 120:
+        return f"{rounded} s"
+    hours, minutes = divmod(round(rounded / 60), 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -57,8 +57,8 @@ def _status(record: dict[str, Any]) -> Text:
             advice = ADVICE.get(reason, "a reason that this version does not know")
             return styled("[red]{}[/]: {}{}", reason, advice, how)
         case unknown:
-            told = "[yellow]{}[/], a status that this version does not know{}"
-            return styled(told, unknown, how)
+            text = "[yellow]{}[/], a status that this version does not know{}"
+            return styled(text, unknown, how)
 
 
 def _how(record: dict[str, Any]) -> str:
@@ -68,8 +68,8 @@ def _how(record: dict[str, Any]) -> str:
         "charged": {True: "1 search charged", False: "not charged"},
     }
     said = [says.get(record.get(field)) for field, says in words.items()]
-    told = ", ".join(word for word in said if word)
-    return f" ({told})" if told else ""
+    remarks = ", ".join(word for word in said if word)
+    return f" ({remarks})" if remarks else ""
 
 
 def _print_people(contacts: list[dict[str, Any]]) -> None:

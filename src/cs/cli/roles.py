@@ -18,8 +18,8 @@ from cs.assembly.insecure import (
     log_insecure_connections,
 )
 from cs.assembly.roles.running import RunningRole
-from cs.cli.armed_faults import arm
-from cs.cli.errors import TOLD, USAGE, leaves
+from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors
+from cs.cli.fault_injection import arm_faults
 from cs.cli.options import Config
 from cs.cli.output import errors, stop
 from cs.cli.settings_in_force import settings
@@ -138,12 +138,12 @@ Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
 
 def _run(what: str, chosen: Settings, run: Run, *, sandbox: bool) -> None:
     logs.configure(chosen.log_level, chosen.log_format)
-    arm(sandbox=sandbox)
+    arm_faults(sandbox=sandbox)
     try:
         asyncio.run(_serve(what, chosen, run, "sandbox" if sandbox else "live"))
     except Exception as error:
-        cause = next(leaves(error))
-        if isinstance(cause, TOLD + USAGE):
+        cause = next(leaf_errors(error))
+        if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
             raise
         log.critical("role_failed", role=what, exc_info=error)
         stop(f"{what} has ended, {type(cause).__name__}: {cause}; start it again")

@@ -16,7 +16,7 @@ from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.one_process import RunningService
 from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.sandbox_world import run_sandbox
-from cs.cli.temporary_folder import passing_folder
+from cs.cli.temporary_folder import temporary_folder
 from cs.http_server.errors import CannotListen
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
@@ -57,7 +57,7 @@ async def sandbox_service(
     async with AsyncExitStack() as stack:
         stack.enter_context(on_signal(caller.cancel))
         temporary = Path(tempfile.gettempdir())
-        folder = stack.enter_context(passing_folder(temporary, "cs-sandbox-"))
+        folder = stack.enter_context(temporary_folder(temporary, "cs-sandbox-"))
         given = {"data_dir": folder / "data", **_OURS_ONLY}
         chosen = settings.load(environment={}, given=given)
         api_socket = stack.enter_context(listen(chosen.host, port))

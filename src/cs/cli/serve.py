@@ -17,12 +17,12 @@ from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
-from cs.cli.armed_faults import arm
-from cs.cli.errors import TOLD, USAGE, leaves
+from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors
+from cs.cli.fault_injection import arm_faults
 from cs.cli.options import Config, DataDir
 from cs.cli.output import errors, stop, warn
 from cs.cli.settings_in_force import settings
-from cs.cli.temporary_folder import passing_folder
+from cs.cli.temporary_folder import temporary_folder
 from cs.domain.service import World
 from cs.eventlog.errors import LogUnavailable
 from cs.http_server.serving import address, listen, on_signal, serving
@@ -74,12 +74,13 @@ def serve(
             "the roles: cs api, cs relay, cs process-manager, cs project, cs stage NAME"
         )
     logs.configure(chosen.log_level, chosen.log_format)
-    arm(sandbox=sandbox)
+    arm_faults(sandbox=sandbox)
     try:
         asyncio.run(run(chosen, _sandbox(world) if sandbox else None))
     except Exception as error:
-        cause = next(leaves(error))
-        if isinstance(cause, TOLD + USAGE) and not isinstance(cause, LogUnavailable):
+        cause = next(leaf_errors(error))
+        can_be_mended = isinstance(cause, USER_ERRORS + USAGE_ERRORS)
+        if can_be_mended and not isinstance(cause, LogUnavailable):
             raise
         log.critical("service_failed", exc_info=error)
         stop(
@@ -115,7 +116,7 @@ async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
         if enter is not None:
             clock = sandbox_clock(chosen.data_dir)
             data = DataFolder(chosen.data_dir)
-            certificates = stack.enter_context(passing_folder(data.path, "sandbox-"))
+            certificates = stack.enter_context(temporary_folder(data.path, "sandbox-"))
             chosen = await enter(stack, chosen, certificates, clock)
         world: World = "live" if enter is None else "sandbox"
         paid = await stack.enter_async_context(open_paid_calls(chosen))

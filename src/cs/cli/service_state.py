@@ -1,4 +1,4 @@
-"""How a service stands, read from what it has stored: the log and the views.
+"""The state of a service, read from what it has stored: the log and the views.
 
 Beside a running service or without one; no event is stored, and the views are left where
 they are.  On databases they are those of this version, as everybody reads them: where no
@@ -33,14 +33,14 @@ from cs.projections.searches import SEARCHES
 #: Of the newest events these many are read for how sources, verifiers and lookups ended.
 RECENT = 5_000
 _PAGE = 500
-#: Running lookups whose open work is looked at, and failures that are told.
+#: Running lookups whose open work is looked at, and failures that are shown.
 LOOKUPS, FAILURES = 100, 5
 
 
-class Ends(msgspec.Struct):
+class RecentRuns(msgspec.Struct):
     """How the runs of one source or verifier ended lately: how often each way, and when.
 
-    ``why`` is the cause of the last end; ``""``: it answered, or none was told.
+    ``why`` is the cause of the last end; ``""``: it answered, or none was given.
     """
 
     ended: dict[str, int] = {}
@@ -53,7 +53,7 @@ class Ends(msgspec.Struct):
         self.last, self.last_at, self.why = how, at, why
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedLookup(msgspec.Struct, frozen=True):
     """A lookup that did not end well; *why* is what its last failed attempt said."""
 
     at: datetime
@@ -62,8 +62,8 @@ class Failure(msgspec.Struct, frozen=True):
     why: str
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How a service stands.
+class ServiceState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a service.
 
     Attributes:
         world: ``None`` before the first service has run, and where that cannot be read.
@@ -87,13 +87,13 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     views_behind: int
     recent: int
-    sources: dict[str, Ends]
-    verifiers: dict[str, Ends]
-    failures: Sequence[Failure]
+    sources: dict[str, RecentRuns]
+    verifiers: dict[str, RecentRuns]
+    failures: Sequence[FailedLookup]
 
 
-async def standing(data: CommandContext) -> Standing:
-    """Return how the service on *data* stands."""
+async def read_state(data: CommandContext) -> ServiceState:
+    """Return the state of the service on *data*."""
     views_at = await data.views.position()
     head = await data.log.head()
     service = await _service(data)
@@ -111,14 +111,14 @@ async def standing(data: CommandContext) -> Standing:
         for each in lookup.open if lookup is not None else ():
             work[each.stage] += 1
             issued += [each.issued_at] if each.issued_at is not None else []
-    recent = _Recent()
+    recent = _RecentEvents()
     position = max(0, head - RECENT)
     read = head - position
     while position < head and (page := await read_past(data.log, position, _PAGE)):
         recent.on_events(page)
         position = page[-1].position
     oldest = (data.clock.now() - min(issued)).total_seconds() if issued else None
-    return Standing(
+    return ServiceState(
         world=service.world,
         paused=service.paused,
         lookups=len(live),
@@ -154,13 +154,13 @@ async def _service(data: CommandContext) -> _Service:
         return _Service(None, None)
 
 
-class _Recent:
-    """What the newest events tell."""
+class _RecentEvents:
+    """What the newest events say of sources, verifiers and failed lookups."""
 
     def __init__(self) -> None:
-        self.sources: dict[str, Ends] = {}
-        self.verifiers: dict[str, Ends] = {}
-        self.failures: list[Failure] = []
+        self.sources: dict[str, RecentRuns] = {}
+        self.verifiers: dict[str, RecentRuns] = {}
+        self.failures: list[FailedLookup] = []
         self._why: dict[str, str] = {}
 
     def on_events(self, page: Iterable[RecordedEvent]) -> None:
@@ -171,21 +171,21 @@ class _Recent:
                     | ContactsDiscovered(sources=sources, causes=causes, at=at)
                 ):
                     for name, how in sources.items():
-                        ends = self.sources.setdefault(name, Ends())
+                        ends = self.sources.setdefault(name, RecentRuns())
                         ends.add(how, at, causes.get(name, ""))
                 case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
                     for evidence in checked.evidence:
                         how = _answer(evidence)
-                        self.verifiers.setdefault(evidence.verifier, Ends()).add(
+                        self.verifiers.setdefault(evidence.verifier, RecentRuns()).add(
                             how, evidence.at
                         )
                 case AttemptFailed(lookup=lookup, stage=stage, why=why, causes=causes):
-                    told = [f"{name}: {cause}" for name, cause in causes.items()]
-                    self._why[lookup] = "; ".join([f"{stage}: {why}", *told])
+                    described = [f"{name}: {cause}" for name, cause in causes.items()]
+                    self._why[lookup] = "; ".join([f"{stage}: {why}", *described])
                 case LookupFinished(lookup=lookup, outcome=outcome, at=at):
                     why = self._why.pop(lookup, "")
                     if outcome != "done":
-                        self.failures.append(Failure(at, lookup, outcome, why))
+                        self.failures.append(FailedLookup(at, lookup, outcome, why))
                 case _:
                     pass
 

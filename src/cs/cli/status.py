@@ -1,4 +1,4 @@
-"""``cs status``: how the service stands, on one screen."""
+"""``cs status``: the state of the service, on one screen."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from rich.text import Text
 from cs.assembly.operator_command import open_command_context
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table
-from cs.cli.service_state import Ends, Standing, standing
+from cs.cli.service_state import RecentRuns, ServiceState, read_state
 from cs.cli.settings_in_force import settings
 from cs.projections.searches import instant
 from cs.settings import Settings
@@ -35,9 +35,9 @@ def status(*, json: Json = False, data_dir: DataDir = None, config: Config = Non
     """
     chosen = settings(config, data_dir=data_dir)
 
-    async def run() -> tuple[Standing, dict[str, Any] | None]:
+    async def run() -> tuple[ServiceState, dict[str, Any] | None]:
         async with open_command_context(chosen) as data:
-            found = await standing(data)
+            found = await read_state(data)
         return found, await _health(chosen)
 
     found, health = asyncio.run(run())
@@ -64,13 +64,15 @@ async def _health(chosen: Settings) -> dict[str, Any] | None:
     try:
         async with httpx.AsyncClient(timeout=ADMIN_S, trust_env=False) as client:
             answer = await client.get(_admin(chosen))
-        told = msgspec.json.decode(answer.content, type=dict[str, Any])
+        body = msgspec.json.decode(answer.content, type=dict[str, Any])
     except (httpx.HTTPError, httpx.InvalidURL, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return told if "ready" in told else None
+    return body if "ready" in body else None
 
 
-def _lines(found: Standing, health: dict[str, Any] | None, admin: str) -> list[tuple[str, str]]:
+def _lines(
+    found: ServiceState, health: dict[str, Any] | None, admin: str
+) -> list[tuple[str, str]]:
     work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
     since = f"; oldest for {found.oldest_work_s:g} s" if found.oldest_work_s is not None else ""
     waiting = f"{found.searches} searches wait for them"
@@ -79,7 +81,7 @@ def _lines(found: Standing, health: dict[str, Any] | None, admin: str) -> list[t
     return [
         ("world", found.world or no_world),
         ("searches", _SEARCHES[found.paused]),
-        ("health", _health_told(health, admin)),
+        ("health", _describe_health(health, admin)),
         ("running", f"{found.lookups} lookups, {waiting}{damaged}"),
         ("queue", f"{work or 'no work is open'}{since}"),
         ("log", f"{found.events} events"),
@@ -87,16 +89,16 @@ def _lines(found: Standing, health: dict[str, Any] | None, admin: str) -> list[t
     ]
 
 
-def _health_told(health: dict[str, Any] | None, admin: str) -> str:
+def _describe_health(health: dict[str, Any] | None, admin: str) -> str:
     if health is None:
         return f"nothing answers at {admin}"
     ready = health["ready"]
-    told = ["ready" if ready else "not ready"]
+    parts = ["ready" if ready else "not ready"]
     for name, what in health.items():
-        untold = name in {"ready", "head"} or what == "ok" or (ready and name in _MEASURES)
-        if not untold:
-            told += [f"{name}: {each}" for each in _each(what)]
-    return "; ".join(told)
+        is_left_out = name in {"ready", "head"} or what == "ok" or (ready and name in _MEASURES)
+        if not is_left_out:
+            parts += [f"{name}: {each}" for each in _each(what)]
+    return "; ".join(parts)
 
 
 def _each(what: Any) -> list[str]:
@@ -109,14 +111,14 @@ def _each(what: Any) -> list[str]:
             return [str(what)]
 
 
-def _print_ends(what: str, every: dict[str, Ends]) -> None:
+def _print_ends(what: str, every: dict[str, RecentRuns]) -> None:
     if not every:
         console.print(f"{what.lower() + 's':<16}none was asked lately")
         return
     rows: list[tuple[str | Text, ...]] = []
     for name, ends in sorted(every.items()):
-        told = ", ".join(f"{count} {how}" for how, count in sorted(ends.ended.items()))
+        counts = ", ".join(f"{count} {how}" for how, count in sorted(ends.ended.items()))
         at = instant(ends.last_at) if ends.last_at is not None else "-"
         last = f"{ends.last}: {ends.why}" if ends.why else ends.last
-        rows.append((name, told, last, at))
+        rows.append((name, counts, last, at))
     print_table((what, "Ended", "Last", "At"), rows, folds=["Ended", "Last"])

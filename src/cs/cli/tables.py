@@ -59,8 +59,8 @@ def _fields(columns: Sequence[str], rows: Sequence[Sequence[Text]], width: int) 
     for row in rows:
         for column, cell in zip(columns, row, strict=True):
             room = max(width - label, 20)
-            told = wrap(cell.plain, room, break_long_words=False, break_on_hyphens=False)
-            for n, part in enumerate(told or [""]):
+            wrapped = wrap(cell.plain, room, break_long_words=False, break_on_hyphens=False)
+            for n, part in enumerate(wrapped or [""]):
                 head = f"{column if n == 0 else '':<{label}}"
                 lines.append(Text(f"{head}{part}".rstrip(), cell.style, no_wrap=True))
         lines.append(Text(""))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def passing_folder(parent: Path, prefix: str) -> Iterator[Path]:
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Make a folder in *parent*, named *prefix* and something new; removed on leaving.
 
     Those that killed processes left there are removed first.  Whose process lives is known

@@ -14,17 +14,17 @@ from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.assembly.shared_time import keep_time, open_shared_time
 from cs.cli.output import errors
 from cs.cli.sandbox_service import enter_world
-from cs.cli.temporary_folder import passing_folder
+from cs.cli.temporary_folder import temporary_folder
 from cs.http_server.serving import on_signal
 from cs.postgres.clock import DatabaseTime
 from cs.sandbox.shapes import World
 from cs.settings import Settings
 
 
-async def run_world(chosen: Settings, world: World, file: Path, beside: Path) -> None:
+async def run_world(chosen: Settings, world: World, file: Path, certificates: Path) -> None:
     """Run *world* until SIGTERM or SIGINT; write the settings of its roles to *file*.
 
-    Its certificates are in a folder *beside*.
+    Its certificates are in a temporary folder in *certificates*.
     """
     starting = asyncio.current_task()
     assert starting is not None, "runs in a task"
@@ -33,11 +33,11 @@ async def run_world(chosen: Settings, world: World, file: Path, beside: Path) ->
         pool = await stack.enter_async_context(open_stages_pool(chosen, "sandbox", "sandbox"))
         time = DatabaseTime(pool)
         await time.ask()
-        told = await open_shared_time(time, "sandbox", pool)
-        assert isinstance(told.clock, SandboxClock)
-        await stack.enter_async_context(keep_time(told))
-        folder = stack.enter_context(passing_folder(beside, "sandbox-"))
-        pointed = await enter_world(world, stack, chosen, folder, told.clock)
+        shared_time = await open_shared_time(time, "sandbox", pool)
+        assert isinstance(shared_time.clock, SandboxClock)
+        await stack.enter_async_context(keep_time(shared_time))
+        folder = stack.enter_context(temporary_folder(certificates, "sandbox-"))
+        pointed = await enter_world(world, stack, chosen, folder, shared_time.clock)
         _write(file, _differing(chosen, pointed))
         if others := plugins_in_sandbox(chosen.plugins).shown():
             names = ", ".join(sorted({name.rpartition(".")[0] for name in others}))
@@ -61,7 +61,7 @@ def _differing(chosen: Settings, pointed: Settings) -> dict[str, Any]:
 
 
 def _write(file: Path, values: dict[str, Any]) -> None:
-    """Write *values* as TOML: whole or not at all, since roles may be waiting for it."""
+    """Write *values* as TOML, all of them or none, since roles may be waiting for it."""
     lines = [f"{name} = {json.dumps(value)}\n" for name, value in values.items()]
     new = file.with_name(file.name + ".new")
     new.write_text("# Written by `cs sandbox run`: where this world is.\n" + "".join(lines))

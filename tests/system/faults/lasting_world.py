@@ -19,7 +19,7 @@ import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_world import settings_for_sandbox
-from cs.cli.armed_faults import arm
+from cs.cli.fault_injection import arm_faults
 from cs.cli.serve import run
 from cs.runtime import logs
 from cs.sandbox.run import Addresses, open_sandbox
@@ -72,7 +72,7 @@ def main() -> None:
 
     chosen = settings(given=given)
     logs.configure(chosen.log_level, chosen.log_format)
-    arm(sandbox=True)
+    arm_faults(sandbox=True)
     asyncio.run(run(chosen, enter))
 
 

@@ -9,7 +9,7 @@ from cs.runtime import failpoints
 from cs.settings import BadSettings
 
 
-def arm(*, sandbox: bool) -> None:
+def arm_faults(*, sandbox: bool) -> None:
     """Arm what the environment names, which is for the sandbox only.
 
     Raises:
@@ -19,7 +19,7 @@ def arm(*, sandbox: bool) -> None:
     _arm(faulty.VARIABLE, faulty.arm, "it loses messages on purpose", sandbox)
 
 
-def _arm(variable: str, by: Callable[[str], None], why: str, sandbox: bool) -> None:
+def _arm(variable: str, arm: Callable[[str], None], why: str, sandbox: bool) -> None:
     text = os.environ.get(variable)
     if not text:
         return
@@ -28,6 +28,6 @@ def _arm(variable: str, by: Callable[[str], None], why: str, sandbox: bool) -> N
             f"environment variable {variable}: {why}; unset it, or serve with --sandbox"
         )
     try:
-        by(text)
+        arm(text)
     except (failpoints.BadFailPoint, BadBusFaults) as error:
         raise BadSettings(f"environment variable {variable}: {error}") from error

@@ -1,0 +1,61 @@
+"""What the commands on one person work with: how the person is named, and their data."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from cs.assembly.operator_command import open_command_context
+from cs.cli.output import stop
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.profile_url import person_page
+from cs.eventlog.fingerprints import email_print, profile_print
+from cs.keystore.port import KeyStore
+from cs.operations.erasure.ageing import Ageing
+from cs.operations.erasure.person import Erasure
+from cs.operations.erasure.suppressions import Suppressions
+from cs.settings import Settings
+
+#: Makes the fingerprint of a person with the key store that has their data.
+PrintOf = Callable[[KeyStore], str]
+
+
+def fingerprint_of(email: str | None, profile: str | None) -> PrintOf | None:
+    """Return what names a person on the command line, ``None`` if nothing does.
+
+    Ends the command if both do, or one wrongly.
+    """
+    if email is not None and profile is not None:
+        stop("name the person by --email or by --profile, one of the two", 2)
+    if email is not None:
+        if not is_mailbox(email.strip()):
+            stop("--email: one address, somebody@example.com", 2)
+        return lambda keys: email_print(keys, email)
+    if profile is not None:
+        page = person_page(profile)
+        if page is None:
+            stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
+        return lambda keys: profile_print(keys, page)
+    return None
+
+
+@dataclass(frozen=True)
+class PersonData:
+    """What a command works with that erases somebody, or asks who is erased."""
+
+    keys: KeyStore
+    erasure: Erasure
+    suppressions: Suppressions
+    ageing: Ageing
+
+
+@asynccontextmanager
+async def open_person_data(chosen: Settings) -> AsyncIterator[PersonData]:
+    async with open_command_context(chosen) as data:
+        stores = (data.streams, data.keys, data.clock)
+        reflected, calls = data.view_runner().catch_up, data.forget_calls
+        yield PersonData(
+            data.keys,
+            Erasure(*stores, reflected, forget_calls=calls, by=data.by),
+            Suppressions(*stores, by=data.by),
+            Ageing(*stores, reflected, forget_calls=calls),
+        )
