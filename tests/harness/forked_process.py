@@ -49,6 +49,8 @@ class ForkServer:
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # Unbuffered, Python would hide what a command forgets to flush.
+        kept = {name: v for name, v in os.environ.items() if name != "PYTHONUNBUFFERED"}
         with theirs:
             self._process = subprocess.Popen(
                 [
@@ -58,7 +60,7 @@ class ForkServer:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=kept | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 start_new_session=True,  # Ctrl-C is for the tests, which end what they started
             )
         return ours
@@ -154,9 +156,9 @@ def run_command(
 
     Raises:
         subprocess.CalledProcessError: It failed, or was killed after *timeout_s*.
-        subprocess.TimeoutExpired: It was, outside a test run.
+        subprocess.TimeoutExpired: It was, and could not be forked.
     """
-    if not can_fork():
+    if not can_fork(env):
         command = [sys.executable, "-m", "cs", *words]
         return subprocess.run(
             command, env=env, capture_output=True, text=True, check=True, timeout=timeout_s
@@ -188,9 +190,14 @@ def _pipe(of_the_child: ExitStack) -> _Pipe:
     return pipe
 
 
-def can_fork() -> bool:
-    """Whether this is a test run; elsewhere nobody would end the fork server."""
-    return _in_a_test_run.is_set()
+def can_fork(env: Mapping[str, str]) -> bool:
+    """Whether a process with *env* may be forked.
+
+    Not outside a test run, where nobody would end the fork server, and not where *env* has
+    something to say to an interpreter that starts, as ``PYTHONPATH``.
+    """
+    for_python = {name: value for name, value in env.items() if name.startswith("PYTHON")}
+    return _in_a_test_run.is_set() and for_python.items() <= os.environ.items()
 
 
 _in_a_test_run = threading.Event()

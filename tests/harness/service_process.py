@@ -34,7 +34,7 @@ class ServiceProcess:
 
     Standard error is read all the time, so that a full pipe never stops it: into `lines`,
     over all its lives, and into *log_file* if there is one.  In a test run it is forked from a
-    process that has the service imported, unless it has a launcher.
+    process that has the service imported, unless it has a launcher or a setting of Python's.
 
     Attributes:
         environment: All of it; a change is for the next start.
@@ -72,7 +72,7 @@ class ServiceProcess:
         self._reader.start()
 
     def _launched(self) -> "subprocess.Popen[str] | ForkedProcess":
-        if can_fork() and not self.launcher:
+        if can_fork(self.environment) and not self.launcher:
             return ForkedProcess(self.module, self.words, self.environment)
         return subprocess.Popen(
             [*self.launcher, sys.executable, "-m", self.module, *self.words],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.forked_process import ForkedProcess, ForkServer, run_command
+from harness.forked_process import ForkedProcess, ForkServer, can_fork, run_command
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +80,11 @@ def test_of_two_one_is_killed_and_the_other_runs() -> None:
         assert other.poll() is None
         with pytest.raises(subprocess.TimeoutExpired):
             other.wait(0.01)
+
+
+def test_what_gives_the_interpreter_another_path_is_not_forked() -> None:
+    assert can_fork(os.environ)
+    assert not can_fork({**os.environ, "PYTHONPATH": "/elsewhere"})
 
 
 def test_a_command_is_run_to_its_end() -> None:
