@@ -11,7 +11,7 @@ SKIPS = """
 import pytest
 @pytest.mark.parametrize("n", range(3))
 def test_it(n):
-    pytest.skip("no moon: wait for the night")
+    pytest.skip("no moon:\\nwait for the night")
 """
 
 
@@ -75,4 +75,4 @@ def test_skipped_tests_are_counted_by_their_reason(tmp_path: Path) -> None:
     ran = run_of(tmp_path, SKIPS, "-p", "harness.servers.what_is_here")
 
     assert ran.stdout.count("Real parts: ") == 1
-    assert "3 skipped: no moon: wait for the night" in ran.stdout
+    assert "3 skipped: no moon: | wait for the night" in ran.stdout

@@ -80,6 +80,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """Return why a test was skipped; pytest keeps (file, line, "Skipped: why")."""
+    """Return why a test was skipped; pytest keeps (file, line, "Skipped: why").
+
+    In one line, the log of a server that did not start with it.
+    """
     assert isinstance(report.longrepr, tuple)
-    return report.longrepr[2].removeprefix("Skipped: ").partition("\n")[0]
+    return " | ".join(report.longrepr[2].removeprefix("Skipped: ").splitlines())
