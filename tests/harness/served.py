@@ -46,10 +46,10 @@ class Served(ServiceProcess):
     ) -> None:
         self.folder = folder
         world = ("--sandbox",) if sandbox else ()
-        where = ("--port=0", "--admin-port=0", f"--data-dir={folder}")
+        self.where = ("--port=0", "--admin-port=0", f"--data-dir={folder}")
         super().__init__(
             "serve",
-            ("serve", *world, *where, *options),
+            ("serve", *world, *self.where, *options),
             environment(COLUMNS="400", **settings),  # no line of it is broken
             ready=_SERVING,
             launcher=launcher,
@@ -70,10 +70,11 @@ class Served(ServiceProcess):
         finally:
             self.kill()
 
-    def start(self) -> None:
-        """Start it, and return when calls are answered."""
+    def start(self, *, wait: bool = True) -> None:
+        """Start it, and return when calls are answered, or at once."""
         super().start()
-        self.wait_ready()
+        if wait:
+            self.wait_ready()
 
     def restart(self) -> None:
         """Kill it, and start it again, on other ports."""

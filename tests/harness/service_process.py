@@ -41,6 +41,7 @@ class ServiceProcess:
         ready: Matches the line that says that it works.
         launcher: A command that becomes it, as ``sh -c 'ulimit -n 256; exec "$@"' sh``.
         on_change: Called in another thread when it works, and when it has ended.
+        forked: Whether it is forked outside of a test run, too.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ServiceProcess:
     module: str = "cs"
     launcher: Sequence[str] = ()
     on_change: Callable[[], None] | None = None
+    forked: bool = False
     starts: int = 0
     lines: list[str] = field(default_factory=list)
     _process: "subprocess.Popen[str] | ForkedProcess | None" = None
@@ -72,7 +74,7 @@ class ServiceProcess:
         self._reader.start()
 
     def _launched(self) -> "subprocess.Popen[str] | ForkedProcess":
-        if can_fork(self.environment) and not self.launcher:
+        if (self.forked or can_fork(self.environment)) and not self.launcher:
             return ForkedProcess(self.module, self.words, self.environment)
         return subprocess.Popen(
             [*self.launcher, sys.executable, "-m", self.module, *self.words],

@@ -23,8 +23,8 @@ import msgspec
 from cs.cli.output import console, errors, print_table
 from cs.eventlog.errors import LogUnavailable
 from system.faults.caller import Caller, Notebook, final, http_client
+from system.faults.crashing_service import CrashingService, cs, forget, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world
-from system.faults.mortal import Mortal, cs, forget, new_keys
 from system.faults.told import Asked, Body, End, Kind, Wrong, as_intended, check, is_untrue
 from system.faults.world import Wish, make_world, wishes
 
@@ -95,12 +95,12 @@ class Deaths:
 async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report:
     """Run *plan* in *folder*, which is empty."""
     began = time.monotonic()
-    service = Mortal(folder / "data", make_world(folder / "world.json", plan.brands))
+    service = CrashingService(folder / "data", make_world(folder / "world.json", plan.brands))
     clock = WorldClock()
     try:
         async with lasting_world(service.world, folder, clock) as service.addresses:
             notes, end, deaths = await _storm(plan, service, clock, tell)
-            left = await service.end()
+            left = await service.stop()
     finally:
         service.kill()
     code, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
@@ -111,7 +111,7 @@ async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report
 
 
 async def _storm(
-    plan: Plan, service: Mortal, clock: WorldClock, tell: Callable[[str], None]
+    plan: Plan, service: CrashingService, clock: WorldClock, tell: Callable[[str], None]
 ) -> tuple[Notebook, End, Deaths]:
     """Kill *service* as *plan* says; return what clients were told, and what holds then."""
     chance = random.Random(-plan.seed)
@@ -139,7 +139,7 @@ async def _storm(
 
 
 async def _die(
-    service: Mortal, plan: Plan, clock: WorldClock, tell: Callable[[str], None]
+    service: CrashingService, plan: Plan, clock: WorldClock, tell: Callable[[str], None]
 ) -> Deaths:
     """Start and kill *service* as *plan* says; return once it is dead for the last time."""
     deaths, chance = Deaths(), random.Random(plan.seed)
@@ -156,7 +156,7 @@ async def _die(
             deaths.kills += 1
             deaths.at_start += from_birth
         else:
-            deaths.fell.append(f"exit code {code}: {''.join(service.said[-3:])}")
+            deaths.fell.append(f"exit code {code}: {''.join(service.lines[-3:])}")
         if deaths.kills % _TOLD_EVERY == 0:
             clock.forget()  # or greylists would be met by the first searches only
             tell(f"{deaths.kills} of {plan.kills} kills")
@@ -174,7 +174,7 @@ async def _call(caller: Caller, wanted: Sequence[Wish], over: asyncio.Event) -> 
 
 
 async def _forget(
-    service: Mortal, wanted: Sequence[Wish], chance: random.Random, over: asyncio.Event
+    service: CrashingService, wanted: Sequence[Wish], chance: random.Random, over: asyncio.Event
 ) -> None:
     """Forget a brand now and then, so that searches for it are live again."""
     while not over.is_set():

@@ -10,7 +10,7 @@ import pytest
 
 from cs.runtime import failpoints
 from system.faults.caller import Caller, Notebook, final, http_client
-from system.faults.mortal import Mortal, cs, new_keys
+from system.faults.crashing_service import CrashingService, cs, new_keys
 from system.faults.told import as_intended, check
 from system.faults.world import make_world, wishes
 
@@ -49,7 +49,7 @@ HUNG_S = 60
 async def test_a_death_at_any_point_costs_nothing(
     tmp_path: Path, point: str, visit: int
 ) -> None:
-    service = Mortal(tmp_path / "data", make_world(tmp_path / "world.json", 4))
+    service = CrashingService(tmp_path / "data", make_world(tmp_path / "world.json", 4))
     done, _, _, _, _, _, greylisted, _, _, nobody, _, _ = wishes(service.world)
     keys = await new_keys(service.folder, [2, 2])
     notes, chance = Notebook(), random.Random(visit)
@@ -66,13 +66,13 @@ async def test_a_death_at_any_point_costs_nothing(
                 calls.create_task(bob.want(nobody, wait=False)),
             ]
             if point in DIED_BEFORE:
-                assert await service.died() == -9
+                assert await service.wait() == -9
                 await service.start(fatal)
-            assert await service.died() == -9
-            assert service.said[-1] == f"failpoint {point} hit\n"
+            assert await service.wait() == -9
+            assert service.lines[-1] == f"failpoint {point} hit\n"
             await service.start()
         end = await final([ann, bob])
-        left = await service.end()
+        left = await service.stop()
     verified, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
 
     assert list(check(notes.told, notes.asked, end)) == []

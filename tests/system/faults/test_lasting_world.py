@@ -9,8 +9,8 @@ import pytest
 
 from harness.served import stored_topics
 from system.faults.caller import Caller, Notebook, http_client
+from system.faults.crashing_service import CrashingService, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world
-from system.faults.mortal import Mortal, new_keys
 from system.faults.told import as_intended
 from system.faults.world import make_world, wishes
 
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.slow
 HUNG_S = 60
 
 
-async def outlived(service: Mortal, meanwhile: Callable[[], None] = lambda: None) -> None:
+async def outlived(
+    service: CrashingService, meanwhile: Callable[[], None] = lambda: None
+) -> None:
     """Ask for a greylisted brand; the service dies when it is to ask its server again."""
     greylisted = wishes(service.world)[6]
     (key,) = await new_keys(service.folder, [1])
@@ -28,23 +30,23 @@ async def outlived(service: Mortal, meanwhile: Callable[[], None] = lambda: None
         try:
             await service.start("timer.before-retry=kill")
             calling = asyncio.create_task(caller.want(greylisted, wait=True))
-            assert await service.died() == -9
+            assert await service.wait() == -9
             meanwhile()
             await service.start()
             found = await calling
-            await service.end()
+            await service.stop()
         finally:
             service.kill()
     assert found is not None
     assert as_intended(greylisted, found), found
 
 
-def put_off(service: Mortal) -> int:
+def put_off(service: CrashingService) -> int:
     return stored_topics(service.folder).count("brand.attempt-failed.v1")
 
 
 async def test_who_was_put_off_is_let_in_by_the_next_life(tmp_path: Path) -> None:
-    service = Mortal(tmp_path / "data", make_world(tmp_path / "world.json", 4))
+    service = CrashingService(tmp_path / "data", make_world(tmp_path / "world.json", 4))
 
     async with lasting_world(service.world, tmp_path, WorldClock()) as service.addresses:
         await outlived(service)
@@ -53,7 +55,7 @@ async def test_who_was_put_off_is_let_in_by_the_next_life(tmp_path: Path) -> Non
 
 
 async def test_a_world_that_dies_puts_everybody_off_again(tmp_path: Path) -> None:
-    service = Mortal(tmp_path / "data", make_world(tmp_path / "world.json", 4))
+    service = CrashingService(tmp_path / "data", make_world(tmp_path / "world.json", 4))
 
     await outlived(service)
 
@@ -61,7 +63,7 @@ async def test_a_world_that_dies_puts_everybody_off_again(tmp_path: Path) -> Non
 
 
 async def test_a_lasting_world_that_forgets_puts_everybody_off_again(tmp_path: Path) -> None:
-    service = Mortal(tmp_path / "data", make_world(tmp_path / "world.json", 4))
+    service = CrashingService(tmp_path / "data", make_world(tmp_path / "world.json", 4))
     clock = WorldClock()
 
     async with lasting_world(service.world, tmp_path, clock) as service.addresses:
