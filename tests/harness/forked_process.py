@@ -130,6 +130,8 @@ class ForkedProcess:
         Raises:
             subprocess.TimeoutExpired: It runs after *timeout* seconds.
         """
+        if self._returncode is not None:  # read before: the pipe may be empty, and still open
+            return self._returncode
         ended = select.poll()
         ended.register(self._status, select.POLLIN)
         if not ended.poll(None if timeout is None else timeout * 1000):

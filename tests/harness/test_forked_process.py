@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from harness.fork_server import Request
 from harness.forked_process import ForkedProcess, ForkServer, can_fork, run_command
 
 pytestmark = pytest.mark.slow
@@ -111,3 +112,27 @@ def test_a_child_that_nobody_ended_ends_with_the_server() -> None:
 
 if __name__ == "__main__":
     child()
+
+
+class SlowToClose(ForkServer):
+    """Its child has ended, and it has not closed the pipe yet."""
+
+    def fork(self, request: Request, descriptors: Sequence[int]) -> None:
+        del request
+        self.pipe = os.dup(descriptors[-1])
+        os.write(self.pipe, b"1\n-9\n")
+
+    def close(self) -> None:
+        os.close(self.pipe)
+
+
+def test_an_end_that_was_read_is_known_before_the_server_closes_the_pipe() -> None:
+    server = SlowToClose()
+    process = ForkedProcess("none", [], {}, server=server)
+    try:
+        assert process.wait(1) == -9
+
+        assert process.poll() == -9
+    finally:
+        process.stderr.close()
+        server.close()
