@@ -8,8 +8,9 @@ from cs.domain.lookup.state import IssuedWork, Lookup
 #: Where it did name one, the least wait from the third attempt on is twice this, then doubled.
 FIRST_RETRY = timedelta(seconds=2)
 #: A last attempt is made so long before the deadline if the next wait would pass it
-#: (docs/decisions/0028): what a server that is willing by then needs for some addresses.
-LAST_RETRY = timedelta(seconds=10)
+#: (docs/decisions/0028): what a server that is willing by then needs for some addresses, and
+#: three lookups that ask one domain in turn, whose name server says nothing for 5 s each.
+LAST_RETRY = timedelta(seconds=20)
 #: A longer wait that the outside asks for outlives every lookup.
 LONGEST_RETRY_S = 86_400.0
 
