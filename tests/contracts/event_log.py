@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from cs.domain.codec import AnyEvent
-from cs.domain.key import QuotaGranted
+from cs.domain.key import KeyRevoked, QuotaGranted
+from cs.domain.service import Paused, Resumed
 from cs.eventlog.errors import WrongExpectedVersion
 from cs.eventlog.follow import follow
-from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
+from cs.eventlog.port import EVERYTHING, NO_STREAM, Append, EventLog, RecordedEvent, Where
 from domain.golden_files import golden_event, golden_events
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -74,6 +75,28 @@ class EventLogContract:
         assert said(await log.read("key-a", 6, 3)) == []
         assert said(await log.read("key-a", limit=0)) == []
         assert said(await log.read("key-a", limit=None)) == list(range(7))
+
+    async def test_events_are_selected_by_topic_and_by_stream(self, log: EventLog) -> None:
+        await log.append([Append("key-a", NO_STREAM, units(1, 2))])
+        await log.append([Append("service", NO_STREAM, [Paused(at=AT), Resumed(at=AT)])])
+        await log.append([Append("key-b", NO_STREAM, [KeyRevoked(at=AT), *units(3)])])
+
+        async def selected(where: Where, after: int = 0, upto: int = 99) -> list[int]:
+            return [stored.position for stored in await log.select(where, after, upto)]
+
+        granted, paused = frozenset({"key.quota-granted.v1"}), frozenset({"service.paused.v1"})
+        assert await selected(EVERYTHING) == [1, 2, 3, 4, 5, 6]
+        assert await selected(EVERYTHING, 2, 4) == [3, 4]
+        assert await selected(Where(topics=granted)) == [1, 2, 6]
+        assert await selected(Where(topics=granted | paused), 1, 5) == [2, 3]
+        assert await selected(Where(streams=frozenset({"key-b", "service"}))) == [3, 4, 5, 6]
+        assert await selected(Where(prefixes=frozenset({"key-"}))) == [1, 2, 5, 6]
+        both = Where(streams=frozenset({"service"}), prefixes=frozenset({"key-a"}))
+        assert await selected(both) == [1, 2, 3, 4]
+        assert await selected(Where(granted, frozenset({"key-b"}))) == [6]
+        assert await selected(Where(topics=frozenset())) == []
+        assert await selected(Where(streams=frozenset())) == []
+        assert await selected(Where(prefixes=frozenset({"key_", "%", "KEY-"}))) == []
 
     async def test_what_is_read_is_what_was_appended(self, log: EventLog) -> None:
         events = golden_events("brand")

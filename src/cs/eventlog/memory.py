@@ -9,7 +9,7 @@ from eventsourcing.persistence import StoredEvent
 from cs.domain.rate_limits import DAY
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.mapper import DataKeys, domain_form, envelopes, readable, store_form
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent, Where
 from cs.eventlog.recent import RecentEvents
 
 
@@ -52,6 +52,10 @@ class MemoryEventLog:
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
         return _stored(enumerate(self._events[after : after + limit], after + 1))
+
+    async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
+        page = _stored(enumerate(self._events[after:upto], after + 1))
+        return [stored for stored in page if where.holds(stored.stream, stored.topic)]
 
     def spoil(self, position: int, state: bytes) -> bytes:
         """Put *state* in the place of the stored bytes of an event; return those."""

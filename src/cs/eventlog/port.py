@@ -44,6 +44,33 @@ class SealedEvent(NamedTuple):
     state: bytes  # JSON
 
 
+class Where(msgspec.Struct, frozen=True):
+    """Which events are meant.
+
+    Attributes:
+        topics: Of any of these types; ``None``: of any type.
+        streams: Of any of these streams, or of those that `prefixes` means; both ``None``:
+            of any stream.
+        prefixes: Of streams whose names begin with any of these.
+    """
+
+    topics: frozenset[str] | None = None
+    streams: frozenset[str] | None = None
+    prefixes: frozenset[str] | None = None
+
+    def holds(self, stream: str, topic: str) -> bool:
+        """Return whether an event of *stream* and *topic* is meant."""
+        if self.topics is not None and topic not in self.topics:
+            return False
+        if self.streams is None and self.prefixes is None:
+            return True
+        return stream in (self.streams or ()) or stream.startswith(tuple(self.prefixes or ()))
+
+
+#: Every event.
+EVERYTHING = Where()
+
+
 class Ceiling(msgspec.Struct, frozen=True):
     """Start one lookup, if the service-wide daily ceiling allows it.
 
@@ -97,6 +124,16 @@ class EventLog(Protocol):
         Raises:
             LogUnavailable: The log cannot be read now.
             DamagedEvent: It lacks an event.
+        """
+
+    async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
+        """Return what is stored of *where* after position *after*, up to *upto*, in order.
+
+        For whoever searches the history: nothing is checked and no data key is asked for.
+        At most ``upto - after`` events are held in memory.
+
+        Raises:
+            LogUnavailable: The log cannot be read now.
         """
 
     async def head(self) -> int:

@@ -22,7 +22,7 @@ from cs.eventlog.mapper import (
     readable,
     store_form,
 )
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent, Where
 from cs.eventlog.recent import RecentEvents
 from cs.keystore.errors import KeysUnavailable
 
@@ -76,6 +76,10 @@ class TableLog(ABC):
         """Return rows after position *after*, in order of position."""
 
     @abstractmethod
+    async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
+        """Return rows of *where* after position *after* up to *upto*, in order of position."""
+
+    @abstractmethod
     async def _last_position(self) -> int:
         """Return the last stored position; 0 if there is none."""
 
@@ -123,6 +127,9 @@ class TableLog(ABC):
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
         return [SealedEvent(*row) for row in await self._page(after, limit)]
+
+    async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
+        return [SealedEvent(*row) for row in await self._select_where(where, after, upto)]
 
     async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
         rows = await self._select_page(after, limit)

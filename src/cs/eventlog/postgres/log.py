@@ -15,7 +15,7 @@ from cs.domain.rate_limits import DAY
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.lookup_starts import STARTS_KEPT
 from cs.eventlog.mapper import DataKeys, StoredRow
-from cs.eventlog.port import Ceiling
+from cs.eventlog.port import Ceiling, Where
 from cs.eventlog.postgres.append import PostgresAppender
 from cs.eventlog.postgres.listening import LAST_POSITION, follow_last_position
 from cs.eventlog.table_log import PreparedAppend, TableLog
@@ -75,6 +75,13 @@ class PostgresEventLog(TableLog):
     async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
         return await self._rows(_PAGE, after, limit)
 
+    async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
+        topics, streams, prefixes = (
+            None if values is None else sorted(values)
+            for values in (where.topics, where.streams, where.prefixes)
+        )
+        return await self._rows(_WHERE, after, upto, topics, streams, prefixes)
+
     async def _last_position(self) -> int:
         position: int = await self._value(LAST_POSITION)
         self._head_known = True
@@ -129,6 +136,17 @@ WHERE originator_id = $1 AND originator_version > $2 ORDER BY originator_version
 _PAGE = f"""
 SELECT {_COLUMNS} FROM stored_events
 WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
+"""  # noqa: S608
+_WHERE = f"""
+SELECT {_COLUMNS} FROM stored_events
+WHERE notification_id > $1 AND notification_id <= $2
+AND ($3::text[] IS NULL OR topic = ANY($3))
+AND (
+    ($4::text[] IS NULL AND $5::text[] IS NULL)
+    OR originator_id = ANY($4)
+    OR EXISTS (SELECT 1 FROM unnest($5::text[]) AS p WHERE starts_with(originator_id, p))
+)
+ORDER BY notification_id
 """  # noqa: S608
 _START = """
 SELECT started_at FROM lookup_starts

@@ -20,7 +20,7 @@ from eventsourcing.sqlite import SQLiteDatastore
 
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys, StoredRow
-from cs.eventlog.port import Ceiling
+from cs.eventlog.port import Ceiling, Where
 from cs.eventlog.recent import RecentEvents
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder
@@ -123,6 +123,12 @@ class SqliteEventLog(TableLog):
 
     async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
         rows: list[StoredRow] = await self._reading(self._recorder.select_page, after, limit)
+        return rows
+
+    async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
+        rows: list[StoredRow] = await self._reading(
+            self._recorder.select_where, where, after, upto
+        )
         return rows
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:

@@ -7,18 +7,19 @@ it, so that versions have no gaps and position order is commit order.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 
+import msgspec
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
 from structlog import get_logger
 
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.mapper import StoredRow
-from cs.eventlog.port import NO_STREAM, Ceiling
+from cs.eventlog.port import NO_STREAM, Ceiling, Where
 from cs.eventlog.table_log import PreparedAppend
 from cs.runtime import failpoints
 from cs.sqlite.database import transaction
@@ -116,6 +117,23 @@ class BatchRecorder(SQLiteApplicationRecorder):
         """
         return self._select("WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit))
 
+    def select_where(self, where: Where, after: int, upto: int) -> list[StoredRow]:
+        """Return what is stored of *where* after position *after*, up to *upto*."""
+        conditions = ["rowid > ? AND rowid <= ?"]
+        parameters: list[str | int] = [after, upto]
+        if where.topics is not None:
+            conditions.append("topic IN (SELECT value FROM json_each(?))")
+            parameters.append(_json(where.topics))
+        if where.streams is not None or where.prefixes is not None:
+            conditions.append(
+                "(originator_id IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM "
+                "json_each(?) WHERE substr(originator_id, 1, length(value)) = value))"
+            )
+            parameters += [_json(where.streams or ()), _json(where.prefixes or ())]
+        return self._select(
+            f"WHERE {' AND '.join(conditions)} ORDER BY rowid", tuple(parameters)
+        )
+
     def _select(self, where: str, parameters: tuple[str | int, ...]) -> list[StoredRow]:
         columns = "rowid, originator_id, originator_version, topic, state"
         with self.datastore.get_connection(commit=False) as connection:
@@ -133,6 +151,10 @@ class BatchRecorder(SQLiteApplicationRecorder):
                 return cursor.execute(statement, parameters).fetchall()
             finally:
                 cursor.connection.text_factory = str
+
+
+def _json(values: Iterable[str]) -> str:
+    return msgspec.json.encode(sorted(values)).decode()
 
 
 def _whatever_it_is(text: bytes) -> str:

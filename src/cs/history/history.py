@@ -1,0 +1,191 @@
+"""Reading the log as history: selected events in order, and states as they were."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from cs.eventlog.categories import category_of
+from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, SealedEvent
+from cs.eventlog.streams import PAGE
+from cs.history.selection import Selection
+
+#: Positions that are looked at in one go: what is held in memory, and what a store does
+#: between two reports of progress.
+WINDOW = 5_000
+#: How far events of neighbouring positions may be out of the order of their times: those of
+#: appends that waited for each other.
+OUT_OF_ORDER = 500
+
+
+#: Every event.
+ALL = Selection()
+
+
+class HistoryEvent(msgspec.Struct, frozen=True):
+    """One event as it is stored, people sealed.
+
+    Attributes:
+        position: In the whole log, from 1.
+        stream: Its stream.
+        version: In its stream, from 0.
+        topic: Its type, ``<category>.<event>.v<n>``.
+        at: When it happened, UTC.
+        lookup: The lookup that it names, if it names one.
+        state: JSON, as it is stored.
+    """
+
+    position: int
+    stream: str
+    version: int
+    topic: str
+    at: datetime
+    lookup: str | None
+    state: bytes
+
+    def data(self) -> dict[str, Any]:
+        """Return what it says, people sealed."""
+        plain: dict[str, Any] = msgspec.json.decode(self.state)
+        return plain
+
+
+class StateAt(msgspec.Struct, frozen=True):
+    """The state of a stream as it was.
+
+    Attributes:
+        state: What `cs.domain` makes of its events.
+        version: Of the last event in it; -1: it had none.
+        position: Of that event; 0: it had none.
+    """
+
+    state: Any
+    version: int
+    position: int
+
+
+class _Head(msgspec.Struct, frozen=True):
+    at: datetime
+    lookup: str | None = None
+
+
+_HEAD = msgspec.json.Decoder(_Head)
+
+#: Told how far reading is: the last position looked at, and the last there is to look at.
+Progress = Callable[[int, int], None]
+
+
+def _unseen(_position: int, _upto: int) -> None:
+    """Tell nobody."""
+
+
+class History:
+    """The history in *log*."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    async def events(
+        self, selection: Selection = ALL, progress: Progress = _unseen
+    ) -> AsyncIterator[HistoryEvent]:
+        """Yield the events of *selection* that are stored now, in order of position.
+
+        Args:
+            selection: Which; all of them if nothing is said.
+            progress: Called after every `WINDOW` positions.
+
+        Raises:
+            LogUnavailable: The log cannot be read now.
+            msgspec.MsgspecError: What is stored is no event (``cs log verify`` finds it).
+        """
+        where = selection.where()
+        upto = await self.head()
+        if selection.upto is not None:
+            upto = min(upto, selection.upto)
+        after = selection.after
+        while after < upto:
+            end = min(after + WINDOW, upto)
+            for stored in await self._log.select(where, after, end):
+                event = _history_event(stored)
+                if selection.holds(event.stream, event.at, event.lookup):
+                    yield event
+            after = end
+            progress(after, upto)
+
+    async def head(self) -> int:
+        """Return the last position there is."""
+        return await self._log.head()
+
+    async def position_at(self, at: datetime) -> int:
+        """Return the last position of an event that had happened by *at*; 0: none had.
+
+        Events stand nearly in the order of their times: those that were appended at once may
+        be `OUT_OF_ORDER` by so many positions, which are looked at one by one.
+        """
+        low, high = 0, await self.head()
+        while low < high:  # the last position at or before *at*, if all were in order
+            middle = (low + high + 1) // 2
+            if await self._happened(middle) <= at:
+                low = middle
+            else:
+                high = middle - 1
+        found = low
+        for stored in await self._log.stored(low, OUT_OF_ORDER):
+            if _HEAD.decode(stored.state).at <= at:
+                found = stored.position
+        return found
+
+    async def state_at(self, stream: str, position: int | None = None) -> StateAt:
+        """Return the state of *stream* as it was when *position* was the log's last.
+
+        Args:
+            stream: Its name; of one that never was, the state before the first event.
+            position: ``None``: now.
+
+        Raises:
+            LogUnavailable: The log cannot be read now.
+            DamagedEvent: Some of the stream cannot be read.
+            NewerEvent: A newer version wrote some of it.
+        """
+        category = category_of(stream)
+        folded = StateAt(category.initial, NO_STREAM, 0)
+        async for recorded in self.stream(stream, position):
+            state = category.evolve(folded.state, recorded.event)
+            folded = StateAt(state, recorded.version, recorded.position)
+        return folded
+
+    async def stream(
+        self, stream: str, position: int | None = None
+    ) -> AsyncIterator[RecordedEvent]:
+        """Yield the events of *stream*, people opened, up to *position* of the log.
+
+        Raises:
+            LogUnavailable, DamagedEvent, NewerEvent: As `state_at`.
+        """
+        version = NO_STREAM
+        while True:
+            page = await self._log.read(stream, version, PAGE)
+            for recorded in page:
+                if position is not None and recorded.position > position:
+                    return
+                yield recorded
+            if len(page) < PAGE:
+                return
+            version = page[-1].version
+
+    async def _happened(self, position: int) -> datetime:
+        stored = await self._log.stored(position - 1, 1)
+        return _HEAD.decode(stored[0].state).at
+
+
+def _history_event(stored: SealedEvent) -> HistoryEvent:
+    head = _HEAD.decode(stored.state)
+    return HistoryEvent(
+        stored.position,
+        stored.stream,
+        stored.version,
+        stored.topic,
+        head.at,
+        head.lookup,
+        stored.state,
+    )

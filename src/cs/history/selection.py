@@ -1,0 +1,123 @@
+"""Which events of the log an analyst wants."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from cs.domain.brand.brand import brand_stream, stream_of
+from cs.domain.codec import shapes
+from cs.domain.contact import Query
+from cs.eventlog.categories import CATEGORIES
+from cs.eventlog.port import Where
+
+#: What `Selection.categories` may name.
+KNOWN_CATEGORIES = tuple(CATEGORIES)
+
+
+class BadSelection(ValueError):
+    """There is nothing of that kind in any log; the message says what there is."""
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
+    """Events that meet every one of these; what is not said is met by all.
+
+    Attributes:
+        types: Of any of these types: a topic (``key.search-settled.v1``), all versions of it
+            (``key.search-settled``) or its last word alone (``search-settled``).
+        categories: Of streams of any of these categories.
+        streams: Of any of these streams.
+        keys: Of any of these API keys, by id.
+        query: Of this brand: its lookups, and what keys had to do with them.
+        lookup: Of this lookup, and what keys had to do with it.
+        mail_domain: Of this mail domain.
+        since, until: That happened at or after the one, and before the other.
+        after, upto: After the one position, up to the other.
+    """
+
+    types: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    query: Query | None = None
+    lookup: str | None = None
+    mail_domain: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: int = 0
+    upto: int | None = None
+
+    def __post_init__(self) -> None:
+        self.topics()
+        for category in self.categories:
+            if category not in CATEGORIES:
+                known = ", ".join(CATEGORIES)
+                raise BadSelection(f"no category of streams is called {category!r}: {known}")
+
+    def topics(self) -> frozenset[str] | None:
+        """Return the topics of `types`; ``None`` if they are all meant.
+
+        Raises:
+            BadSelection: One of them is the type of no event.
+        """
+        if not self.types:
+            return None
+        return frozenset(topic for said in self.types for topic in _topics(said))
+
+    def where(self) -> Where:
+        """Return what a store can tell of an event without reading what is in it."""
+        streams = {*self.streams, *(f"key-{key}" for key in self.keys)}
+        prefixes = {category_prefix(category) for category in self.categories}
+        if self.mail_domain is not None:
+            streams.add(f"mail-domain-{self.mail_domain}")
+        brand = self.brand_stream
+        if brand is not None and not streams and not prefixes:
+            streams.add(brand)
+            prefixes.add("key-")
+        if not streams and not prefixes:
+            return Where(topics=self.topics())
+        return Where(self.topics(), frozenset(streams), frozenset(prefixes))
+
+    @property
+    def brand_stream(self) -> str | None:
+        """Return the stream of the one brand that is meant, if one is."""
+        if self.lookup is not None:
+            return stream_of(self.lookup)
+        return None if self.query is None else brand_stream(self.query)
+
+    def holds(self, stream: str, at: datetime, lookup: str | None) -> bool:
+        """Return whether an event that `where` selects is meant.
+
+        Args:
+            stream: Its stream.
+            at: When it happened.
+            lookup: The lookup that it names, if it names one.
+        """
+        if self.since is not None and at < self.since:
+            return False
+        if self.until is not None and at >= self.until:
+            return False
+        if self.lookup is not None:
+            return lookup == self.lookup
+        brand = self.brand_stream
+        if brand is None or stream == brand:
+            return True
+        return lookup is not None and stream_of(lookup) == brand
+
+
+def category_prefix(category: str) -> str:
+    """Return what the streams of *category* begin with."""
+    return "service" if category == "service" else f"{category}-"
+
+
+def _topics(said: str) -> Iterable[str]:
+    known = shapes()
+    found = [
+        topic
+        for topic in known
+        if said in {topic, topic.rpartition(".")[0], topic.split(".", 1)[1].rpartition(".")[0]}
+    ]
+    if not found:
+        names = ", ".join(sorted({topic.rpartition(".")[0] for topic in known}))
+        raise BadSelection(f"no event is of the type {said!r}; there are {names}")
+    return found
