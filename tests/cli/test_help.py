@@ -11,7 +11,10 @@ from cs.cli.app import COMMANDS, build
 from cs.cli.exit_codes import codes_of
 from harness.servers.missing import Missing
 
-GROUPS = {"keys", "master-key", "brands", "people", "sandbox", "config", "log", "db", "topics"}
+GROUPS = {
+    *("keys", "master-key", "brands", "people", "sandbox", "config", "events", "log", "db"),
+    "topics",
+}
 
 
 def every_command() -> list[list[str]]:

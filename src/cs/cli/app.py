@@ -35,6 +35,7 @@ COMMANDS = (
     ("project", "cs.cli.roles:project", "One role by itself: keep the views up to date."),
     ("stage", "cs.cli.roles:stage", "One role by itself: work for one stage."),
     ("topics", "cs.cli.topics:app", "Make the topics on Kafka, and show them."),
+    ("events", "cs.cli.events:app", "The history, event by event: show, follow, export."),
     ("log", "cs.cli.log:app", "Check the event log."),
     ("master-key", "cs.cli.master_key:app", "Change the master key while the service runs."),
     ("db", "cs.cli.db:app", "Bring PostgreSQL databases up to this version."),

@@ -1,0 +1,290 @@
+"""``cs events``: the history of the service, event by event."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import msgspec
+from cyclopts import App, Group, Parameter
+
+from cs.assembly.operator_command import open_command_context
+from cs.cli.options import Config, DataDir, Json
+from cs.cli.output import console, print_json, stop, styled
+from cs.cli.progress import Progress
+from cs.cli.settings_in_force import settings
+from cs.domain.contact import Query
+from cs.domain.names.brand_names import canonical_domain, clean_brand
+from cs.history.history import History
+from cs.history.lines import event_line
+from cs.history.selection import BadSelection, Selection
+from cs.settings import Settings
+
+app = App(
+    name="events",
+    help="The history of the service, event by event. People stay sealed.\n\n"
+    "Works on the data folder or the databases, beside a running service or without one. "
+    "What the types of events mean: docs/analysts.md.",
+)
+
+_WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
+
+
+@Parameter(name="*", group=_WHICH)
+@dataclass(frozen=True, kw_only=True)  # what cyclopts makes options of
+class Which:
+    """Which events."""
+
+    type: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            show_default=False,
+            help="Of this type: `key.search-settled.v1`, `key.search-settled` (all versions) "
+            "or `search-settled`. Can be given several times.",
+        ),
+    ] = ()
+    category: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            show_default=False,
+            help="Of streams of this category: key, brand, mail-domain, person or service. "
+            "Can be given several times.",
+        ),
+    ] = ()
+    stream: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="", show_default=False, help="Of this stream. Can be given several times."
+        ),
+    ] = ()
+    key: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            show_default=False,
+            help="Of the API key of this id. Can be given several times.",
+        ),
+    ] = ()
+    brand: Annotated[
+        str | None, Parameter(help="Of this brand, as it was searched; with --domain, of both.")
+    ] = None
+    domain: Annotated[str | None, Parameter(help="Of the brand of this web domain.")] = None
+    lookup: Annotated[str | None, Parameter(help="Of this lookup, by its id.")] = None
+    mail_domain: Annotated[str | None, Parameter(help="Of this mail domain.")] = None
+    since: Annotated[
+        str | None, Parameter(help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z.")
+    ] = None
+    until: Annotated[str | None, Parameter(help="Before this time.")] = None
+    after: Annotated[int, Parameter(help="After this position.")] = 0
+    upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
+
+    def selection(self) -> Selection:
+        """Return what is selected.
+
+        Raises:
+            SystemExit: Some of it is written wrongly.
+        """
+        query = None
+        if self.brand is not None or self.domain is not None:
+            query = Query(
+                None if self.brand is None else clean_brand(self.brand),
+                None if self.domain is None else canonical_domain(self.domain),
+            )
+        try:
+            return Selection(
+                types=self.type,
+                categories=self.category,
+                streams=self.stream,
+                keys=tuple(key.removeprefix("key-") for key in self.key),
+                query=query,
+                lookup=self.lookup,
+                mail_domain=self.mail_domain,
+                since=_time("--since", self.since),
+                until=_time("--until", self.until),
+                after=self.after,
+                upto=self.upto,
+            )
+        except BadSelection as bad:
+            stop(str(bad), 2)
+
+
+EVERY = Which()
+
+
+@app.command
+def export(
+    which: Which = EVERY,
+    *,
+    out: Annotated[
+        Path | None, Parameter(help="Into this file, which must not be there; else printed.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        Parameter(negative="", help="Go on after the last event that is in the file --out."),
+    ] = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Write events as lines of JSON, oldest first: position, stream, version, type, at, data.
+
+    In place of what is said about a person stands who it is about, `<lookup>#p1`. What is
+    appended meanwhile is left for the next time: --resume goes on where the file ends, also
+    if it was cut off in the middle of a line.
+
+    Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`
+    """
+    if resume and out is None:
+        stop("--resume: name the file with --out", 2)
+    selection = which.selection()
+    if out is None:
+        asyncio.run(_export(settings(config, data_dir=data_dir), selection, _print))
+        return
+    with _opened(out, resume=resume) as file:
+        last = _last_position(file) if resume else 0
+        selection = msgspec.structs.replace(selection, after=max(selection.after, last))
+        chosen = settings(config, data_dir=data_dir)
+        count = asyncio.run(_export(chosen, selection, file.write))
+    console.print(f"{count} events written to {out}")
+
+
+@app.command
+def show(
+    position: Annotated[int, Parameter(help="Where it stands in the log, from 1.")],
+    /,
+    *,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Show one event.
+
+    Example: `cs events show 17`
+    """
+    lines: list[bytes] = []
+    selection = Selection(after=position - 1, upto=position)
+    asyncio.run(_export(settings(config, data_dir=data_dir), selection, lines.append))
+    if not lines or position < 1:
+        stop(f"there is no event at position {position}")
+    if json:
+        _print(lines[0])
+        return
+    shown: dict[str, Any] = msgspec.json.decode(lines[0])
+    data = msgspec.json.format(msgspec.json.encode(shown["data"]), indent=2)
+    console.print(
+        styled(
+            "[bold]{}[/]  {}\n{} version {}, position {}",
+            shown["type"],
+            shown["at"],
+            shown["stream"],
+            shown["version"],
+            shown["position"],
+        )
+    )
+    console.print(data.decode())
+
+
+@app.command
+def tail(
+    which: Which = EVERY,
+    *,
+    last: Annotated[int, Parameter(help="Begin with the newest so many positions.")] = 10,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Print events as they are appended, as lines of JSON, until Ctrl-C.
+
+    Example: `cs events tail --category brand | jq .type`
+    """
+    if last < 0:
+        stop(f"--last: a whole number from 0 on, not {last}", 2)
+    selection = which.selection()
+    asyncio.run(_tail(settings(config, data_dir=data_dir), selection, last))
+
+
+async def _tail(chosen: Settings, selection: Selection, last: int) -> None:
+    async with open_command_context(chosen) as data:
+        history = History(data.log)
+        after = max(await history.head() - last, selection.after)
+        while selection.upto is None or after < selection.upto:
+            upto = await history.head()
+            page = msgspec.structs.replace(selection, after=after, upto=upto)
+            async for event in history.events(page):
+                _print(event_line(event))
+            after = max(after, upto)
+            await data.log.grown(after)
+
+
+async def _export(
+    chosen: Settings, selection: Selection, write: Callable[[bytes], object]
+) -> int:
+    """Write the events of *selection*; return how many there were."""
+    count = 0
+    async with open_command_context(chosen) as data:
+        with Progress() as progress:
+
+            def show_progress(position: int, upto: int) -> None:
+                progress.show(f"{position} of {upto} positions read, {count} events written")
+
+            async for event in History(data.log).events(selection, show_progress):
+                write(event_line(event))
+                count += 1
+    return count
+
+
+@contextmanager
+def _opened(out: Path, *, resume: bool) -> Any:
+    """Yield the file *out*, private to its owner: opened again if *resume*, else new."""
+    flags = os.O_RDWR | os.O_CREAT | (0 if resume else os.O_EXCL)
+    try:
+        descriptor = os.open(out, flags, 0o600)
+    except FileExistsError:
+        stop(f"{out} is there already: name another file, or go on with it with --resume", 2)
+    except OSError as error:
+        stop(f"{out} cannot be written: {error.strerror}")
+    with os.fdopen(descriptor, "r+b") as file:
+        yield file
+
+
+def _last_position(file: BinaryIO) -> int:
+    """Return the position of the last whole line of *file*, cut off after it; 0: it has none.
+
+    Raises:
+        SystemExit: It is no export.
+    """
+    last, end = 0, 0
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        try:
+            last = msgspec.json.decode(line, type=_Position).position
+        except msgspec.MsgspecError:
+            stop("--out: the file is no export of events; name another one")
+        end += len(line)
+    file.seek(end)
+    file.truncate()
+    return last
+
+
+class _Position(msgspec.Struct):
+    position: int
+
+
+def _print(line: bytes) -> None:
+    """Print *line*, whose words came from anywhere, for a terminal or a program."""
+    print_json(msgspec.json.decode(line))
+
+
+def _time(option: str, said: str | None) -> datetime | None:
+    if said is None:
+        return None
+    try:
+        at = datetime.fromisoformat(said)
+    except ValueError:
+        stop(f"{option}: a time such as 2026-03-01 or 2026-03-01T12:00:00Z, not {said!r}", 2)
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)

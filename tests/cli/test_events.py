@@ -1,0 +1,187 @@
+"""`cs events` on the data of a service, beside it and without it."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from cli.command import Here, started
+from cs.assembly.folder_stores import open_folder
+from cs.domain.brand.brand import brand_stream, lookup_id
+from cs.domain.brand.events import LookupStarted, PeopleFound
+from cs.domain.codec import AnyEvent
+from cs.domain.contact import Person, Query
+from cs.domain.key import QuotaGranted, SearchAdmitted
+from cs.eventlog.port import NO_STREAM, Append
+from cs.runtime.data_folder import DataFolder
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+ACME = Query(brand="Acme")
+STREAM = brand_stream(ACME)
+LOOKUP = lookup_id(STREAM, 1, "aaaa")
+JANE = Person(
+    person="p1", full_name="Jane Roe", headline="Head of Social \u202e", sources=("s",)
+)
+ON_KEY: Sequence[AnyEvent] = (
+    QuotaGranted(at=AT, units=5),
+    SearchAdmitted(
+        at=AT + timedelta(days=1), search="s1", brand="Acme", query=ACME, lookup=LOOKUP
+    ),
+)
+ON_BRAND: Sequence[AnyEvent] = (
+    LookupStarted(
+        at=AT + timedelta(days=1), lookup=LOOKUP, number=1, query=ACME, deadline_at=AT
+    ),
+    PeopleFound(at=AT + timedelta(days=2), lookup=LOOKUP, people=(JANE,)),
+)
+
+
+@pytest.fixture
+def history(folder: Path) -> Path:
+    """A data folder with an issued key, and four more events."""
+
+    async def append() -> None:
+        async with open_folder(DataFolder(folder)) as data:
+            first = (await data.log.tail(0))[0]
+            await data.log.append([Append(first.stream, first.version, ON_KEY)])
+            await data.log.append([Append(STREAM, NO_STREAM, ON_BRAND)])
+
+    asyncio.run(append())
+    return folder
+
+
+def test_events_are_exported_as_lines_of_json(history: Path, here: Here) -> None:
+    ran = here("events", "export", f"--data-dir={history}")
+
+    assert ran.code == 0
+    assert [row["position"] for row in ran.rows] == [1, 2, 3, 4, 5]
+    assert [row["type"] for row in ran.rows[1:]] == [
+        "key.quota-granted.v1",
+        "key.search-admitted.v1",
+        "brand.lookup-started.v1",
+        "brand.people-found.v1",
+    ]
+    assert ran.rows[3]["data"]["query"] == {"brand": "Acme", "domain": None}
+    assert ran.rows[4] == {
+        "position": 5,
+        "stream": STREAM,
+        "version": 1,
+        "type": "brand.people-found.v1",
+        "at": "2026-03-03T00:00:00Z",
+        "data": {
+            "at": "2026-03-03T00:00:00Z",
+            "lookup": LOOKUP,
+            "people": [{"personal": "person", "person": f"{LOOKUP}#p1"}],
+        },
+    }
+    assert "Jane" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "positions"),
+    [
+        (("--type=search-admitted", "--type=brand.people-found.v1"), [3, 5]),
+        (("--category=brand",), [4, 5]),
+        (("--brand=ACME",), [3, 4, 5]),
+        (("--domain=acme.com",), []),
+        ((f"--lookup={LOOKUP}", "--category=key"), [3]),
+        ((f"--stream={STREAM}", "--until=2026-03-03"), [4]),
+        (("--since=2026-03-02", "--until=2026-03-02T12:00:00+02:00"), [3, 4]),
+        (("--after=1", "--upto=2"), [2]),
+    ],
+)
+def test_what_is_meant_is_selected(
+    options: Sequence[str], positions: list[int], history: Path, here: Here
+) -> None:
+    ran = here("events", "export", *options, f"--data-dir={history}")
+
+    assert [row["position"] for row in ran.rows] == positions
+
+
+def test_an_export_cut_off_in_a_line_goes_on_where_it_ended(
+    history: Path, here: Here, tmp_path: Path
+) -> None:
+    out = tmp_path / "events.ndjson"
+    export = ("events", "export", "--category=key", f"--out={out}", f"--data-dir={history}")
+    assert here(*export).out == f"3 events written to {out}\n"
+    whole = out.read_bytes()
+    assert out.stat().st_mode & 0o777 == 0o600
+
+    assert "is there already" in here(*export).told(2)
+    for cut in (len(whole), len(whole) - 1, len(whole.splitlines(keepends=True)[0]) + 3, 5, 0):
+        out.write_bytes(whole[:cut])
+        assert here(*export, "--resume").code == 0
+        assert out.read_bytes() == whole
+
+
+def test_a_file_that_is_no_export_is_not_written_to(
+    history: Path, here: Here, tmp_path: Path
+) -> None:
+    out = tmp_path / "letter.txt"
+    out.write_text("Dear Jane,\n")
+
+    ran = here("events", "export", "--resume", f"--out={out}", f"--data-dir={history}")
+
+    assert "no export of events" in ran.told()
+    assert out.read_text() == "Dear Jane,\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("export", "--type=search-ended"), "no event is of the type 'search-ended'"),
+        (("export", "--category=keys"), "key, brand, mail-domain, person, service"),
+        (("export", "--since=yesterday"), "--since: a time such as 2026-03-01"),
+        (("export", "--resume"), "name the file with --out"),
+        (("tail", "--last=-1"), "--last: a whole number from 0 on"),
+    ],
+)
+def test_what_is_written_wrongly_is_told(
+    words: Sequence[str], said: str, history: Path, here: Here
+) -> None:
+    assert said in here("events", *words, f"--data-dir={history}").told(2)
+
+
+def test_one_event_is_shown(history: Path, here: Here) -> None:
+    ran = here("events", "show", "3", f"--data-dir={history}")
+
+    assert ran.code == 0
+    assert "key.search-admitted.v1  2026-03-02T00:00:00Z\n" in ran.out
+    assert '"brand": "Acme"' in ran.out
+    assert (
+        here("events", "show", "3", "--json", f"--data-dir={history}").rows[0]["version"] == 2
+    )
+    for none in ("0", "6"):
+        assert (
+            f"no event at position {none}"
+            in here("events", "show", none, f"--data-dir={history}").told()
+        )
+
+
+@pytest.mark.slow
+def test_events_are_followed_as_they_are_appended(history: Path) -> None:
+    def next_row(tail: "subprocess.Popen[str]") -> dict[str, Any]:
+        assert tail.stdout is not None
+        row: dict[str, Any] = json.loads(tail.stdout.readline())
+        return row
+
+    async def append() -> None:
+        async with open_folder(DataFolder(history)) as data:
+            grant = msgspec.structs.replace(ON_KEY[0], units=7)
+            first = (await data.log.tail(0))[0]
+            await data.log.append([Append(first.stream, 2, [grant])])
+
+    with started(
+        "events", "tail", "--category=key", "--last=3", f"--data-dir={history}"
+    ) as tail:
+        assert next_row(tail)["position"] == 3
+        asyncio.run(append())
+        row = next_row(tail)
+        assert (row["position"], row["data"]["units"]) == (6, 7)
+        tail.terminate()
