@@ -185,3 +185,55 @@ def test_events_are_followed_as_they_are_appended(history: Path) -> None:
         row = next_row(tail)
         assert (row["position"], row["data"]["units"]) == (6, 7)
         tail.terminate()
+
+
+def test_a_state_is_shown_as_it_was(history: Path, here: Here) -> None:
+    stream = here("events", "show", "1", "--json", f"--data-dir={history}").rows[0]["stream"]
+    key = stream.removeprefix("key-")
+
+    def stood(*options: str) -> dict[str, Any]:
+        ran = here("state", *options, "--json", f"--data-dir={history}")
+        assert ran.code == 0, ran
+        return ran.rows[0]
+
+    now = stood(key)
+    assert (now["stream"], now["position"], now["version"]) == (stream, 3, 2)
+    assert [run["search"] for run in now["state"]["running"]] == ["s1"]
+    assert now["state"]["secret_hash"] == "(hidden)"
+    before = stood(key, "--at=2")["state"]
+    assert before["running"] == []
+    assert before["quota"] == stood(stream, "--at=1")["state"]["quota"] + 5
+
+    brand = stood(LOOKUP, "--at=2026-03-03T00:00:00Z")
+    assert (brand["stream"], brand["version"]) == (STREAM, 1)
+    assert "Jane" not in json.dumps(brand)
+    assert stood(LOOKUP, "--at=2026-03-02")["version"] == 0
+
+
+def test_what_each_event_changed_is_shown(history: Path, here: Here) -> None:
+    ran = here("state", STREAM, "--diff", "4", "5", "--json", f"--data-dir={history}")
+
+    (event,) = ran.rows
+    assert (event["position"], event["type"]) == (5, "brand.people-found.v1")
+    assert "live.people" in {change["field"] for change in event["changes"]}
+    table = here("state", STREAM, "--diff", "0", "2026-04-01", f"--data-dir={history}")
+    assert table.code == 0
+    assert "brand.lookup-started.v1" in table.out
+    assert "Jane" not in ran.out + table.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("nike",), 2, "'nike' is no stream: its name begins with its category (key, brand,"),
+        (("brand-none",), 1, "brand-none has no events"),
+        ((STREAM, "--at=3"), 1, "had no events by then"),
+        ((STREAM, "--at=soon"), 2, "--at: a position or a time such as"),
+        ((STREAM, "--at=3", "--diff", "1", "2"), 2, "--at and --diff: one of them"),
+        ((STREAM, "--diff", "5", "4"), 2, "--diff: 5 is after 4"),
+    ],
+)
+def test_what_has_no_state_is_told(
+    words: Sequence[str], code: int, said: str, history: Path, here: Here
+) -> None:
+    assert said in here("state", *words, f"--data-dir={history}").told(code)

@@ -147,12 +147,24 @@ class History:
             DamagedEvent: Some of the stream cannot be read.
             NewerEvent: A newer version wrote some of it.
         """
+        state = StateAt(category_of(stream).initial, NO_STREAM, 0)
+        async for _, state in self.states(stream, position):  # noqa: B007  the last one
+            pass
+        return state
+
+    async def states(
+        self, stream: str, position: int | None = None
+    ) -> AsyncIterator[tuple[RecordedEvent, StateAt]]:
+        """Yield each event of *stream* up to *position*, and the state that it made.
+
+        Raises:
+            LogUnavailable, DamagedEvent, NewerEvent: As `state_at`.
+        """
         category = category_of(stream)
-        folded = StateAt(category.initial, NO_STREAM, 0)
+        state = category.initial
         async for recorded in self.stream(stream, position):
-            state = category.evolve(folded.state, recorded.event)
-            folded = StateAt(state, recorded.version, recorded.position)
-        return folded
+            state = category.evolve(state, recorded.event)
+            yield recorded, StateAt(state, recorded.version, recorded.position)
 
     async def stream(
         self, stream: str, position: int | None = None

@@ -1,0 +1,192 @@
+"""``cs state``: how anything stood at any time, and what changed it."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Parameter
+
+from cs.assembly.operator_command import open_command_context
+from cs.cli.options import Config, DataDir, Json
+from cs.cli.output import console, print_json, print_table, stop, styled
+from cs.cli.settings_in_force import settings
+from cs.domain.brand.brand import stream_of
+from cs.domain.codec import topic_of
+from cs.eventlog.categories import CATEGORIES, category_name, category_of
+from cs.eventlog.port import NO_STREAM
+from cs.history.changes import Change, changes
+from cs.history.history import History, StateAt
+from cs.history.masking import plain_state
+from cs.settings import Settings
+
+_AT = "As of this position or time (2026-03-01T12:00:00Z); else now."
+#: Of a value that changed, the first so many characters are shown in the table.
+_SHOWN = 60
+
+
+class Stood(msgspec.Struct, frozen=True):
+    """How a stream stood."""
+
+    stream: str
+    position: int
+    version: int
+    state: Any
+
+
+class EventChanges(msgspec.Struct, frozen=True):
+    """One event, and what it changed."""
+
+    position: int
+    version: int
+    type: str
+    at: datetime
+    changes: Sequence[Change]
+
+
+def state(
+    stream: Annotated[
+        str,
+        Parameter(
+            help="A stream's name, an API key's id, a lookup's id, a mail domain with "
+            "mail-domain- before it, or service."
+        ),
+    ],
+    /,
+    *,
+    at: Annotated[str | None, Parameter(help=_AT)] = None,
+    diff: Annotated[
+        tuple[str, str] | None,
+        Parameter(
+            help="Show what each event changed after the one position or time, up to the other."
+        ),
+    ] = None,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Show how a key, a brand, a mail domain or the service stood at any time.
+
+    The state is folded from the events up to then, as the service itself does it. People and
+    hashes of secrets are hidden.
+
+    Example: `cs state key_1a2s --at 2026-03-01`, and `cs state key_1a2s --diff 0 900`
+    """
+    if at is not None and diff is not None:
+        stop("--at and --diff: one of them", 2)
+    name = _stream(stream)
+    chosen = settings(config, data_dir=data_dir)
+    if diff is None:
+        _show(asyncio.run(_state(chosen, name, at)), json=json)
+    else:
+        _show_changes(asyncio.run(_changes(chosen, name, *diff)), json=json)
+
+
+async def _state(chosen: Settings, stream: str, at: str | None) -> Stood:
+    async with open_command_context(chosen) as data:
+        history = History(data.log)
+        position = None if at is None else await _position(history, "--at", at)
+        found = await history.state_at(stream, position)
+        if found.version == NO_STREAM:
+            await _stop_unknown(history, stream)
+        return Stood(stream, found.position, found.version, plain_state(found.state))
+
+
+async def _changes(
+    chosen: Settings, stream: str, first: str, last: str
+) -> Sequence[EventChanges]:
+    async with open_command_context(chosen) as data:
+        history = History(data.log)
+        after = await _position(history, "--diff", first)
+        upto = await _position(history, "--diff", last)
+        if after > upto:
+            stop(f"--diff: {first} is after {last}", 2)
+        found: list[EventChanges] = []
+        stood = plain_state(category_of(stream).initial)
+        known = False
+        async for event, folded in history.states(stream, upto):
+            known, before, stood = True, stood, plain_state(folded.state)
+            if event.position > after:
+                found.append(_event_changes(event.position, folded, event.event, before, stood))
+        if not known:
+            await _stop_unknown(history, stream)
+        return found
+
+
+def _event_changes(
+    position: int, folded: StateAt, event: Any, before: Any, after: Any
+) -> EventChanges:
+    changed = tuple(changes(before, after))
+    return EventChanges(position, folded.version, topic_of(event), event.at, changed)
+
+
+async def _stop_unknown(history: History, stream: str) -> None:
+    now = await history.state_at(stream)
+    if now.version == NO_STREAM:
+        stop(f"{stream} has no events; `cs events export` shows which streams have")
+    stop(f"{stream} had no events by then")
+
+
+def _stream(said: str) -> str:
+    """Return the name of the stream that *said* means."""
+    if said.startswith("key_"):
+        return f"key-{said}"
+    if said.startswith("brand-") and "." in said:
+        return stream_of(said)
+    if category_name(said) not in CATEGORIES:
+        known = ", ".join(CATEGORIES)
+        stop(f"{said!r} is no stream: its name begins with its category ({known})", 2)
+    return said
+
+
+async def _position(history: History, option: str, said: str) -> int:
+    """Return the position that *said*, a position or a time, means."""
+    if said.isdecimal():
+        return int(said)
+    try:
+        at = datetime.fromisoformat(said)
+    except ValueError:
+        stop(f"{option}: a position or a time such as 2026-03-01T12:00:00Z, not {said!r}", 2)
+    return await history.position_at(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
+
+
+def _show(stood: Stood, *, json: bool) -> None:
+    if json:
+        print_json(stood)
+        return
+    console.print(
+        styled(
+            "[bold]{}[/] as of version {}, position {}",
+            stood.stream,
+            stood.version,
+            stood.position,
+        )
+    )
+    console.print(msgspec.json.format(msgspec.json.encode(stood.state), indent=2).decode())
+
+
+def _show_changes(found: Sequence[EventChanges], *, json: bool) -> None:
+    if json:
+        for each in found:
+            print_json(each)
+        return
+    rows = [
+        (
+            str(each.position),
+            each.type,
+            change.field,
+            _short(change.before),
+            _short(change.after),
+        )
+        for each in found
+        for change in each.changes
+    ]
+    print_table(
+        ("Position", "Event", "Field", "Before", "After"), rows, folds=["Before", "After"]
+    )
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else msgspec.json.encode(value).decode()
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
