@@ -5,6 +5,7 @@ them against is its own bookkeeping over the events stored, which shares no code
 the folds that decide.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -56,6 +57,8 @@ from cs.domain.stages.work import (
     RankingDone,
     Resolved,
 )
+from cs.eventlog.port import RecordedEvent
+from cs.history.ledger import LedgerEntry, ledger
 from domain.acme_run import ADA, AT_TWO_DOMAINS, BEN, HOME, PARENT, AcmeRun, checked, ranked
 
 E = TypeVar("E", bound=AnyEvent)
@@ -353,6 +356,23 @@ class Searches(RuleBasedStateMachine):
             assert held <= 2
 
     @invariant()
+    def the_ledger_of_a_key_ends_with_its_balance(self) -> None:
+        for stream, state in self.keys.items():
+            entries = ledger_of(stream, self.key_events[stream])
+            units = Counter[str]()
+            for entry in entries:
+                units[entry.what] += entry.units
+                assert entry.remaining == units["issued"] + units["granted"] - units["charged"]
+                assert entry.reserved == (
+                    units["reserved"] - units["charged"] - units["released"]
+                )
+            last = entries[-1]
+            assert (last.quota, last.used) == (state.quota, state.used)
+            charged = {entry.search for entry in entries if entry.what == "charged"}
+            assert charged == {e.search for e in self._settled(stream) if e.charged}
+            assert all(entry.brand for entry in entries if entry.search)
+
+    @invariant()
     def windows_are_never_exceeded(self) -> None:
         for stream in KEYS:
             times = self._counted(stream)
@@ -492,6 +512,10 @@ class Searches(RuleBasedStateMachine):
         self.key_events[stream] += events
         self.keys[stream] = keys.fold(events, self.keys[stream])
         assert keys.fold(map(_stored, self.key_events[stream])) == self.keys[stream]
+
+
+def ledger_of(stream: str, events: Sequence[KeyEvent]) -> list[LedgerEntry]:
+    return list(ledger(RecordedEvent(n, stream, n, event) for n, event in enumerate(events)))
 
 
 def _stored(event: E) -> E:

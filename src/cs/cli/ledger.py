@@ -1,0 +1,94 @@
+"""``cs ledger``: what became of a key's quota, search by search."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Parameter
+
+from cs.assembly.operator_command import open_command_context
+from cs.cli.contact_rows import as_csv
+from cs.cli.options import Config, DataDir, Json
+from cs.cli.output import console, print_bytes, print_json, print_table, stop
+from cs.cli.settings_in_force import settings
+from cs.history.history import History
+from cs.history.ledger import LedgerEntry, ledger, with_earners
+from cs.projections.searches import instant
+from cs.settings import Settings
+
+#: Movements of one key in memory at most: some 300 bytes each.
+MOST = 1_000_000
+
+
+def show_ledger(
+    key: Annotated[str, Parameter(help="The key's id, as `cs keys list` shows it.")],
+    /,
+    *,
+    csv: Annotated[bool, Parameter(negative="", help="Print CSV for a spreadsheet.")] = False,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Show each reservation, charge and release of a key, with the balance after it.
+
+    Every charge names its search, and the people whose verified e-mails earned it as
+    `<lookup>#p1`. The last balance is what `GET /usage` says.
+
+    Example: `cs ledger key_1a2s --csv > ledger.csv`
+    """
+    if csv and json:
+        stop("--csv and --json: one of them", 2)
+    entries = asyncio.run(_entries(settings(config, data_dir=data_dir), key))
+    if json:
+        for entry in entries:
+            print_json(entry)
+    elif csv:
+        rows = [[_cell(getattr(entry, name)) for name in _FIELDS] for entry in entries]
+        print_bytes(as_csv([_FIELDS, *rows]))
+    else:
+        _show(entries)
+
+
+_FIELDS = LedgerEntry.__struct_fields__
+
+
+async def _entries(chosen: Settings, key: str) -> Sequence[LedgerEntry]:
+    async with open_command_context(chosen) as data:
+        history = History(data.log)
+        stream = f"key-{key.removeprefix('key-')}"
+        events = [recorded async for recorded in history.stream(stream)]
+        if not events:
+            stop(f"there is no key {key}; `cs keys list` shows those there are")
+        if len(events) > MOST:
+            stop(f"{key} has {len(events)} events, more than {MOST}: use `cs events export`")
+        return [entry async for entry in with_earners(history, ledger(events))]
+
+
+def _show(entries: Sequence[LedgerEntry]) -> None:
+    rows = [
+        (
+            instant(entry.at),
+            entry.what,
+            str(entry.units),
+            entry.brand or "",
+            entry.search or "",
+            " ".join(person.rpartition("#")[2] for person in entry.earned_by),
+            str(entry.reserved),
+            str(entry.remaining),
+        )
+        for entry in entries
+    ]
+    columns = ("At", "What", "Units", "Brand", "Search", "Earned by", "Reserved", "Remaining")
+    print_table(columns, rows, folds=["Brand", "Search", "Earned by"])
+    last = entries[-1]
+    console.print(f"quota {last.quota}, used {last.used}, remaining {last.remaining}")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(value)
+    if value is None:
+        return ""
+    plain = msgspec.to_builtins(value)
+    return str(plain).lower() if isinstance(plain, bool) else str(plain)

@@ -1,0 +1,85 @@
+"""`cs ledger` on the data that a real service left."""
+
+import asyncio
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import Here
+from harness.in_process import on_folder
+
+#: What the harness's outside world finds people for, and what it does not.
+FOUND, NOBODY = "Acme", "Nobody's brand"
+
+
+@pytest.fixture(scope="module")
+def served_before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, dict[str, Any]]:
+    """A folder, a key of it that searched and was granted more, and what it was told."""
+    folder = tmp_path_factory.mktemp("ledger") / "data"
+
+    async def serve() -> tuple[str, dict[str, Any]]:
+        async with on_folder(folder) as service:
+            key = await service.new_key(quota=3)
+            for brand in (FOUND, NOBODY, FOUND):
+                answer = await service.search(key, brand=brand)
+                assert answer.status_code == 200, answer.text
+            await service.operator.grant_quota(key.id, 2)
+            async with service.client(key) as client:
+                usage: dict[str, Any] = (await client.get("/usage")).json()
+            return key.id, usage
+
+    key, usage = asyncio.run(serve())
+    return folder, key, usage
+
+
+def test_every_movement_is_listed_and_the_last_balance_is_the_one_told(
+    served_before: tuple[Path, str, dict[str, Any]], here: Here
+) -> None:
+    folder, key, usage = served_before
+
+    rows = here("ledger", key, "--json", f"--data-dir={folder}").rows
+
+    assert [(row["what"], row["units"], row["remaining"]) for row in rows] == [
+        ("issued", 3, 3),
+        ("reserved", 1, 3),
+        ("charged", 1, 2),
+        ("reserved", 1, 2),
+        ("released", 1, 2),
+        ("reserved", 1, 2),
+        ("charged", 1, 1),
+        ("granted", 2, 3),
+    ]
+    first, again = (row for row in rows if row["what"] == "charged")
+    assert {name: rows[-1][name] for name in ("quota", "used", "remaining")} == usage
+    assert (first["reused"], again["reused"]) == (False, True)
+    assert first["lookup"] == again["lookup"]
+    assert first["earned_by"] == again["earned_by"] == [f"{first['lookup']}#p1"]
+    assert {row["brand"] for row in rows if row["search"]} == {FOUND, NOBODY}
+
+
+def test_a_spreadsheet_gets_the_same(
+    served_before: tuple[Path, str, dict[str, Any]], here: Here
+) -> None:
+    folder, key, _ = served_before
+
+    printed = here("ledger", key, "--csv", f"--data-dir={folder}").out
+
+    rows = list(csv.DictReader(io.StringIO(printed)))
+    assert [row["what"] for row in rows].count("charged") == 2
+    assert rows[-1]["remaining"] == "3"
+    assert rows[2]["reused"] == "false"
+    shown = here("ledger", key, f"--data-dir={folder}").out
+    assert shown.endswith("quota 5, used 2, remaining 3\n")
+
+
+def test_a_key_that_is_not_there_is_told(
+    served_before: tuple[Path, str, dict[str, Any]], here: Here
+) -> None:
+    folder, key, _ = served_before
+
+    assert "no key key_none" in here("ledger", "key_none", f"--data-dir={folder}").told()
+    both = here("ledger", key, "--csv", "--json", f"--data-dir={folder}")
+    assert "one of them" in both.told(2)
