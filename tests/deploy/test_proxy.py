@@ -2,8 +2,8 @@ import asyncio
 import re
 import signal
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import httpx
@@ -96,17 +96,44 @@ def zone() -> Zone:
     return one
 
 
+@asynccontextmanager
+async def proxy(
+    nginx: Path, folder: Path, first: RecordingApi, zone: Zone, changed: Mapping[str, str]
+) -> AsyncIterator[Proxied]:
+    """Run the proxy before *first*, with what *changed* names put in place of its settings."""
+    listen, api, names = free_ports(3)
+    text = rendered(listen=listen, api=api, names=names)
+    for usual, other in changed.items():
+        assert usual in text
+        text = text.replace(usual, other)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
+        await stack.enter_async_context(first.at("127.0.0.1", api))
+        running = stack.enter_context(running_proxy(nginx, folder, text, listen))
+        one = Proxied(folder, running, listen)
+        await _name_is_known(one)
+        first.calls.clear()
+        yield one
+
+
+async def _name_is_known(one: Proxied) -> None:
+    """Wait until the proxy has looked the API's name up, which it does once it listens."""
+    # From an address of its own: what is counted for an address is the tests'.
+    transport = httpx.AsyncHTTPTransport(local_address="127.0.0.9")
+    async with (
+        httpx.AsyncClient(transport=transport, base_url=one.url) as client,
+        asyncio.timeout(ARRIVES_S),
+    ):
+        while (await client.get("/v1/usage")).status_code == 502:
+            pass
+
+
 @pytest.fixture
 async def proxied(
     nginx: Path, tmp_path: Path, first: RecordingApi, zone: Zone
 ) -> AsyncIterator[Proxied]:
-    listen, api, names = free_ports(3)
-    text = rendered(listen=listen, api=api, names=names)
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
-        await stack.enter_async_context(first.at("127.0.0.1", api))
-        running = running_proxy(nginx, tmp_path, text, listen)
-        yield Proxied(tmp_path, stack.enter_context(running), listen)
+    async with proxy(nginx, tmp_path, first, zone, {}) as one:
+        yield one
 
 
 async def test_a_call_passes_with_its_key_and_ids(
@@ -211,17 +238,12 @@ class TestOfTwo:
 async def test_one_address_that_floods_is_refused_in_the_words_of_the_api(
     nginx: Path, tmp_path: Path, first: RecordingApi, zone: Zone
 ) -> None:
-    listen, api, names = free_ports(3)
-    text = rendered(listen=listen, api=api, names=names)
-    for usual, few in {"rate=50r/s": "rate=1r/m", "burst=200 ": "burst=1 "}.items():
-        assert usual in text
-        text = text.replace(usual, few)
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
-        await stack.enter_async_context(first.at("127.0.0.1", api))
-        stack.enter_context(running_proxy(nginx, tmp_path, text, listen))
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listen}") as client:
-            answers = [await client.get("/v1/usage") for _ in range(3)]
+    few = {"rate=50r/s": "rate=1r/m", "burst=200 ": "burst=1 "}
+    async with (
+        proxy(nginx, tmp_path, first, zone, few) as one,
+        httpx.AsyncClient(base_url=one.url) as client,
+    ):
+        answers = [await client.get("/v1/usage") for _ in range(3)]
 
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     refused = answers[-1]
@@ -233,22 +255,16 @@ async def test_one_address_that_floods_is_refused_in_the_words_of_the_api(
 async def test_too_many_calls_at_once_of_an_address_are_refused_in_the_words_of_the_api(
     nginx: Path, tmp_path: Path, first: RecordingApi, zone: Zone
 ) -> None:
-    listen, api, names = free_ports(3)
-    text = rendered(listen=listen, api=api, names=names)
-    assert "limit_conn connections 256;" in text
-    text = text.replace("limit_conn connections 256;", "limit_conn connections 1;")
+    few = {"limit_conn connections 256;": "limit_conn connections 1;"}
     go = asyncio.Event()
 
     async def held(writer: Writer) -> None:
         await go.wait()
         writer.write(OK)
 
-    first.answer = held
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
-        await stack.enter_async_context(first.at("127.0.0.1", api))
-        stack.enter_context(running_proxy(nginx, tmp_path, text, listen))
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listen}") as client:
+    async with proxy(nginx, tmp_path, first, zone, few) as one:
+        first.answer = held
+        async with httpx.AsyncClient(base_url=one.url) as client:
             calling = asyncio.create_task(client.get("/v1/usage"))
             await first.wait_called(calling)
             refused = await client.get("/v1/usage")
