@@ -73,7 +73,7 @@ class Kafka:
 
     def suspend(self, number: int = 1) -> None:
         """Stop the broker in its tracks: its connections stay open and silent."""
-        self._broker(number).send(signal.SIGSTOP)
+        self._broker(number).suspend()
 
     def resume(self, number: int = 1) -> None:
         self._broker(number).send(signal.SIGCONT)

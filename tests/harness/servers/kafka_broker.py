@@ -12,6 +12,7 @@ from signal import SIGCONT, Signals
 from harness.servers.class_archive import GC
 from harness.servers.missing import Missing
 from harness.servers.own_folder import PID
+from harness.servers.suspending import suspend
 
 _STOP_S = 30
 _FORMAT_S = 60
@@ -120,6 +121,11 @@ class Broker:
                 start_new_session=True,
             )
         (self.folder / f"broker{PID}").write_text(str(self.process.pid))
+
+    def suspend(self) -> None:
+        """Stop it; none of its threads runs any more on return."""
+        assert self.process is not None, f"broker {self.number} does not run"
+        suspend(self.process.pid)
 
     def send(self, what: Signals) -> None:
         assert self.process is not None, f"broker {self.number} does not run"

@@ -16,6 +16,7 @@ from harness.servers.missing import Missing
 from harness.servers.own_folder import PID
 from harness.servers.ports import free_ports
 from harness.servers.postgres_binaries import Binaries, find_binaries, passable
+from harness.servers.suspending import suspend
 
 _START_S = 60
 _STOP_S = 30
@@ -84,7 +85,7 @@ class Postgres:
 
     def suspend(self) -> None:
         """Stop the postmaster in its tracks: new connections hang."""
-        os.kill(self.pid, signal.SIGSTOP)
+        suspend(self.pid)
 
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
