@@ -41,6 +41,7 @@ def test_a_quick_proof_leaves_out_who_may_meet_silence() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.begun_first
 async def test_who_meets_silence_ends_as_the_bundled_world_intends() -> None:
     """Two minutes of real time: what the quick proof leaves out, one of them times out.
 
