@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
 from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, SealedEvent
 from cs.eventlog.streams import PAGE
+from cs.history.runs import Run, runs
 from cs.history.selection import Selection
 
 #: Positions that are looked at in one go: what is held in memory, and what a store does
@@ -184,6 +186,28 @@ class History:
             if len(page) < PAGE:
                 return
             version = page[-1].version
+
+    async def runs(self, stream: str, position: int | None = None) -> list[Run]:
+        """Return the live runs of the brand of *stream*, as of *position*, the first one first.
+
+        Args:
+            stream: ``brand-…``; of one that never was, there are none.
+            position: ``None``: now.
+
+        Raises:
+            LogUnavailable, DamagedEvent, NewerEvent: As `state_at`.
+        """
+        return runs([recorded async for recorded in self.stream(stream, position)])
+
+    async def run(self, lookup: str, position: int | None = None) -> Run | None:
+        """Return the live run *lookup* as of *position*; ``None``: it had not begun.
+
+        Raises:
+            LogUnavailable, DamagedEvent, NewerEvent: As `state_at`.
+        """
+        events = self.stream(stream_of(lookup), position)
+        own = [each async for each in events if getattr(each.event, "lookup", None) == lookup]
+        return next(iter(runs(own)), None)
 
     async def _happened(self, position: int) -> datetime:
         stored = await self._log.stored(position - 1, 1)

@@ -1,0 +1,368 @@
+"""One live run as a record: whom it found, what became of each, how long all of it took.
+
+Pure; made of the events of its brand's stream.
+
+`cs.domain.lookup.state` remembers what deciding needs and forgets the rest when a run ends;
+a `Run` keeps everything that the log says of it.  People are in it in clear, but for those
+who were erased.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.brand.events import (
+    AttemptFailed,
+    BrandEvent,
+    BrandResolved,
+    ContactsDiscovered,
+    ContactsErased,
+    ContactsRanked,
+    LookupEvent,
+    LookupFinished,
+    LookupStarted,
+    MailboxNotVerified,
+    MailboxVerified,
+    MailDomainChecked,
+    PeopleFound,
+    StageIssued,
+)
+from cs.domain.contact import BrandFacts, Checked, Contact, Person, Query, Ranked
+from cs.domain.key import SearchOutcome
+from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.ranking import CONTACTS
+from cs.domain.stages.table import closed_work
+from cs.domain.stages.work import StageName
+from cs.eventlog.port import RecordedEvent
+
+AttemptEnd = Literal["open", "answered", "failed", "replaced", "cut-off"]
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """Work that was issued to a stage once.
+
+    Attributes:
+        position: Of the event that issued it.
+        item: The mail domain of a verification; else empty.
+        attempt: Counts from 1, over all that were issued of this work.
+        after_silence, after_restart: Why it was issued again, if not for a failure.
+        end: How it ended: with the stage's result, without one, because another took its
+            place, because the run ended; or it has not.
+        ended_at: When.
+        ended_by: The position of the event that says so.
+        why: Of a failed one: why.
+        retry_at: Of a failed one: when the next one was to follow.
+        causes: Of a failed one, by source: why it could not answer.
+    """
+
+    position: int
+    stage: StageName
+    item: str = ""
+    attempt: int
+    issued_at: datetime
+    deadline_at: datetime
+    after_silence: bool = False
+    after_restart: bool = False
+    end: AttemptEnd = "open"
+    ended_at: datetime | None = None
+    ended_by: int | None = None
+    why: str | None = None
+    retry_at: datetime | None = None
+    causes: dict[str, str] = {}
+
+
+class SourcesEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How the sources of a stage ended.
+
+    Attributes:
+        position, at: Of the event that says so.
+        sources: By name, how each ended.
+        causes: By name, why one could not answer.
+        conclusive: Whether all of them answered.
+    """
+
+    position: int
+    at: datetime
+    sources: dict[str, str] = {}
+    causes: dict[str, str] = {}
+    conclusive: bool = True
+
+
+class MailboxCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What verification found for one person at one mail domain.
+
+    Attributes:
+        position, at: Of the event that says so.
+        verified: Whether the mailbox was proved; what `checked` says alone proves nothing.
+        checked: With all evidence.
+    """
+
+    position: int
+    at: datetime
+    verified: bool
+    checked: Checked
+
+
+class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody whom a run found.
+
+    Attributes:
+        person: ``p1``, ``p2``, …
+        position, at: Of the event that names them first.
+        found: What was found; its fields are empty if they were erased.
+        place: In the ranking, from 1; ``None``: not in it.
+        ranked: The role that was read; ``None``: not ranked.
+        left_out: Why not, as `cs.domain.contact.LeftOut` says.
+        checks: In order.
+        erased: Whether the run was told to leave them out.
+    """
+
+    person: str
+    position: int
+    at: datetime
+    found: Person
+    place: int | None = None
+    ranked: Ranked | None = None
+    left_out: str | None = None
+    checks: tuple[MailboxCheck, ...] = ()
+    erased: bool = False
+
+
+class ClosedMailDomain(msgspec.Struct, frozen=True, kw_only=True):
+    """A mail domain at which nobody was left to be checked, and what was learned of it."""
+
+    position: int
+    at: datetime
+    mail_domain: str
+    learned: DomainFacts
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One live run.
+
+    Attributes:
+        lookup: Its id.
+        stream: Of its brand.
+        position, started_at: Of the event that began it.
+        last_position: Of the last event that is in this record.
+        number: Counts the runs of its brand from 1.
+        shown_at_most: Contacts.
+        resolution: How brand resolution ended; ``None``: it has not.
+        status: Of the brand: matched, no_match or ambiguous.
+        brand: What was found out about it.
+        discovery: How contact discovery ended; ``None``: it has not.
+        people: In the order in which they were found.
+        ranked_at: When they were ranked.
+        mail_domains: In the order in which they were closed.
+        finished_at: ``None``: it has not ended.
+        outcome, reusable, verified, cut_off, contacts: Of its result; erased people are
+            not in it any more.
+    """
+
+    lookup: str
+    stream: str
+    position: int
+    started_at: datetime
+    last_position: int
+    number: int
+    query: Query
+    deadline_at: datetime
+    shown_at_most: int = CONTACTS
+    attempts: tuple[Attempt, ...] = ()
+    resolution: SourcesEnd | None = None
+    status: str | None = None
+    brand: BrandFacts | None = None
+    discovery: SourcesEnd | None = None
+    people: tuple[RunPerson, ...] = ()
+    ranked_at: datetime | None = None
+    mail_domains: tuple[ClosedMailDomain, ...] = ()
+    finished_at: datetime | None = None
+    outcome: SearchOutcome | None = None
+    reusable: bool = False
+    verified: int = 0
+    cut_off: bool = False
+    contacts: tuple[Contact, ...] = ()
+
+    def find(self, person: str) -> RunPerson | None:
+        """Return the one who is called *person* here, if there is one."""
+        return next((each for each in self.people if each.person == person), None)
+
+
+def runs(events: Iterable[RecordedEvent]) -> list[Run]:
+    """Return the runs in *events*, those of one brand's stream in order, from the first on.
+
+    What is of no run that began among them is left out.
+    """
+    found: dict[str, _Record] = {}
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, LookupStarted):
+            found[event.lookup] = _Record(recorded, event)
+        elif isinstance(event, LookupEvent) and event.lookup in found:
+            found[event.lookup].add(recorded.position, event)
+    return [record.run() for record in found.values()]
+
+
+class _Record:
+    """A run while its events are read."""
+
+    def __init__(self, recorded: RecordedEvent, event: LookupStarted) -> None:
+        self._run = Run(
+            lookup=event.lookup,
+            stream=recorded.stream,
+            position=recorded.position,
+            started_at=event.at,
+            last_position=recorded.position,
+            number=event.number,
+            query=event.query,
+            deadline_at=event.deadline_at,
+            shown_at_most=event.contacts,
+        )
+        self._last = recorded.position
+        self._attempts: list[Attempt] = []
+        self._open: dict[tuple[StageName, str], int] = {}  # the place of the one in flight
+        self._people: dict[str, RunPerson] = {}
+        self._mail_domains: list[ClosedMailDomain] = []
+
+    def run(self) -> Run:
+        return replace(
+            self._run,
+            last_position=self._last,
+            attempts=tuple(self._attempts),
+            people=tuple(self._people.values()),
+            mail_domains=tuple(self._mail_domains),
+        )
+
+    def add(self, position: int, event: BrandEvent) -> None:
+        self._last = position
+        closed = closed_work(event)
+        if closed is not None:
+            self._end((closed.stage, closed.item), position, event.at, "answered")
+        match event:
+            case StageIssued():
+                self._issued(position, event)
+            case AttemptFailed():
+                self._failed(position, event)
+            case BrandResolved(status=status, brand=brand):
+                ended = SourcesEnd(
+                    position=position, at=event.at, sources=event.sources, causes=event.causes
+                )
+                self._run = replace(self._run, resolution=ended, status=status, brand=brand)
+            case PeopleFound(people=people):
+                self._found(position, event.at, people)
+            case ContactsDiscovered(people=people):
+                self._found(position, event.at, people)
+                ended = SourcesEnd(
+                    position=position,
+                    at=event.at,
+                    sources=event.sources,
+                    causes=event.causes,
+                    conclusive=event.conclusive,
+                )
+                self._run = replace(self._run, discovery=ended)
+            case ContactsRanked():
+                self._ranked(event)
+            case MailboxVerified(checked=checked):
+                self._checked(position, event.at, checked, verified=True)
+            case MailboxNotVerified(checked=checked):
+                self._checked(position, event.at, checked, verified=False)
+            case MailDomainChecked(mail_domain=mail_domain, learned=learned):
+                self._mail_domains.append(
+                    ClosedMailDomain(
+                        position=position, at=event.at, mail_domain=mail_domain, learned=learned
+                    )
+                )
+            case LookupFinished():
+                self._finished(position, event)
+            case ContactsErased():
+                self._erased(event)
+            case _:
+                pass
+
+    def _issued(self, position: int, event: StageIssued) -> None:
+        work = (event.stage, event.item)
+        self._end(work, position, event.at, "replaced")
+        self._open[work] = len(self._attempts)
+        self._attempts.append(
+            Attempt(
+                position=position,
+                stage=event.stage,
+                item=event.item,
+                attempt=event.attempt,
+                issued_at=event.at,
+                deadline_at=event.deadline_at,
+                after_silence=event.after_silence,
+                after_restart=event.after_restart,
+            )
+        )
+
+    def _failed(self, position: int, event: AttemptFailed) -> None:
+        place = self._end((event.stage, event.item), position, event.at, "failed")
+        if place is not None:
+            self._attempts[place] = replace(
+                self._attempts[place],
+                why=event.why,
+                retry_at=event.retry_at,
+                causes=event.causes,
+            )
+
+    def _end(
+        self, work: tuple[StageName, str], position: int, at: datetime, end: AttemptEnd
+    ) -> int | None:
+        """End the attempt at *work* that is in flight; return its place, if there is one."""
+        place = self._open.pop(work, None)
+        if place is not None:
+            self._attempts[place] = replace(
+                self._attempts[place], end=end, ended_at=at, ended_by=position
+            )
+        return place
+
+    def _found(self, position: int, at: datetime, people: Iterable[Person]) -> None:
+        for person in people:
+            self._people.setdefault(
+                person.person,
+                RunPerson(person=person.person, position=position, at=at, found=person),
+            )
+
+    def _ranked(self, event: ContactsRanked) -> None:
+        self._run = replace(self._run, ranked_at=event.at)
+        for place, ranked in enumerate(event.ranked, 1):
+            self._about(ranked.person, place=place, ranked=ranked)
+        for left_out in event.left_out:
+            self._about(left_out.person, left_out=left_out.why)
+
+    def _checked(
+        self, position: int, at: datetime, checked: Checked, *, verified: bool
+    ) -> None:
+        before = self._people.get(checked.person)
+        if before is not None:
+            check = MailboxCheck(position=position, at=at, verified=verified, checked=checked)
+            self._about(checked.person, checks=(*before.checks, check))
+
+    def _finished(self, position: int, event: LookupFinished) -> None:
+        for work in list(self._open):
+            self._end(work, position, event.at, "cut-off")
+        self._run = replace(
+            self._run,
+            finished_at=event.at,
+            outcome=event.outcome,
+            reusable=event.reusable,
+            verified=event.verified,
+            cut_off=event.cut_off,
+            brand=event.brand or self._run.brand,
+            contacts=event.contacts,
+        )
+
+    def _erased(self, event: ContactsErased) -> None:
+        for person in event.people:
+            self._about(person, erased=True)
+        if self._run.finished_at is not None:
+            self._run = replace(self._run, verified=event.verified, contacts=event.contacts)
+
+    def _about(self, person: str, **news: object) -> None:
+        known = self._people.get(person)
+        if known is not None:
+            self._people[person] = replace(known, **news)
