@@ -4,7 +4,7 @@ Each entry is asked for by its name, by each alias, by its domain, and by name a
 domain.  Ground truth is the directory itself, so this measures how distinct the names
 are and what the rules do where they are not; it says nothing of brands that are missing.
 
-    python bench/resolve.py
+    .venv/bin/python bench/resolve.py
 """
 
 import asyncio
