@@ -8,11 +8,14 @@ import msgspec
 import pytest
 
 from cs.domain.contact import BrandFacts, Query
+from cs.pipeline.brand_choice import BrandChoice
 from cs.pipeline.brand_resolver import (
     BrandQuestion,
     BrandResolver,
     Resolution,
     ResolutionRow,
+    chosen_again,
+    recordable,
     resolve_offline,
 )
 from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
@@ -67,7 +70,13 @@ def website(*matches: BrandMatch) -> Shelf:
 async def resolve(
     sources: Sequence[BrandSource], brand: str | None = None, domain: str | None = None
 ) -> Resolution:
-    return await BrandResolver(sources).resolve(Query(brand, domain))
+    query = Query(brand, domain)
+    resolution = await BrandResolver(sources).resolve(query)
+    # Whatever is resolved is resolved alike from what is recorded of it.
+    recorded = recordable(resolution.answers)
+    assert recorded is not None
+    assert chosen_again(query, recorded) == BrandChoice(resolution.status, resolution.facts)
+    return resolution
 
 
 async def facts_of(

@@ -27,6 +27,26 @@ class BrandFacts(msgspec.Struct, frozen=True, kw_only=True):
     found_by: dict[str, str] = {}  # field -> source that named it
 
 
+class BrandMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """One brand that may be the one asked for.
+
+    ``score`` is 0 to 1: how sure the source is that this is the brand meant by the
+    query (1.0: the asked domain is its own; 0.9: exact name; lower: similar names).
+    Two matches that score alike are ambiguous; that is the stage's call, not the source's.
+    """
+
+    facts: BrandFacts
+    score: float
+    key: str = ""  # the source's own id of it, for logs and evidence: "Q123", a domain
+
+
+class SourceMatches(msgspec.Struct, frozen=True):
+    """The brands that one source named, best first: what brand resolution chose from."""
+
+    source: str
+    matches: tuple[BrandMatch, ...] = ()
+
+
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """One person as one people source saw them.  Travels in messages, never in events."""
 
@@ -88,6 +108,7 @@ class Checked(Personal, frozen=True, kw_only=True, tag="checked"):
     address: str | None = None  # set exactly when the verdict is DELIVERABLE
     verifier: str | None = None
     evidence: tuple[Evidence, ...] = ()
+    rules: str | None = None  # that chose among the evidence (`cs.domain.rule_sets`)
 
 
 class Contact(Personal, frozen=True, kw_only=True, tag="contact"):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from cs.domain.rule_sets import RESOLUTION
 from cs.domain.stages.work import (
     NO_BRAND_SOURCE,
     AnyFinding,
@@ -11,7 +12,7 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolver import BrandResolver, recordable
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import causes_of
 from cs.plugins.stages import Report
@@ -43,4 +44,6 @@ class BrandResolution:
             brand=resolution.facts,
             sources={name: ended.value for name, ended in resolution.sources.items()},
             causes=causes,
+            matches=recordable(resolution.answers),
+            rules=RESOLUTION,
         )

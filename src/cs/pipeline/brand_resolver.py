@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.contact import BrandFacts, Query
+from cs.domain.contact import BrandFacts, Query, SourceMatches
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 from cs.pipeline.brand_candidates import SURE, merge
 from cs.pipeline.brand_choice import BrandChoice, Status, choose, on_owners_site
@@ -18,6 +18,9 @@ from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceSta
 
 #: Names of sources that read the brand's own site: they need to know which it is.
 COMPLETING = frozenset({"website"})
+#: What is recorded of a resolution at most: some sources with a handful of brands each.
+RECORDED_MATCHES = 20
+RECORDED_BYTES = 32_000
 
 
 class Resolution(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,18 +56,62 @@ class BrandResolver:
         """Find the brand of *query*.  A source that fails is an answer, never an error."""
         answers = await _ask(self._identifying, query, None)
         choice = choose(query, answers)
-        domain = query.domain if choice.facts is None else choice.facts.domain
+        domain = _domain_of(query, choice)
         if domain is None:
             return _resolution(choice, answers)
         site = [
             _only_at(domain, answer)
             for answer in await _ask(self._completing, query, choice.facts)
         ]
-        if choice.facts is None:
-            choice = choose(query, [*answers, *site])
-        else:
-            choice = BrandChoice("matched", _completed(choice.facts, site))
-        return _resolution(choice, [*answers, *site])
+        return _resolution(_with_site(query, choice, answers, site), [*answers, *site])
+
+
+def chosen_again(
+    query: Query, matches: Sequence[SourceMatches], *, completing: Collection[str] = COMPLETING
+) -> BrandChoice:
+    """Choose the brand of *query* from what sources named then, as `BrandResolver` does.
+
+    Args:
+        query: What was asked for.
+        matches: As `recordable` gave them: in falling order of trust.
+        completing: As `BrandResolver`.
+    """
+    every = [
+        BrandAnswer(source=each.source, ended=SourceStatus.USED, matches=each.matches)
+        for each in matches
+    ]
+    answers = [answer for answer in every if answer.source not in completing]
+    choice = choose(query, answers)
+    domain = _domain_of(query, choice)
+    if domain is None:
+        return choice
+    site = [_only_at(domain, answer) for answer in every if answer.source in completing]
+    return _with_site(query, choice, answers, site)
+
+
+def _domain_of(query: Query, choice: BrandChoice) -> str | None:
+    """Return the domain whose site is read, if there is one to be read."""
+    return query.domain if choice.facts is None else choice.facts.domain
+
+
+def _with_site(
+    query: Query,
+    choice: BrandChoice,
+    answers: Sequence[BrandAnswer],
+    site: Sequence[BrandAnswer],
+) -> BrandChoice:
+    """Return *choice*, made of *answers*, once the brand's *site* has answered too."""
+    if choice.facts is None:
+        return choose(query, [*answers, *site])
+    return BrandChoice("matched", _completed(choice.facts, site))
+
+
+def recordable(answers: Sequence[BrandAnswer]) -> tuple[SourceMatches, ...] | None:
+    """Return the matches in *answers* for the log; ``None`` if they are too many for it."""
+    found = tuple(SourceMatches(each.source, each.matches) for each in answers if each.matches)
+    if sum(len(each.matches) for each in found) > RECORDED_MATCHES:
+        return None
+    return None if len(msgspec.json.encode(found)) > RECORDED_BYTES else found
 
 
 async def _ask(

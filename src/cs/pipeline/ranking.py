@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from cs.domain.ranking import rank
+from cs.domain.rule_sets import RANKING
 from cs.domain.stages.work import AnyFinding, RankingDone, RankingInput, StageName, Work
 from cs.plugins.stages import Report
 
@@ -15,4 +16,4 @@ class Ranking:
         del report
         assert isinstance(work.input, RankingInput)
         ranked, left_out = rank(work.input.brand, work.input.people, limit=work.input.contacts)
-        return RankingDone(ranked=ranked, left_out=left_out)
+        return RankingDone(ranked=ranked, left_out=left_out, rules=RANKING)

@@ -1,13 +1,15 @@
 """Fourth stage: whose mailbox exists, at one mail domain."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cs.domain.contact import Candidate, Checked
+from cs.domain.mail.conclusion import concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.mail.patterns import candidates
+from cs.domain.rule_sets import VERIFICATION
 from cs.domain.stages.work import (
     NO_VERIFIER,
     AnyFinding,
@@ -24,15 +26,6 @@ from cs.plugins.verifiers import DomainCheck, Verifier
 
 #: Verdicts after which no other verifier is asked about an address.
 _SETTLED = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.MAILBOX_FULL})
-#: From knowing least to knowing most.  Of what several verifiers say of one address the
-#: last in this order counts, of a person's several addresses the first.
-_CERTAINTY = (
-    Verdict.UNKNOWN,
-    Verdict.CATCH_ALL,
-    Verdict.MAILBOX_FULL,
-    Verdict.UNDELIVERABLE,
-    Verdict.DELIVERABLE,
-)
 
 
 class PersonCheck(NamedTuple):
@@ -101,8 +94,8 @@ async def _check(
     pattern: str | None,
 ) -> PersonCheck:
     """Try addresses until one is deliverable or its answer is about all of the domain."""
-    evidence: list[Evidence] = []
-    answers: list[Evidence] = []
+    tried: dict[str, Sequence[Evidence]] = {}
+    waits: list[float] = []
     for address, made_by in candidates(
         candidate.first_name,
         candidate.last_name,
@@ -110,32 +103,32 @@ async def _check(
         pattern=pattern,
         named=candidate.addresses,
     ):
-        found = await ask(checks, address)
-        evidence += found
-        answer = _decisive(found)
-        answers.append(answer)
+        tried[address] = found = await ask(checks, address)
+        answer = decisive(found)
         if answer.verdict is Verdict.DELIVERABLE:
-            verified = Checked(
-                person=candidate.person,
-                mail_domain=mail_domain,
-                verdict=answer.verdict,
-                address=address,
-                verifier=answer.verifier,
-                evidence=tuple(evidence),
-            )
-            return PersonCheck(verified, made_by)
-        if answer.verdict is not Verdict.UNDELIVERABLE and _wait(answer) is None:
+            return PersonCheck(_checked(candidate, mail_domain, tried), made_by)
+        wait = _wait(answer)
+        if wait is not None:
+            waits.append(wait)
+        elif answer.verdict is not Verdict.UNDELIVERABLE:
             break  # full, catch-all or a server that will not say: more guesses show nothing
-    unverified = Checked(
+    checked = _checked(candidate, mail_domain, tried)
+    return PersonCheck(checked, retry_in_s=max(waits, default=None))
+
+
+def _checked(
+    candidate: Candidate, mail_domain: str, tried: Mapping[str, Sequence[Evidence]]
+) -> Checked:
+    conclusion = concluded(tried)
+    return Checked(
         person=candidate.person,
         mail_domain=mail_domain,
-        verdict=min(
-            (w.verdict for w in answers), key=_CERTAINTY.index, default=Verdict.UNKNOWN
-        ),
-        evidence=tuple(evidence),
+        verdict=conclusion.verdict,
+        address=conclusion.address,
+        verifier=conclusion.verifier,
+        evidence=tuple(each for found in tried.values() for each in found),
+        rules=VERIFICATION,
     )
-    waits = [wait for answer in answers if (wait := _wait(answer)) is not None]
-    return PersonCheck(unverified, retry_in_s=max(waits, default=None))
 
 
 async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
@@ -147,14 +140,6 @@ async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
         if found.verdict in _SETTLED:
             break
     return evidence
-
-
-def _decisive(found: Sequence[Evidence]) -> Evidence:
-    """Return the evidence that counts, of what verifiers found about one address.
-
-    Of those that know equally much, the one that would be asked again.
-    """
-    return max(found, key=lambda e: (_CERTAINTY.index(e.verdict), e.retry_in_s or 0.0))
 
 
 def _wait(answer: Evidence) -> float | None:

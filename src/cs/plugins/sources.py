@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from cs.domain.contact import BrandFacts, Query, Sighting
+from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
 from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, Paid
@@ -83,19 +83,6 @@ class SourceStatus(StrEnum):
 ANSWERED = frozenset({SourceStatus.USED, SourceStatus.NO_RESULTS})
 #: Endings after which "nothing found" means nothing.
 INCONCLUSIVE = frozenset({SourceStatus.RATE_LIMITED, SourceStatus.FAILED})
-
-
-class BrandMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One brand that may be the one asked for.
-
-    ``score`` is 0 to 1: how sure the source is that this is the brand meant by the
-    query (1.0: the asked domain is its own; 0.9: exact name; lower: similar names).
-    Two matches that score alike are ambiguous; that is the stage's call, not the source's.
-    """
-
-    facts: BrandFacts
-    score: float
-    key: str = ""  # the source's own id of it, for logs and evidence: "Q123", a domain
 
 
 class BrandAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from cs.domain.mail.mailbox import Verdict
+from cs.domain.rule_sets import MAIL_REPLIES
 from cs.plugins.contracts.verifier import VerifierCase, VerifierContract
 from verifiers.smtp.mail_world import DOMAIN, World, mail_world
 from verifiers.smtp.server_cases import PLAIN, SERVERS, YES
@@ -40,5 +41,6 @@ async def test_a_mail_server(name: str, order: tuple[str, str], world: World) ->
         if evidence.verdict is Verdict.DELIVERABLE:
             assert (local, tried.jo) == ("jo", YES), "a false deliverable"
         assert len(msgspec.json.encode(evidence)) <= 8192
+        assert evidence.rules == MAIL_REPLIES
     assert not any(command.startswith("DATA") for command in heard.commands)
     assert all(len(recipients) <= 3 for recipients in heard.recipients())

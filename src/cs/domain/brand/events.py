@@ -8,7 +8,16 @@ default, a changed meaning is a new event.  Commands are never stored.  The rule
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from cs.domain.contact import BrandFacts, Checked, Contact, LeftOut, Person, Query, Ranked
+from cs.domain.contact import (
+    BrandFacts,
+    Checked,
+    Contact,
+    LeftOut,
+    Person,
+    Query,
+    Ranked,
+    SourceMatches,
+)
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.messages import Command, Event
@@ -63,6 +72,8 @@ class BrandResolved(LookupEvent, frozen=True, kw_only=True):
     brand: BrandFacts | None = None
     sources: dict[str, str] = {}
     causes: dict[str, str] = {}
+    matches: tuple[SourceMatches, ...] | None = None  # all it chose from; `None`: not recorded
+    rules: str | None = None  # that chose (`cs.domain.rule_sets`); `None`: not recorded
 
 
 class PeopleFound(LookupEvent, frozen=True, kw_only=True):
@@ -83,6 +94,7 @@ class ContactsDiscovered(LookupEvent, frozen=True, kw_only=True):
 class ContactsRanked(LookupEvent, frozen=True, kw_only=True):
     ranked: tuple[Ranked, ...]
     left_out: tuple[LeftOut, ...] = ()
+    rules: str | None = None  # that ranked (`cs.domain.rule_sets`); `None`: not recorded
 
 
 class MailboxVerified(LookupEvent, frozen=True, kw_only=True):

@@ -184,6 +184,8 @@ def _resolved(state: Lookup, finding: Resolved, at: datetime) -> tuple[BrandEven
         brand=finding.brand,
         sources=finding.sources,
         causes=storable_causes(finding.causes),
+        matches=finding.matches,
+        rules=finding.rules,
         at=at,
     )
     after = evolve(state, resolved)
@@ -214,6 +216,7 @@ def _ranked(
         lookup=state.id,
         ranked=_people_of_run(state, finding.ranked),
         left_out=finding.left_out,
+        rules=finding.rules,
         at=at,
     )
     after = evolve(state, ranked)

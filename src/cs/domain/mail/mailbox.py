@@ -44,6 +44,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     conversation: tuple[Line, ...] = ()
     retry_in_s: float | None = None  # transient: worth asking again after this long
     answered: bool = True  # the outside world gave some reply (a DNS answer counts)
+    rules: str | None = None  # that read it (`cs.domain.rule_sets`); `None`: not recorded
 
 
 class DomainFacts(msgspec.Struct, frozen=True, kw_only=True):

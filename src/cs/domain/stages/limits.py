@@ -17,6 +17,7 @@ import msgspec
 
 from cs.domain.contact import (
     BrandFacts,
+    BrandMatch,
     Candidate,
     Checked,
     LeftOut,
@@ -24,6 +25,7 @@ from cs.domain.contact import (
     Query,
     Ranked,
     Sighting,
+    SourceMatches,
 )
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line
 from cs.domain.names.brand_names import BRAND_MAX
@@ -104,6 +106,8 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "mail_domains": ListLimit(10, HOST),
         "found_by": MapLimit(20, WORD, WORD),
     },
+    SourceMatches: {"source": WORD, "matches": ListLimit(20)},
+    BrandMatch: {"score": SHARE, "key": LABEL},
     Sighting: {
         "full_name": FULL_NAME,
         "first_name": NAME,
@@ -148,6 +152,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "address": MAILBOX,
         "verifier": WORD,
         "evidence": ListLimit(100),
+        "rules": WORD,
     },
     Evidence: {
         "address": MAILBOX,
@@ -157,6 +162,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "mx": LABEL,
         "conversation": ListLimit(500),
         "retry_in_s": WAIT_S,
+        "rules": WORD,
     },
     # Before the address began, to a stage that counts from then.
     Line: {"at_ms": NumberLimit(-86_400_000, 86_400_000), "who": plain_text(10), "text": LINE},

@@ -24,7 +24,9 @@ from cs.domain.stages.field_limits import (
     HOST,
     PEOPLE_AT_ONCE,
     SOURCES,
+    WORD,
     Limit,
+    ListLimit,
     NumberLimit,
 )
 from cs.domain.stages.work import (
@@ -94,7 +96,12 @@ STAGES: Mapping[StageName, StageRow] = {
             asks=("brand_sources",),
             limits={
                 ResolutionInput: {},
-                Resolved: {"sources": SOURCES, "causes": CAUSES_BY_SOURCE},
+                Resolved: {
+                    "sources": SOURCES,
+                    "causes": CAUSES_BY_SOURCE,
+                    "matches": ListLimit(64),
+                    "rules": WORD,
+                },
             },
         ),
         StageRow(
@@ -125,7 +132,11 @@ STAGES: Mapping[StageName, StageRow] = {
             budget=timedelta(seconds=20),
             limits={
                 RankingInput: {"people": PEOPLE_AT_ONCE, "contacts": NumberLimit(0, 10_000)},
-                RankingDone: {"ranked": PEOPLE_AT_ONCE, "left_out": PEOPLE_AT_ONCE},
+                RankingDone: {
+                    "ranked": PEOPLE_AT_ONCE,
+                    "left_out": PEOPLE_AT_ONCE,
+                    "rules": WORD,
+                },
             },
         ),
         StageRow(

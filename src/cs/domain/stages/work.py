@@ -23,6 +23,7 @@ from cs.domain.contact import (
     Query,
     Ranked,
     Sighting,
+    SourceMatches,
 )
 from cs.domain.mail.mailbox import DomainFacts
 
@@ -83,6 +84,8 @@ class Resolved(Finding, frozen=True, tag="resolved"):
     brand: BrandFacts | None = None
     sources: dict[str, str] = {}  # source -> how its run ended
     causes: dict[str, str] = {}  # source -> why, of those that could not answer
+    matches: tuple[SourceMatches, ...] | None = None  # all it chose from; `None`: not said
+    rules: str | None = None  # that chose (`cs.domain.rule_sets`)
 
 
 class Discovered(Finding, frozen=True, tag="discovered"):
@@ -103,6 +106,7 @@ class RankingDone(Finding, frozen=True, tag="ranked"):
 
     ranked: tuple[Ranked, ...]
     left_out: tuple[LeftOut, ...] = ()
+    rules: str | None = None  # that ranked (`cs.domain.rule_sets`)
 
 
 class DomainVerified(Finding, frozen=True, tag="domain-verified"):

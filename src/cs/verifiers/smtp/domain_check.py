@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 
 from cs.domain.mail.reply_meaning import ReplyKind
+from cs.domain.rule_sets import MAIL_REPLIES
 from cs.plugins.verifiers import (
     DomainFacts,
     Evidence,
@@ -101,6 +102,7 @@ class SmtpCheck:
                 conversation=self._transcript.lines(),
                 retry_in_s=finding.retry_in_s,
                 answered=self._answered or finding is _BAD_ADDRESS,
+                rules=MAIL_REPLIES,
             )
 
     async def close(self) -> None:

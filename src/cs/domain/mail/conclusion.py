@@ -1,0 +1,50 @@
+"""What counts of everything that was found out about one person at one mail domain.  Pure."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from cs.domain.mail.mailbox import Evidence, Verdict
+
+#: From knowing least to knowing most.  Of what several verifiers say of one address the
+#: last in this order counts, of a person's several addresses the first.
+_CERTAINTY = (
+    Verdict.UNKNOWN,
+    Verdict.CATCH_ALL,
+    Verdict.MAILBOX_FULL,
+    Verdict.UNDELIVERABLE,
+    Verdict.DELIVERABLE,
+)
+
+
+class Conclusion(msgspec.Struct, frozen=True):
+    """What was found out about a person; ``address`` and ``verifier``: of a verified one."""
+
+    verdict: Verdict
+    address: str | None = None
+    verifier: str | None = None
+
+
+def decisive(found: Sequence[Evidence]) -> Evidence:
+    """Return the evidence that counts, of what verifiers found about one address.
+
+    Of those that know equally much, the one that would be asked again.
+    """
+    return max(found, key=lambda e: (_CERTAINTY.index(e.verdict), e.retry_in_s or 0.0))
+
+
+def concluded(tried: Mapping[str, Sequence[Evidence]]) -> Conclusion:
+    """Return what was found out about one person.
+
+    Verified is who has a deliverable address, the first that was tried; of who has none the
+    address counts of which least is known.
+
+    Args:
+        tried: By address, in the order they were tried in: what verifiers found about it.
+    """
+    answers = {address: decisive(found) for address, found in tried.items()}
+    for address, answer in answers.items():
+        if answer.verdict is Verdict.DELIVERABLE:
+            return Conclusion(answer.verdict, address, answer.verifier)
+    verdicts = (answer.verdict for answer in answers.values())
+    return Conclusion(min(verdicts, key=_CERTAINTY.index, default=Verdict.UNKNOWN))
