@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -68,7 +69,10 @@ def test_events_are_exported_as_lines_of_json(history: Path, here: Here) -> None
         "brand.people-found.v1",
     ]
     assert ran.rows[3]["data"]["query"] == {"brand": "Acme", "domain": None}
-    assert ran.rows[4] == {
+    found = ran.rows[4]
+    who = found["data"]["people"][0].pop("who")
+    assert re.fullmatch("person_[0-9a-z]{16}", who)
+    assert found == {
         "position": 5,
         "stream": STREAM,
         "version": 1,
@@ -81,6 +85,19 @@ def test_events_are_exported_as_lines_of_json(history: Path, here: Here) -> None
         },
     }
     assert "Jane" not in ran.out
+    again = here("events", "show", "5", "--json", f"--data-dir={history}")
+    assert again.rows[0]["data"]["people"][0]["who"] == who
+
+
+def test_somebody_erased_has_no_pseudonym(history: Path, here: Here) -> None:
+    async def destroy() -> None:
+        async with open_folder(DataFolder(history)) as data:
+            await data.keys.destroy([f"{LOOKUP}#p1"])
+
+    asyncio.run(destroy())
+
+    ran = here("events", "export", "--type=people-found", f"--data-dir={history}")
+    assert ran.rows[0]["data"]["people"] == [{"personal": "person", "person": f"{LOOKUP}#p1"}]
 
 
 @pytest.mark.parametrize(

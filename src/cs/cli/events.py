@@ -20,7 +20,8 @@ from cs.cli.settings_in_force import settings
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.history import History
-from cs.history.lines import event_line
+from cs.history.identities import identities
+from cs.history.lines import event_lines
 from cs.history.selection import BadSelection, Selection
 from cs.settings import Settings
 
@@ -133,9 +134,9 @@ def export(
 ) -> None:
     """Write events as lines of JSON, oldest first: position, stream, version, type, at, data.
 
-    In place of what is said about a person stands who it is about, `<lookup>#p1`. What is
-    appended meanwhile is left for the next time: --resume goes on where the file ends, also
-    if it was cut off in the middle of a line.
+    In place of what is said about a person stands who it is about: `<lookup>#p1`, and the
+    person's pseudonym over all lookups. What is appended meanwhile is left for the next time:
+    --resume goes on where the file ends, also if it was cut off in the middle of a line.
 
     Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`
     """
@@ -208,14 +209,17 @@ def tail(
 
 
 async def _tail(chosen: Settings, selection: Selection, last: int) -> None:
-    async with open_command_context(chosen) as data:
+    async with (
+        open_command_context(chosen) as data,
+        identities(data.log, data.keys) as people,
+    ):
         history = History(data.log)
         after = max(await history.head() - last, selection.after)
         while selection.upto is None or after < selection.upto:
             upto = await history.head()
             page = msgspec.structs.replace(selection, after=after, upto=upto)
-            async for event in history.events(page):
-                _print(event_line(event))
+            async for _, line in event_lines(history.events(page), people):
+                _print(line)
             after = max(after, upto)
             await data.log.grown(after)
 
@@ -231,9 +235,14 @@ async def _export(
             def show_progress(position: int, upto: int) -> None:
                 progress.show(f"{position} of {upto} positions read, {count} events written")
 
-            async for event in History(data.log).events(selection, show_progress):
-                write(event_line(event))
-                count += 1
+            def show_people(position: int, upto: int) -> None:
+                progress.show(f"telling people apart: {position} of {upto} positions read")
+
+            async with identities(data.log, data.keys, show_people) as people:
+                events = History(data.log).events(selection, show_progress)
+                async for _, line in event_lines(events, people):
+                    write(line)
+                    count += 1
     return count
 
 

@@ -8,7 +8,7 @@ mailbox or no Unicode text is hashed as it stands, and nothing here raises for i
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from cs.domain.mail.syntax import ascii_mailbox
 from cs.domain.names.profile_url import person_page
@@ -53,3 +53,21 @@ def fingerprints(keys: Fingerprinter, value: Mapping[str, Any]) -> Iterator[str]
         yield profile_print(keys, url)
     elif (name := value.get("full_name")) and (company := value.get("company")):
         yield name_print(keys, name, company)
+
+
+#: What a fingerprint that proves who somebody is was made of.
+Kind = Literal["profile", "email", "name"]
+
+
+def identities_of(keys: Fingerprinter, value: Mapping[str, Any]) -> Iterator[tuple[Kind, str]]:
+    """Yield what the personal *value* proves its person to be, each with its fingerprint.
+
+    Profile, verified mailbox, and name with company.  An address that a source only named
+    proves nothing; a team may share it.
+    """
+    if url := value.get("linkedin_url"):
+        yield "profile", profile_print(keys, url)
+    if address := value.get("email") or value.get("address"):
+        yield "email", email_print(keys, address)
+    if (name := value.get("full_name")) and (company := value.get("company")):
+        yield "name", name_print(keys, name, company)

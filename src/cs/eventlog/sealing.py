@@ -126,7 +126,7 @@ def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
 def key_references(plain: Mapping[str, Any]) -> Iterator[KeyReference]:
     """Yield the keys that the sealed values of the stored event *plain* need."""
     lookup = plain.get("lookup", "")
-    for value in _sealed_values(plain):
+    for value in sealed_values(plain):
         if value["box"]:  # else it was erased before it was stored
             yield _need(plain, lookup, value)
 
@@ -136,16 +136,17 @@ def _need(event: Mapping[str, Any], lookup: str, value: Mapping[str, Any]) -> Ke
     return KeyReference(key_name(lookup, value["person"]), with_ids.get(value["person"]))
 
 
-def _sealed_values(plain: Any) -> Iterator[Mapping[str, Any]]:
+def sealed_values(plain: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every sealed value in *plain*, a stored event or a part of one."""
     if isinstance(plain, dict):
-        if _is_sealed(plain):
+        if is_sealed(plain):
             yield plain
         else:
             for value in plain.values():
-                yield from _sealed_values(value)
+                yield from sealed_values(value)
     elif isinstance(plain, list):
         for value in plain:
-            yield from _sealed_values(value)
+            yield from sealed_values(value)
 
 
 def key_name(lookup: str, person: str) -> str:
@@ -207,7 +208,7 @@ def unseal(
             **ERASED[value["sealed"]],
         }
 
-    found: dict[str, Any] = _walk(plain, _is_sealed, opened)
+    found: dict[str, Any] = _walk(plain, is_sealed, opened)
     return found
 
 
@@ -215,7 +216,7 @@ def _is_personal(value: Mapping[str, Any]) -> bool:
     return _MARK in value and "person" in value
 
 
-def _is_sealed(value: Mapping[str, Any]) -> bool:
+def is_sealed(value: Mapping[str, Any]) -> bool:
     """By all its names: a mapping of ours may have one of them as a key (a source's name)."""
     return value.keys() == _SEALED
 

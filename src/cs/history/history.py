@@ -77,7 +77,7 @@ _HEAD = msgspec.json.Decoder(_Head)
 Progress = Callable[[int, int], None]
 
 
-def _unseen(_position: int, _upto: int) -> None:
+def unseen(_position: int, _upto: int) -> None:
     """Tell nobody."""
 
 
@@ -88,7 +88,7 @@ class History:
         self._log = log
 
     async def events(
-        self, selection: Selection = ALL, progress: Progress = _unseen
+        self, selection: Selection = ALL, progress: Progress = unseen
     ) -> AsyncIterator[HistoryEvent]:
         """Yield the events of *selection* that are stored now, in order of position.
 

@@ -1,11 +1,11 @@
 """Which fingerprints a person has, by their own stored records."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cs.domain.codec import to_plain
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.fingerprints import email_print, name_print, profile_print
+from cs.eventlog.fingerprints import identities_of
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
@@ -35,7 +35,9 @@ class Identities:
         left, seen = names | await self._keys.matching(known), set[str]()
         while left:
             for name, values in (await self._values(left)).items():
-                identities = list(self._identities(values))
+                identities = [
+                    each for value in values for each in identities_of(self._keys, value)
+                ]
                 profiles = {print_ for kind, print_ in identities if kind == "profile"}
                 if name in theirs or profiles <= known:
                     known.update(print_ for _, print_ in identities)
@@ -59,16 +61,3 @@ class Identities:
                     if name in values:
                         values[name].append(value)
         return values
-
-    def _identities(self, values: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-        """Yield (kind, fingerprint): profile, verified mailbox, and name with company.
-
-        An address that a source only named proves nothing; a team may share it.
-        """
-        for value in values:
-            if url := value.get("linkedin_url"):
-                yield "profile", profile_print(self._keys, url)
-            if address := value.get("email") or value.get("address"):
-                yield "email", email_print(self._keys, address)
-            if (name := value.get("full_name")) and (company := value.get("company")):
-                yield "name", name_print(self._keys, name, company)

@@ -1,0 +1,211 @@
+"""Stable pseudonyms: who, of all lookups, is the same person, without saying who it is.
+
+A lookup numbers its people ``p1``, ``p2``, …, so ``p1`` of one may be ``p4`` of another.
+Their records tell (`cs.history.evidence` has the rule, that of an erasure), and a person's
+pseudonym, ``person_`` and 16 characters, is the same in all of them.  It is a keyed hash
+(HMAC-SHA-256, 80 bits) under a secret of the key store: nobody without it can make one of a
+name, and none leads to a fingerprint in the log.  Of a person without a readable record,
+erased or lost, there is none.
+
+With a profile the pseudonym is made of the profile, and never changes.  Without one it is made
+of what the earliest record of that person that can be read says; later evidence may show whose
+it is.
+"""
+
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import (
+    ContactsDiscovered,
+    ContactsErased,
+    LookupFinished,
+    MailboxVerified,
+    PeopleFound,
+)
+from cs.domain.codec import AnyEvent, every_version, shapes, to_plain
+from cs.domain.person import PersonErased
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.fingerprints import identities_of
+from cs.eventlog.port import NO_STREAM, EventLog, Where
+from cs.eventlog.sealing import key_name, personal_values
+from cs.history.evidence import Evidence, Findings
+from cs.history.history import WINDOW, Progress, unseen
+from cs.history.opening import opened
+from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeyStore
+from cs.runtime.ids import encoded
+
+#: The secret of the key store that pseudonyms are made with.
+PSEUDONYMS = "pseudonyms"
+#: Characters of a pseudonym, 5 bits each: of 10 million people two share one with a
+#: probability of 4 in 10¹¹.
+CHARACTERS = 16
+#: Streams that are read one by one; asked about more, all of the history is read once.
+STREAMS = 200
+#: Records of those streams in memory, some 150 bytes each; with more, the same.
+RECORDS = 50_000
+#: Events of a stream read at once.
+PAGE = 500
+
+#: What says who somebody is; other events repeat it.
+_TELLING = (PeopleFound, ContactsDiscovered, MailboxVerified, LookupFinished, ContactsErased)
+_ERASING = (PersonErased, ContactsErased)
+
+
+@asynccontextmanager
+async def identities(
+    log: EventLog, keys: KeyStore, progress: Progress = unseen
+) -> AsyncIterator["Identities"]:
+    """Yield what tells the people in *log* apart.
+
+    Args:
+        log: Where they are.
+        keys: What opens them.
+        progress: Called after every `WINDOW` positions while all of the history is read.
+
+    Raises:
+        LogUnavailable: The key store is away.
+    """
+    try:
+        secret = await keys.secret(PSEUDONYMS)
+    except KeysUnavailable as error:
+        raise LogUnavailable(f"the key store could not be read: {error}") from error
+    found = Identities(log, keys, secret, progress)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+class Identities:
+    """Made by `identities`.
+
+    A few people are answered from the streams of their lookups.  Asked about many, or about
+    somebody without a profile, it reads once what all of the history says about people, and
+    keeps that in a file of its own until it is closed.
+    """
+
+    def __init__(
+        self, log: EventLog, keys: KeyStore, secret: bytes, progress: Progress
+    ) -> None:
+        self._log = log
+        self._keys = keys
+        self._secret = secret
+        self._progress = progress
+        self._by_profile: dict[str, str | None] = {}  # None: a record without a profile
+        self._streams: dict[str, int] = {}  # read one by one, up to this version
+        self._evidence: Evidence | None = None
+        self._read_to = 0  # of all of the history
+        self._erased_to: int | None = None  # erasures up to here are known
+
+    def close(self) -> None:
+        if self._evidence is not None:
+            self._evidence.close()
+
+    async def of(self, people: Iterable[str]) -> Mapping[str, str]:
+        """Return the pseudonyms of *people*, ``<lookup>#p1``, by those.
+
+        Who is erased, or of whom nothing can be read, is left out.  Ask for many at once.
+
+        Raises:
+            LogUnavailable: Log or key store cannot be read now.
+        """
+        wanted = dict.fromkeys(people)
+        head = await self._log.head()
+        await self._forget_erased(head)
+        if self._evidence is None and await self._read_streams(wanted):
+            found = {name: self._by_profile.get(name, "") for name in wanted}
+            if None not in found.values():
+                return {name: who for name, who in found.items() if who}
+        if self._evidence is None:
+            self._evidence = Evidence(self._pseudonym)
+        if missing := self._evidence.missing(wanted):
+            await self._read_on(self._evidence, head)
+            self._evidence.drop(self._evidence.missing(missing))  # nothing tells who they are
+        return self._evidence.who(wanted)
+
+    def _pseudonym(self, print_: str) -> str:
+        digest = hmac.digest(self._secret, print_.encode(), hashlib.sha256)
+        return "person_" + encoded(int.from_bytes(digest[:16], "big"), CHARACTERS)
+
+    async def _read_streams(self, people: Iterable[str]) -> bool:
+        """Read the streams of those of *people* who are not known.
+
+        Returns ``False`` where that is too much, or where one of them is damaged.
+        """
+        missing = (name for name in people if name not in self._by_profile)
+        streams = {stream_of(name.rpartition("#")[0]) for name in missing}
+        if len(self._streams.keys() | streams) > STREAMS:
+            return False
+        for stream in sorted(streams):
+            try:
+                await self._read_stream(stream)
+            except (DamagedEvent, NewerEvent):
+                return False
+            if len(self._by_profile) > RECORDS:
+                return False
+        return True
+
+    async def _read_stream(self, stream: str) -> None:
+        version = self._streams.get(stream, NO_STREAM)
+        while page := await self._log.read(stream, version, PAGE):
+            for recorded in page:
+                if isinstance(recorded.event, _TELLING):
+                    for each in self._findings(to_plain(recorded.event)):
+                        who = None if each.profile is None else self._pseudonym(each.profile)
+                        self._by_profile[each.name] = self._by_profile.get(each.name) or who
+            version = page[-1].version
+            self._streams[stream] = version
+            if len(page) < PAGE:
+                break
+
+    async def _read_on(self, evidence: Evidence, head: int) -> None:
+        while self._read_to < head:
+            end = min(self._read_to + WINDOW, head)
+            stored = await self._log.select(_topics_of(_TELLING), self._read_to, end)
+            read = [plain for plain in await opened(self._keys, stored) if plain is not None]
+            evidence.add(each for plain in read for each in self._findings(plain))
+            self._read_to = end
+            self._progress(end, head)
+
+    def _findings(self, plain: Mapping[str, Any]) -> Iterator[Findings]:
+        """Yield what the event *plain* tells of people, those who are erased left out."""
+        lookup = str(plain.get("lookup"))
+        for value in personal_values(plain):
+            prints = list(identities_of(self._keys, value))
+            profile = next((print_ for kind, print_ in prints if kind == "profile"), None)
+            others = tuple(print_ for kind, print_ in prints if kind != "profile")
+            if prints or value.get("full_name"):
+                yield Findings(key_name(lookup, value["person"]), profile, others)
+
+    async def _forget_erased(self, head: int) -> None:
+        """Forget everybody who was erased since this was last asked."""
+        if self._erased_to is None:
+            self._erased_to = head  # who is erased by now cannot be read
+        if self._erased_to >= head:
+            return
+        stored = await self._log.select(_topics_of(_ERASING), self._erased_to, head)
+        self._erased_to = head
+        if stored:
+            self._keys.forget()
+        names = {name for each in await opened(self._keys, stored) for name in _erased(each)}
+        self._by_profile.update((name, "") for name in names & self._by_profile.keys())
+        if self._evidence is not None:
+            self._evidence.drop(names)
+
+
+def _topics_of(events: Sequence[type[AnyEvent]]) -> Where:
+    begin = tuple(map(every_version, events))
+    return Where(topics=frozenset(topic for topic in shapes() if topic.startswith(begin)))
+
+
+def _erased(plain: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield who is erased by the event *plain*."""
+    if plain is None:
+        return
+    yield from plain.get("found_in", ())
+    yield from (key_name(plain["lookup"], person) for person in plain.get("people", ()))
