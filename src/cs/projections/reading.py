@@ -20,19 +20,11 @@ from cs.projections.follower import Follower
 from cs.projections.key_secrets import KeySecrets
 from cs.projections.port import Views
 from cs.projections.result_contacts import ResultContacts, spliced
+from cs.projections.search_record import Found
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
 from cs.projections.settled_waits import SettledWaits
 from cs.projections.usage import USAGE, UsageRow
-
-
-class Found(msgspec.Struct, frozen=True):
-    """One search with what its record is made of."""
-
-    search: str
-    row: SearchRow
-    usage: UsageRow | Key
-    body: bytes | None  # the fields it shares with its lookup's other searches; None: running
 
 
 class Reusable(msgspec.Struct, frozen=True):
