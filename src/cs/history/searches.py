@@ -1,0 +1,179 @@
+"""One search as of any position: what the API answered then, and the run behind it.
+
+The answer is folded by the projections that the views are made with, over the key's stream
+and the brand's up to that position, and shaped by what shapes the API's answers
+(`cs.projections.search_record`).  People erased since are in no answer of any time: their data
+keys are gone.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import ContactsErased, LookupEvent
+from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
+from cs.eventlog.errors import LogUnavailable
+from cs.history.history import History
+from cs.history.runs import Run, runs
+from cs.history.selection import Selection
+from cs.projections.port import Views
+from cs.projections.result_contacts import spliced
+from cs.projections.rows import Rows
+from cs.projections.search_record import Found, search_body
+from cs.projections.searches import RESULTS, SEARCHES, Searches
+from cs.projections.usage import USAGE, Usage
+
+
+class ErasedSince(msgspec.Struct, frozen=True):
+    """People left the run after the position that is shown.
+
+    Attributes:
+        position, at: Of the event that says so.
+        people: How many; of those that aged out, all that were left.
+        aged_out: Whether because no search returned them for long.
+    """
+
+    position: int
+    at: datetime
+    people: int
+    aged_out: bool
+
+
+class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
+    """One search as it was.
+
+    Attributes:
+        key_id: Of the key it was made with.
+        position: When this was the log's last, it was so.
+        admitted, settled: The events, and where they stand; not settled yet: ``None``.
+        repeated: How often it was asked for again while it ran.
+        found: What its answer is made of.
+        run: The run that answers it, as far as it had come; maybe one of before.
+        erased_since: In order.
+    """
+
+    search: str
+    key_id: str
+    position: int
+    admitted_position: int
+    admitted: SearchAdmitted
+    settled_position: int | None
+    settled: SearchSettled | None
+    repeated: int
+    found: Found
+    run: Run | None
+    erased_since: tuple[ErasedSince, ...]
+
+    @property
+    def body(self) -> bytes:
+        """What ``GET /searches/{id}`` was answered with: a JSON object."""
+        return search_body(self.found)
+
+
+async def key_of_search(history: History, views: Views, search: str) -> str | None:
+    """Return the id of the key that *search* was made with; ``None``: nobody made it.
+
+    The views are asked where that is; of what they do not have yet, or if they are away, the
+    log is searched.
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+    """
+    reflected = 0
+    try:
+        reflected = await views.position()
+        row = await views.get(SEARCHES, search)
+    except LogUnavailable:
+        reflected, row = 0, None
+    if row is not None:
+        return row.key_id
+    newer = Selection(types=("search-admitted",), after=reflected)
+    async for event in history.events(newer):
+        if event.data().get("search") == search:
+            return event.stream.removeprefix("key-")
+    return None
+
+
+async def search_at(
+    history: History, search: str, key_id: str, position: int
+) -> SearchAt | None:
+    """Return *search* as it was when *position* was the log's last; ``None``: not yet made.
+
+    Args:
+        history: Where to read.
+        search: Its id.
+        key_id: Of the key it was made with (`key_of_search`).
+        position: Of the log, from 0.
+
+    Raises:
+        LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.
+    """
+    rows = Rows(_Nothing())
+    searches, usage = Searches(), Usage()
+    admitted: tuple[int, SearchAdmitted] | None = None
+    settled: tuple[int, SearchSettled] | None = None
+    repeated = 0
+    async for recorded in history.stream(f"key-{key_id}", position):
+        usage.apply(rows, recorded, _unsealed)
+        match recorded.event:
+            case SearchAdmitted(search=which) as event if which == search:
+                admitted = (recorded.position, event)
+            case SearchSettled(search=which) as event if which == search:
+                settled = (recorded.position, event)
+            case SearchRepeated(search=which) if which == search:
+                repeated += 1
+            case _:
+                continue
+        searches.apply(rows, recorded, _unsealed)
+    row, used = rows.get(SEARCHES, search), rows.get(USAGE, key_id)
+    if row is None or used is None or admitted is None:
+        return None
+    of_run = [
+        recorded
+        async for recorded in history.stream(stream_of(row.lookup))
+        if isinstance(recorded.event, LookupEvent) and recorded.event.lookup == row.lookup
+    ]
+    by_then = [recorded for recorded in of_run if recorded.position <= position]
+    for recorded in by_then:
+        searches.apply(rows, recorded, _unsealed)
+    result = rows.get(RESULTS, row.lookup)
+    body = None
+    if row.status != "running":
+        assert result is not None, "a settled search's lookup has finished"
+        body = spliced(result, result.sealed)
+    return SearchAt(
+        search=search,
+        key_id=key_id,
+        position=position,
+        admitted_position=admitted[0],
+        admitted=admitted[1],
+        settled_position=settled[0] if settled else None,
+        settled=settled[1] if settled else None,
+        repeated=repeated,
+        found=Found(search, row, used, body),
+        run=next(iter(runs(by_then)), None),
+        erased_since=tuple(
+            _erased(recorded.position, recorded.event)
+            for recorded in of_run
+            if recorded.position > position and isinstance(recorded.event, ContactsErased)
+        ),
+    )
+
+
+class _Nothing:
+    """Where no rows are yet."""
+
+    def row(self, table: str, row_id: str) -> bytes | None:
+        del table, row_id
+        return None
+
+
+def _unsealed(name: str, body: bytes) -> bytes:
+    """Leave *body* as it is: these rows are stored nowhere."""
+    del name
+    return body
+
+
+def _erased(position: int, event: ContactsErased) -> ErasedSince:
+    return ErasedSince(position, event.at, len(event.people), event.aged_out)

@@ -1,0 +1,288 @@
+"""A service that lives through a history; every answer is kept with its position.
+
+Its clock is moved by hand.  It is stopped and started again on the same stores, people are
+erased, age out and are found again, and all the while every search is read over HTTP.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.plugins import StagePlugins
+from cs.assembly.postgres_stores import open_shared_stores
+from cs.domain.contact import Query
+from cs.eventlog.fingerprints import profile_print
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import EventLog
+from cs.eventlog.streams import Streams
+from cs.history.history import History
+from cs.history.searches import key_of_search, search_at
+from cs.keystore.memory import MemoryKeyStore
+from cs.keystore.port import KeyStore
+from cs.operations.erasure.person import Erasure
+from cs.operations.operator import NewSecret
+from cs.projections.catalogue import projections
+from cs.projections.port import Views
+from cs.projections.runner import ViewRunner
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import ManualClock
+from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
+from harness.in_process import Service, one_process
+from operations.erasure.service import ADA_MAILBOX, BEN_MAILBOX, Waits, at_zenith, outside
+from system.loop.outside import ADA, BEN, CID
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+#: By the name that erasing them goes by.
+PEOPLE = {"Ada Kern": ADA, "Ben Ode": BEN, "Cid Fell": CID}
+BRANDS = ("Acme", "acme", "Zenith", "Nobody's brand")
+
+
+class Stores(msgspec.Struct, frozen=True):
+    log: EventLog
+    keys: KeyStore
+    views: Views
+
+
+class Place(Protocol):
+    """Where the data is, whether a service runs or not."""
+
+    world: Any
+
+    def stores(self) -> AbstractAsyncContextManager[Stores]: ...
+
+
+class InMemory:
+    world = "sandbox"
+
+    def __init__(self) -> None:
+        self._keys = MemoryKeyStore()
+        self._log = MemoryEventLog(self._keys)
+
+    @asynccontextmanager
+    async def stores(self) -> AsyncIterator[Stores]:
+        views = SqliteViews(None, projections())
+        try:
+            yield Stores(self._log, self._keys, views)
+        finally:
+            await views.close()
+
+
+class InFolder:
+    world = "sandbox"
+
+    def __init__(self, folder: Path) -> None:
+        self.settings = Settings(data_dir=folder)
+
+    @asynccontextmanager
+    async def stores(self) -> AsyncIterator[Stores]:
+        async with open_folder(DataFolder(self.settings.data_dir)) as data:
+            yield Stores(data.log, data.keys, data.views)
+
+
+class InDatabases:
+    world = "live"
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @asynccontextmanager
+    async def stores(self) -> AsyncIterator[Stores]:
+        async with open_shared_stores(self.settings, "test") as data:
+            yield Stores(data.log, data.keys, data.views)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the API said of a search, and the log's last positions before and after."""
+
+    search: str
+    before: int
+    after: int
+    at: datetime
+    body: bytes
+
+
+@dataclass
+class Lifetime:
+    """Use `lived`."""
+
+    place: Place
+    clock: ManualClock = field(default_factory=lambda: ManualClock(START))
+    answers: list[Answer] = field(default_factory=list)
+    searches: dict[str, NewSecret] = field(default_factory=dict)
+    erased: set[str] = field(default_factory=set)
+    keys: list[NewSecret] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.mailboxes = Waits(frozenset({ADA_MAILBOX, BEN_MAILBOX, "ada.kern@zenith.test"}))
+        self.mailboxes.told.set()
+        self._stack = AsyncExitStack()
+
+    def _outside(self) -> StagePlugins:
+        at_both = (ADA, BEN, CID)
+        zenith = (at_zenith(ADA), at_zenith(CID))
+        return outside(at_both, zenith, self.mailboxes)
+
+    async def start(self) -> None:
+        self._stack = AsyncExitStack()
+        self.stores = await self._stack.enter_async_context(self.place.stores())
+        self.service: Service = await self._stack.enter_async_context(
+            one_process(
+                self.stores.log,
+                self.stores.keys,
+                self.stores.views,
+                self._outside(),
+                clock=self.clock,
+                world=self.place.world,
+            )
+        )
+
+    async def stop(self) -> None:
+        await self._stack.aclose()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    def step(self, seconds: int) -> None:
+        self.clock.set(self.clock.now() + timedelta(seconds=seconds))
+
+    async def new_key(self, quota: int = 20) -> None:
+        self.keys.append(await self.service.operator.create_key("lived", quota))
+
+    async def ask(self, who: int, brand: str) -> None:
+        """Search *brand* to its end, if a limit does not refuse it."""
+        self.step(61)
+        answer = await self.service.search(self.keys[who], brand=brand)
+        await self._answered(who, answer)
+
+    async def ask_meanwhile(self, who: int, brand: str) -> str | None:
+        """Search *brand* while no mail server answers; return the search, if it runs."""
+        self.step(61)
+        self.mailboxes.told.clear()
+        self.mailboxes.asked.clear()
+        async with self.service.client(self.keys[who]) as client:
+            answer = await client.post("/contacts", json={"brand": brand})
+        await self._answered(who, answer)
+        if answer.status_code != 202:
+            self.mailboxes.told.set()
+            return None
+        found: str = answer.json()["id"]
+        return found
+
+    async def answer_all(self) -> None:
+        """Let mail servers answer, and every search end."""
+        self.mailboxes.told.set()
+        for search in self.searches:
+            async with asyncio.timeout(30):
+                await self.service.running.reading.until_settled(search)
+
+    async def _answered(self, who: int, answer: Any) -> None:
+        assert answer.status_code in {200, 202, 402, 429}, answer.text
+        if answer.status_code in {200, 202}:
+            self.searches[answer.json()["id"]] = self.keys[who]
+
+    async def erase(self, name: str) -> None:
+        url = PEOPLE[name].linkedin_url
+        assert url is not None
+        stores = self.stores
+        runner = ViewRunner(stores.log, stores.views, stores.keys)
+        erasure = Erasure(Streams(stores.log), stores.keys, self.clock, runner.catch_up)
+        await erasure.erase(profile_print(stores.keys, url))
+        self.erased.add(name)
+
+    async def forget(self, brand: str) -> None:
+        await self.service.operator.forget_brand(Query(brand=brand))
+
+    async def grant(self, who: int, units: int) -> None:
+        await self.service.operator.grant_quota(self.keys[who].id, units)
+
+    async def read_all(self) -> None:
+        """Read every search over HTTP, and keep what is answered."""
+        for search, key in self.searches.items():
+            before = await self.stores.log.head()
+            async with self.service.client(key) as client:
+                answer = await client.get(f"/searches/{search}")
+            after = await self.stores.log.head()
+            if answer.status_code == 429:
+                continue
+            assert answer.status_code == 200, answer.text
+            now = self.clock.now()
+            self.answers.append(Answer(search, before, after, now, answer.content))
+
+    def as_left(self, body: bytes) -> bytes:
+        """Return *body* without the people who were erased since."""
+        plain = msgspec.json.decode(body)
+        if "contacts" in plain:
+            left = [c for c in plain["contacts"] if c["full_name"] not in self.erased]
+            plain["contacts"] = left
+        return msgspec.json.encode(plain)
+
+    async def differences(self) -> list[str]:
+        """Return each answer that the history tells otherwise."""
+        found: list[str] = []
+        history = History(self.stores.log)
+        for answer in self.answers:
+            key = await key_of_search(history, self.stores.views, answer.search)
+            assert key == self.searches[answer.search].id
+            told = self.as_left(answer.body)
+            shown = [
+                await search_at(history, answer.search, key, position)
+                for position in range(answer.before, answer.after + 1)
+            ]
+            if told not in {each.body for each in shown if each is not None}:
+                found.append(f"{answer}: {[each and each.body for each in shown]}")
+        return found
+
+
+@asynccontextmanager
+async def lived(place: Place, keys: int = 2) -> AsyncIterator[Lifetime]:
+    """Yield a service that has *keys* and has done nothing yet."""
+    lifetime = Lifetime(place)
+    await lifetime.start()
+    try:
+        for _ in range(keys):
+            await lifetime.new_key()
+        yield lifetime
+    finally:
+        lifetime.mailboxes.told.set()
+        await lifetime.stop()
+
+
+async def live_long(lifetime: Lifetime) -> None:
+    """Live through searches, reuse, joins, restarts and erasures in between."""
+    await lifetime.ask(0, "Acme")
+    await lifetime.read_all()
+    await lifetime.ask(1, "acme")  # reused
+    await lifetime.ask(0, "Nobody's brand")
+    await lifetime.grant(1, 5)
+    await lifetime.read_all()
+    await lifetime.ask_meanwhile(0, "Zenith")
+    await lifetime.read_all()
+    await lifetime.ask_meanwhile(1, "Zenith")  # joins
+    await lifetime.read_all()
+    await lifetime.restart()
+    await lifetime.read_all()
+    await lifetime.answer_all()
+    await lifetime.read_all()
+    await lifetime.erase("Ben Ode")
+    await lifetime.read_all()
+    await lifetime.forget("Acme")
+    await lifetime.ask(0, "Acme")
+    await lifetime.read_all()
+    lifetime.step(31 * 86_400)
+    await lifetime.ask_meanwhile(1, "Acme")
+    await lifetime.erase("Ada Kern")  # while it runs
+    await lifetime.read_all()
+    await lifetime.answer_all()
+    await lifetime.restart()
+    await lifetime.read_all()
+    await lifetime.ask(1, "Zenith")
+    await lifetime.read_all()
