@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from cs.domain.codec import AnyEvent
+from cs.domain.causation import EventCause, RequestCause
+from cs.domain.codec import AnyEvent, encode
 from cs.domain.key import KeyRevoked, QuotaGranted
 from cs.domain.service import Paused, Resumed
 from cs.eventlog.errors import WrongExpectedVersion
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EVERYTHING, NO_STREAM, Append, EventLog, RecordedEvent, Where
+from cs.eventlog.stored_cause import cause_in
 from domain.golden_files import golden_event, golden_events
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -104,6 +106,35 @@ class EventLogContract:
 
         assert [r.event for r in await log.read("brand-5f0c")] == events
         assert [r.event for r in await log.tail(0)] == events
+
+    # Causes.
+
+    async def test_events_have_their_cause_wherever_they_are_read(self, log: EventLog) -> None:
+        call = RequestCause(id="req_1", key="key_1")
+        event = golden_event("brand.people-found.v1")  # some of it is sealed
+        causes = [call, call, EventCause(position=2), None]
+
+        await log.append(
+            [
+                Append("key-a", NO_STREAM, units(1), call),
+                Append("brand-5f0c", NO_STREAM, [event], call),
+            ]
+        )
+        await log.append([Append("key-a", 0, units(2), EventCause(position=2))])
+        await log.append([Append("key-a", 1, units(3))])
+
+        assert [r.caused_by for r in await log.tail(0)] == causes
+        assert [r.caused_by for r in await log.read("brand-5f0c")] == [call]
+        assert [r.event for r in await log.read("brand-5f0c")] == [event]
+        assert [cause_in(r.state) for r in await log.stored(0)] == causes
+        assert [cause_in(r.state) for r in await log.select(EVERYTHING, 0, 4)] == causes
+
+    async def test_without_a_cause_what_is_stored_says_nothing_of_one(
+        self, log: EventLog
+    ) -> None:
+        await log.append([Append("key-a", NO_STREAM, units(1))])
+
+        assert (await log.stored(0))[0].state == encode(units(1)[0])
 
     async def test_what_is_stored_is_told_with_its_place_in_pages(self, log: EventLog) -> None:
         await log.append([Append("key-a", NO_STREAM, units(1, 2))])

@@ -50,7 +50,7 @@ class _NoEvent(msgspec.Struct, frozen=True):
 def unreadable_event(position: int, stream: str, version: int, why: str) -> UnreadableEvent:
     """Return what stands in the place of that event."""
     nothing: Any = _NoEvent()
-    return UnreadableEvent(position, stream, version, nothing, why)
+    return UnreadableEvent(position, stream, version, nothing, why=why)
 
 
 async def read_past(

@@ -9,6 +9,7 @@ from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from msgspec.structs import replace
 
 from cs.domain.brand.events import ContactsErased
+from cs.domain.causation import AnyCause
 from cs.domain.codec import (
     AnyEvent,
     decode,
@@ -34,6 +35,7 @@ from cs.eventlog.sealing import (
     seal,
     unseal,
 )
+from cs.eventlog.stored_cause import cause_in, with_cause
 from cs.keystore.lost import LostValue, LostValues
 
 
@@ -67,13 +69,14 @@ class Envelope(msgspec.Struct, frozen=True):
     originator_id: str
     originator_version: int
     event: AnyEvent
+    caused_by: AnyCause | None = None
 
 
 def envelopes(appends: Sequence[Append]) -> Iterator[Envelope]:
     """Yield the events of *appends*, each with the version it is to have."""
     for append in appends:
         for n, event in enumerate(append.events, 1):
-            yield Envelope(append.stream, append.expected + n, event)
+            yield Envelope(append.stream, append.expected + n, event, append.caused_by)
 
 
 class JsonTranscoder(Transcoder):
@@ -115,7 +118,7 @@ class EventMapper(Mapper[str]):
             envelope.originator_id,
             envelope.originator_version,
             topic_of(envelope.event),
-            state,
+            with_cause(state, envelope.caused_by),
         )
 
     def to_domain_event(self, stored_event: StoredEvent) -> Any:
@@ -123,6 +126,7 @@ class EventMapper(Mapper[str]):
             str(stored_event.originator_id),
             stored_event.originator_version,
             self.event(stored_event.topic, stored_event.state),
+            cause_in(stored_event.state),
         )
 
     def event(self, topic: str, state: bytes) -> AnyEvent:
@@ -204,7 +208,8 @@ def _opened(held: HeldKeys, rows: Sequence[StoredRow], lost: LostValues) -> list
     mapper, values = EventMapper(held), list[LostValue]()
     found: list[RecordedEvent] = []
     for position, stream, version, topic, state in rows:
-        found.append(RecordedEvent(position, stream, version, mapper.event(topic, state)))
+        event = mapper.event(topic, state)
+        found.append(RecordedEvent(position, stream, version, event, cause_in(state)))
         if mapper.lost:
             values += (replace(v, position=position, stream=stream) for v in mapper.lost)
             mapper.lost.clear()

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent
 
 #: The expected version of a stream without events.
@@ -18,20 +19,30 @@ NO_STREAM = -1
 
 
 class Append(msgspec.Struct, frozen=True):
-    """Events for the end of one stream."""
+    """Events for the end of one stream.
+
+    Attributes:
+        caused_by: What caused them; ``None``: not known.
+    """
 
     stream: str
     expected: int
     events: Sequence[AnyEvent]
+    caused_by: AnyCause | None = None
 
 
 class RecordedEvent(msgspec.Struct, frozen=True):
-    """One stored event."""
+    """One stored event.
+
+    Attributes:
+        caused_by: What caused it; ``None``: not known, as of events of older versions.
+    """
 
     position: int
     stream: str
     version: int
     event: AnyEvent
+    caused_by: AnyCause | None = None
 
 
 class SealedEvent(NamedTuple):

@@ -100,8 +100,9 @@ class TableLog(ABC):
         for append in request.appends:
             for n, event in enumerate(append.events, 1):
                 position += 1
+                version = append.expected + n
                 events.append(
-                    RecordedEvent(position, append.stream, append.expected + n, event)
+                    RecordedEvent(position, append.stream, version, event, append.caused_by)
                 )
         self._recent.add(events)
 

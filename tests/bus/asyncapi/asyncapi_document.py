@@ -23,6 +23,15 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
+from cs.domain.causation import (
+    AnyCause,
+    EventCause,
+    MessageCause,
+    OperatorCause,
+    RequestCause,
+    StartCause,
+    TimerCause,
+)
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Person, Sighting
 from cs.domain.stages.work import (
@@ -50,6 +59,22 @@ BOX = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 #: In the place of ids of keys, which are random.
 KEY_ID = "8c1f0d5e2a7b9463"
+
+#: Of these events, a cause of each kind; the others are as an older version stored them.
+CAUSES: dict[str, AnyCause] = {
+    "key.search-admitted.v1": RequestCause(
+        id="req_k7f2m9qd3x1v8c5n0w4t6y2z9b", key="key_1a2sdmshac6d36r3"
+    ),
+    "brand.resolved.v1": MessageCause(
+        topic="cs.outcomes.v1",
+        id="brand-5f0c1e2d3a4b5c6d7e8f90a1b2c3d4e5.1/brand-resolution//1/resolved",
+        attempt=1,
+    ),
+    "brand.stage-issued.v1+receipt": TimerCause(timer="retry"),
+    "service.paused.v1+by": OperatorCause(command="pause", who="ada"),
+    "key.search-settled.v1": EventCause(position=24),
+    "service.world-chosen.v1": StartCause(),
+}
 
 E = TypeVar("E", bound=AnyEvent)
 
@@ -124,7 +149,8 @@ async def _published() -> list[PublicEvent]:
         event = golden_event(name)
         stream = getattr(event, "lookup", name.partition(".")[0] + "-5f0c").partition(".")[0]
         version = len(await log.read(stream)) - 1
-        await log.append([Append(stream, NO_STREAM if version < 0 else version, [event])])
+        expected = NO_STREAM if version < 0 else version
+        await log.append([Append(stream, expected, [event], CAUSES.get(name))])
     return [
         PublicEvent(
             position=row.position,

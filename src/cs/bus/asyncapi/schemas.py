@@ -7,6 +7,7 @@ import msgspec
 
 from cs.bus import headers as names
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
+from cs.domain.causation import AnyCause
 from cs.domain.codec import shapes
 from cs.domain.personal import Personal
 from cs.domain.stages.field_limits import Limit, ListLimit, MapLimit, NumberLimit, TextLimit
@@ -27,6 +28,10 @@ _KEY_IDS: Schema = {
     "description": "By person, which key seals their values; not for you.",
     "additionalProperties": {"type": "string"},
 }
+
+#: Beside what every event says (`cs.eventlog.stored_cause`).
+CAUSED_BY = "caused_by"
+_CAUSE = STORED + "Cause"
 
 #: What is stored under each topic of an event.
 EVENT_TYPES = shapes()
@@ -70,15 +75,17 @@ def _limit(schema: Schema, limit: Limit | None) -> None:
 
 def event_schemas() -> dict[str, Schema]:
     """Return the shapes of all stored events, where whatever is about a person is sealed."""
-    _, found = msgspec.json.schema_components(
-        EVENT_TYPES.values(), ref_template=ref(STORED + "{name}")["$ref"]
+    (*_, cause), found = msgspec.json.schema_components(
+        [*EVENT_TYPES.values(), AnyCause], ref_template=ref(STORED + "{name}")["$ref"]
     )
     kinds = {cls.__name__: str(cls.__struct_config__.tag) for cls in _personal()}
     stored = {
         STORED + name: _sealed(kinds[name]) if name in kinds else _plain(schema)
         for name, schema in found.items()
     }
+    stored[_CAUSE] = {"description": "What caused the event.", **_plain(cause)}
     for cls in EVENT_TYPES.values():
+        stored[STORED + cls.__name__]["properties"][CAUSED_BY] = ref(_CAUSE)
         if any(
             n.removeprefix(STORED) in kinds
             for n, _ in _reached(stored, [STORED + cls.__name__])
