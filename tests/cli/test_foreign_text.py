@@ -26,6 +26,7 @@ from cs.cli.progress import Progress
 from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import StartLookup
+from cs.domain.causation import StartCause
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
 from cs.runtime import logs
@@ -60,7 +61,9 @@ async def start(streams: Streams, query: Query) -> None:
     stream = brand_stream(query)
     within = timedelta(minutes=2)
     command = StartLookup(stream=stream, nonce="n", query=query, deadline=within, at=AT)
-    await streams.change(stream, lambda state: brand.decide(command, state))
+    await streams.change(
+        stream, lambda state: brand.decide(command, state), caused_by=StartCause()
+    )
 
 
 @pytest.fixture

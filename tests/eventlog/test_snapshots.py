@@ -13,6 +13,7 @@ import pytest
 
 from cs.domain import key
 from cs.domain.brand import brand
+from cs.domain.causation import StartCause
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, QuotaGranted
 from cs.domain.mail.mailbox import Verdict
@@ -166,7 +167,7 @@ async def test_a_snapshot_ahead_of_its_stream_is_not_trusted(path: Path) -> None
     async with started(path) as (streams, _):
         folded = await streams.key("a")
         assert (folded.version, folded.state.quota) == (EVERY, EVERY)
-        events, _ = await streams.change("key-a", lambda _: grants(1))
+        events, _ = await streams.change("key-a", lambda _: grants(1), caused_by=StartCause())
         assert len(events) == 1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from cs.domain.causation import StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
 from cs.domain.refusal import Refusal
@@ -38,7 +39,7 @@ async def _issue(log: MemoryEventLog, key_id: str = "a") -> None:
 async def test_a_change_is_decided_and_stored(log: MemoryEventLog) -> None:
     await _issue(log)
 
-    events, position = await Streams(log).change("key-a", grant(3))
+    events, position = await Streams(log).change("key-a", grant(3), caused_by=StartCause())
 
     assert (events, position) == ((QuotaGranted(units=3, at=AT),), 2)
     assert [r.event for r in await log.tail(1)] == list(events)
@@ -47,13 +48,13 @@ async def test_a_change_is_decided_and_stored(log: MemoryEventLog) -> None:
 async def test_nothing_to_say_stores_nothing(log: MemoryEventLog) -> None:
     await _issue(log)
 
-    assert await Streams(log).change("key-a", grant(0)) == ((), 0)
+    assert await Streams(log).change("key-a", grant(0), caused_by=StartCause()) == ((), 0)
     assert await log.head() == 1
 
 
 async def test_a_refusal_stores_nothing(log: MemoryEventLog) -> None:
     with pytest.raises(Refusal):
-        await Streams(log).change("key-never", grant(1))
+        await Streams(log).change("key-never", grant(1), caused_by=StartCause())
 
     assert await log.head() == 0
 
@@ -66,17 +67,21 @@ async def test_what_another_process_stored_is_part_of_every_decision(
     mine, other = Streams(log), Streams(log)
     assert (await mine.key("a")).state.quota == 0
 
-    await other.change("key-a", grant(5))
+    await other.change("key-a", grant(5), caused_by=StartCause())
 
     assert (await mine.key("a")).state.quota == 5
-    await mine.change("key-a", grant(-5))  # refused on the state kept before
+    await mine.change(
+        "key-a", grant(-5), caused_by=StartCause()
+    )  # refused on the state kept before
 
 
 async def test_writers_of_two_processes_lose_no_change(log: MemoryEventLog) -> None:
     await _issue(log)
     both = (Streams(log), Streams(log))
 
-    await asyncio.gather(*(both[n % 2].change("key-a", grant(1)) for n in range(40)))
+    await asyncio.gather(
+        *(both[n % 2].change("key-a", grant(1), caused_by=StartCause()) for n in range(40))
+    )
 
     assert (await Streams(log).key("a")).state.quota == 40
 
@@ -95,7 +100,9 @@ async def test_whoever_loses_every_race_hears_it_in_the_end(
     monkeypatch.setattr(streams, "RETRY_FOR_S", 0.01)
 
     with pytest.raises(LogUnavailable, match="lost every race"):
-        await Streams(Contended(MemoryKeyStore())).change("key-a", lambda _: [ISSUED])
+        await Streams(Contended(MemoryKeyStore())).change(
+            "key-a", lambda _: [ISSUED], caused_by=StartCause()
+        )
 
 
 class Slow(MemoryEventLog):
@@ -115,7 +122,9 @@ async def test_a_slow_machine_is_no_reason_to_lose_a_race(
 ) -> None:
     monkeypatch.setattr(streams, "RETRY_FOR_S", 0.0)
 
-    stored, _ = await Streams(Slow(MemoryKeyStore())).change("key-a", lambda _: [ISSUED])
+    stored, _ = await Streams(Slow(MemoryKeyStore())).change(
+        "key-a", lambda _: [ISSUED], caused_by=StartCause()
+    )
 
     assert stored == [ISSUED]
 
@@ -132,7 +141,7 @@ async def test_states_kept_are_bounded_and_a_dropped_one_is_folded_again(
     folded = Streams(log)
     for key_id in "abc":
         await _issue(log, key_id)
-        await folded.change(f"key-{key_id}", grant(1))
+        await folded.change(f"key-{key_id}", grant(1), caused_by=StartCause())
 
     assert [(await folded.key(key_id)).state.quota for key_id in "abc"] == [1, 1, 1]
     assert list(folded._cache["key"]) == ["key-b", "key-c"]
@@ -208,7 +217,7 @@ class Paged(MemoryEventLog):
 async def test_many_who_ask_at_once_for_a_stream_not_kept_have_it_folded_once() -> None:
     log = Counting(MemoryKeyStore())
     await _issue(log)
-    await Streams(log).change("key-a", grant(5))
+    await Streams(log).change("key-a", grant(5), caused_by=StartCause())
     log.read_so_far, folded = 0, Streams(log)
 
     found = await asyncio.gather(*(folded.key("a") for _ in range(20)))
@@ -223,14 +232,14 @@ async def test_while_a_long_stream_is_folded_others_get_their_turns() -> None:
     long = 5 * PAGE + 7
     await log.append([Append("key-a", 0, [QuotaGranted(units=1, at=AT)] * long)])
 
-    events, position = await Streams(log).change("key-a", grant(-long))
+    events, position = await Streams(log).change("key-a", grant(-long), caused_by=StartCause())
 
     assert log.pages == [PAGE] * 5 + [8]  # its first event is the key's own
     assert log.turns_before == list(range(6))
     assert position == long + 2
     assert events == (QuotaGranted(units=-long, at=AT),)  # decided on the whole of it
     with pytest.raises(Refusal):
-        await Streams(log).change("key-a", grant(-1))
+        await Streams(log).change("key-a", grant(-1), caused_by=StartCause())
 
 
 async def test_what_is_appended_while_a_long_stream_is_folded_is_part_of_the_decision() -> None:
@@ -240,7 +249,7 @@ async def test_what_is_appended_while_a_long_stream_is_folded_is_part_of_the_dec
     log.between = Append("key-a", 2 * PAGE, [QuotaGranted(units=-2 * PAGE, at=AT)])
 
     with pytest.raises(Refusal):
-        await Streams(log).change("key-a", grant(-1))
+        await Streams(log).change("key-a", grant(-1), caused_by=StartCause())
 
     assert log.between is None
 
@@ -272,7 +281,7 @@ async def test_who_read_earlier_and_comes_later_takes_nothing_back() -> None:
     log.hold = True
     early = asyncio.create_task(folded.key("a"))
     await log.read_by_now.wait()
-    await folded.change("key-a", grant(5))
+    await folded.change("key-a", grant(5), caused_by=StartCause())
     await folded.key("a")
     log.let_go.set()
 

@@ -10,6 +10,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, encode
 from cs.domain.brand.brand import decide
 from cs.domain.brand.events import StageIssued, StartLookup
+from cs.domain.causation import StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.key import KeyIssued, SearchAdmitted
 from cs.domain.stages.work import AnyFinding, Outcome, Resolved, StageName
@@ -97,7 +98,7 @@ class Managed:
                 SearchAdmitted(search=search, brand="Acme", query=QUERY, lookup=lookup, at=at)
             ]
 
-        await self.streams.change(f"key-{key_id}", admit)
+        await self.streams.change(f"key-{key_id}", admit, caused_by=StartCause())
 
     async def start(self, deadline_s: float = 120, *, stream: str = STREAM) -> None:
         """Start a lookup on a brand, Acme unless told."""
@@ -107,7 +108,9 @@ class Managed:
             deadline=timedelta(seconds=deadline_s),
             at=self.clock.now(),
         )
-        await self.streams.change(stream, lambda state: decide(command, state))
+        await self.streams.change(
+            stream, lambda state: decide(command, state), caused_by=StartCause()
+        )
 
     async def say(
         self,

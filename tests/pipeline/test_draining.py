@@ -25,6 +25,7 @@ from cs.bus.topics import (
 )
 from cs.domain.brand.brand import decide
 from cs.domain.brand.events import BrandResolved, StartLookup
+from cs.domain.causation import StartCause
 from cs.domain.contact import Query
 from cs.domain.stages.work import (
     AnyFinding,
@@ -258,7 +259,9 @@ async def lookup_on(log: MemoryEventLog) -> str:
     command = StartLookup(
         stream="brand-0a1b", query=Query("Acme"), deadline=timedelta(minutes=2), at=AT
     )
-    await Streams(log).change("brand-0a1b", lambda state: decide(command, state))
+    await Streams(log).change(
+        "brand-0a1b", lambda state: decide(command, state), caused_by=StartCause()
+    )
     return "brand-0a1b.1"
 
 

@@ -5,6 +5,7 @@ import asyncio
 from msgspec.structs import replace
 
 from cs.domain.brand.events import BrandResolved
+from cs.domain.causation import StartCause
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import LearnDomain, decide
 from cs.eventlog.port import NO_STREAM, Append
@@ -35,7 +36,9 @@ async def test_a_mail_domain_that_cannot_be_a_name_is_not_known(database: str) -
         streams = Streams(log)
         await log.append([Append(STREAM, NO_STREAM, events)])
         learn = LearnDomain(facts=facts, at=AT)
-        await streams.change(f"mail-domain-{HOME}", lambda state: decide(learn, state))
+        await streams.change(
+            f"mail-domain-{HOME}", lambda state: decide(learn, state), caused_by=StartCause()
+        )
 
         known = await Lookups(streams, ManualClock(AT)).known(f"{STREAM}.1")
 

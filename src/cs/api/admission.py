@@ -21,6 +21,7 @@ from cs.api.time_limits import TIME_LIMITS, TimeLimits, within
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand.brand import Brand, brand_stream, stream_of
 from cs.domain.brand.events import LookupStarted
+from cs.domain.causation import RequestCause
 from cs.domain.contact import Query
 from cs.domain.key import Key, evolve
 from cs.domain.refusal import Refusal
@@ -157,9 +158,10 @@ class SearchAdmission:
             admission, reduce(evolve, admission.key_events, key.state), body
         )
         if admission.key_events:
-            appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events)]
+            call = RequestCause(id=request_id, key=caller.key_id)
+            appends = [Append(f"key-{caller.key_id}", key.version, admission.key_events, call)]
             if admission.brand_events:
-                appends.append(Append(ask.stream, brand.version, admission.brand_events))
+                appends.append(Append(ask.stream, brand.version, admission.brand_events, call))
             failpoints.reach("admission.before-append")
             begun.set()
             await self._append(appends, ask, situation, admission)

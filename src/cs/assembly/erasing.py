@@ -31,7 +31,9 @@ def build_suppression(erasure: Erasure, keys: KeyStore) -> SuppressionFilter:
     async def erase(met: SuppressedPerson) -> None:
         with suppress(DamagedEvent):  # that stream is set aside, the others are done
             await retry_while_unavailable(
-                lambda: erasure.erase(met.print_, met.prints, [met.name])
+                lambda: erasure.erase(
+                    met.print_, met.prints, [met.name], caused_by=met.caused_by
+                )
             )
 
     return SuppressionFilter(keys, erase)

@@ -80,6 +80,20 @@ def outcome_headers(
     }
 
 
+def answer_id(outcome: Outcome) -> str:
+    """Return what the id of *outcome* begins with: of whose work which answer it is.
+
+    What may stand behind it, to tell several of one attempt apart, is left out: of people
+    seen it is a hash of them.
+
+    >>> from cs.domain.stages.work import PeopleSeen
+    >>> seen = PeopleSeen(people=())
+    >>> answer_id(Outcome(lookup="brand-a.1", stage="ranking", attempt=2, finding=seen))
+    'brand-a.1/ranking//2/people-seen'
+    """
+    return _name(outcome, outcome.attempt, str(outcome.finding.__struct_config__.tag))
+
+
 def event_headers(event: PublicEvent) -> dict[str, str]:
     """Return the headers of *event* on the public feed; the trace is its lookup's."""
     name = f"{event.stream}/{event.version}"
@@ -108,7 +122,7 @@ class _OfLookup(msgspec.Struct):
     lookup: str | None = None
 
 
-def _name(work: Work, attempt: int, kind: str) -> str:
+def _name(work: Work | Outcome, attempt: int, kind: str) -> str:
     return f"{work.lookup}/{work.stage}/{work.item}/{attempt}/{kind}"
 
 

@@ -21,6 +21,7 @@ import msgspec
 from cs.domain import key, mail_domain, service
 from cs.domain.brand import brand
 from cs.domain.brand.events import ContactsErased
+from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
 from cs.eventlog.categories import CATEGORIES, Category, category_name, category_of, shape_of
@@ -121,11 +122,15 @@ class Streams:
         return await self.load(f"mail-domain-{domain}")
 
     async def change(
-        self, stream: str, decide: Callable[[Any], Sequence[AnyEvent]]
+        self,
+        stream: str,
+        decide: Callable[[Any], Sequence[AnyEvent]],
+        *,
+        caused_by: AnyCause,
     ) -> tuple[Sequence[AnyEvent], int]:
         """Append what *decide* makes of the stream's state; return it and its position.
 
-        The position is 0 if nothing was appended.
+        The position is 0 if nothing was appended.  *caused_by* is stored with each event.
 
         Raises:
             Refusal: From *decide*.  Nothing was stored.
@@ -140,7 +145,8 @@ class Streams:
             if not events:
                 return (), 0
             failpoints.reach("change.before-append")
-            position = await self.log.append([Append(stream, folded.version, events)])
+            append = Append(stream, folded.version, events, caused_by)
+            position = await self.log.append([append])
             failpoints.reach("change.after-append")
             return events, position
 

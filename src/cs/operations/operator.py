@@ -13,6 +13,7 @@ from cs.domain.api_key import hash_key, make_key
 from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import ForgetBrand
+from cs.domain.causation import AnyCause, OperatorCause, StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
@@ -59,7 +60,7 @@ class Operator:
             by=self._by,
             at=self._clock.now(),
         )
-        await self._key(new.id, issue)
+        await self._key(new.id, issue, "keys create")
         return new
 
     async def rotate_key(self, key_id: str) -> NewSecret:
@@ -75,7 +76,7 @@ class Operator:
             by=self._by,
             at=self._clock.now(),
         )
-        await self._key(key_id, rotate)
+        await self._key(key_id, rotate, "keys rotate")
         return new
 
     async def revoke_key(self, key_id: str) -> bool:
@@ -84,7 +85,8 @@ class Operator:
         Raises:
             Refusal: ``key-missing``.
         """
-        return bool(await self._key(key_id, RevokeKey(by=self._by, at=self._clock.now())))
+        revoke = RevokeKey(by=self._by, at=self._clock.now())
+        return bool(await self._key(key_id, revoke, "keys revoke"))
 
     async def grant_quota(self, key_id: str, units: int) -> Key:
         """Add *units* to the key's quota, or take some away; return the key after it.
@@ -92,41 +94,60 @@ class Operator:
         Raises:
             Refusal: ``key-missing``, ``quota-invalid``.
         """
-        await self._key(key_id, GrantQuota(units=units, by=self._by, at=self._clock.now()))
+        grant = GrantQuota(units=units, by=self._by, at=self._clock.now())
+        await self._key(key_id, grant, "keys grant")
         state: Key = (await self._streams.key(key_id)).state
         return state
 
     async def pause(self) -> bool:
         """Pause the API; return whether it ran before."""
-        return bool(await self._service(Pause(by=self._by, at=self._clock.now())))
+        pause = Pause(by=self._by, at=self._clock.now())
+        return bool(await self._service(pause, self._command("pause")))
 
     async def resume(self) -> bool:
         """Resume the API; return whether it was paused before."""
-        return bool(await self._service(Resume(by=self._by, at=self._clock.now())))
+        resume = Resume(by=self._by, at=self._clock.now())
+        return bool(await self._service(resume, self._command("resume")))
 
     async def choose_world(self, world: World) -> None:
-        """Tie the log to *world*.
+        """Tie the log to *world*, as the first process to start on it does.
 
         Raises:
             Refusal: ``other-world``: it is tied to the other one.
         """
-        await self._service(ChooseWorld(world=world, at=self._clock.now()))
+        choose = ChooseWorld(world=world, at=self._clock.now())
+        await self._service(choose, StartCause())
 
     async def forget_brand(self, query: Query) -> bool:
         """Make the next search for *query* a live one; return whether it was not already."""
-        command = ForgetBrand(by=self._by, at=self._clock.now())
-        return bool(await self._change(brand_stream(query), lambda s: brand.decide(command, s)))
+        forget = ForgetBrand(by=self._by, at=self._clock.now())
+        return bool(
+            await self._change(
+                brand_stream(query),
+                lambda state: brand.decide(forget, state),
+                self._command("brands forget"),
+            )
+        )
 
-    async def _key(self, key_id: str, command: KeyCommand) -> Sequence[AnyEvent]:
-        return await self._change(f"key-{key_id}", lambda state: key.decide(command, state))
+    def _command(self, name: str) -> OperatorCause:
+        return OperatorCause(command=name, who=self._by)
 
-    async def _service(self, command: ServiceCommand) -> Sequence[AnyEvent]:
-        return await self._change("service", lambda state: service.decide(command, state))
+    async def _key(self, key_id: str, command: KeyCommand, name: str) -> Sequence[AnyEvent]:
+        return await self._change(
+            f"key-{key_id}", lambda state: key.decide(command, state), self._command(name)
+        )
+
+    async def _service(
+        self, command: ServiceCommand, caused_by: AnyCause
+    ) -> Sequence[AnyEvent]:
+        return await self._change(
+            "service", lambda state: service.decide(command, state), caused_by
+        )
 
     async def _change(
-        self, stream: str, decide: Callable[..., Sequence[AnyEvent]]
+        self, stream: str, decide: Callable[..., Sequence[AnyEvent]], caused_by: AnyCause
     ) -> Sequence[AnyEvent]:
-        events, _ = await self._streams.change(stream, decide)
+        events, _ = await self._streams.change(stream, decide, caused_by=caused_by)
         return events
 
 

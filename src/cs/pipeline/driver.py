@@ -29,6 +29,7 @@ from cs.domain.brand.events import (
     RetryDue,
     StageIssued,
 )
+from cs.domain.causation import AnyCause, EventCause, StartCause, TimerCause
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.table import closed_work
@@ -151,11 +152,12 @@ class Driver:
             self._settler.add_waiting(search.search, search.key_id, search.lookup)
         self._open.update(unfinished.lookups)
         for lookup in list(self._open):
-            await self._or_set_aside(self._resume(lookup, restart=self._restart_work))
+            restarted_by = StartCause() if self._restart_work else None
+            await self._or_set_aside(self._resume(lookup, restarted_by))
         for lookup in self._settler.lookups():
             if lookup not in self._open:
                 failpoints.reach("sweep.before-settlement")
-                await self._or_set_aside(self._settler.settle_all(lookup))
+                await self._or_set_aside(self._settler.settle_all(lookup, StartCause()))
         return unfinished.position
 
     async def _or_set_aside(self, work: Awaitable[None]) -> None:
@@ -171,20 +173,21 @@ class Driver:
         Raises:
             DamagedEvent, LogUnavailable: It still cannot be.
         """
-        stream = damaged.stream
+        stream, mended = damaged.stream, TimerCause(timer="mended")
         async for page in events_since(self._streams.log, damaged):
             for recorded in page:
                 stream = recorded.stream
                 if isinstance(recorded.event, _REMEMBERED):
                     await self._note(recorded)
         for lookup in [each for each in self._open if stream_of(each) == stream]:
-            await self._resume(lookup, restart=True)
+            await self._resume(lookup, mended)
         waited_for = {each for each in self._settler.lookups() if stream_of(each) == stream}
         waited_for.update(self._settler.lookups_of_key(stream.removeprefix("key-")))
         for lookup in waited_for:
-            await self._settler.settle_all(lookup)
+            await self._settler.settle_all(lookup, mended)
 
-    async def _resume(self, lookup: str, *, restart: bool) -> None:
+    async def _resume(self, lookup: str, restarted_by: AnyCause | None) -> None:
+        """Take *lookup* up again; with *restarted_by* its work in flight is issued again."""
         live = (await self._lookups.brand(lookup)).live
         if live is None or live.id != lookup:
             return  # finished since; its event comes with the tail
@@ -194,13 +197,13 @@ class Driver:
                 self._timers.set(work.retry_at, lookup)
             else:
                 # Where leaders come and go faster than silence is noticed, it counts on.
-                ago_s = 0.0 if restart else self._since(work.issued_at)
+                ago_s = 0.0 if restarted_by else self._since(work.issued_at)
                 self._in_flight.issued(lookup, work.stage, work.item, work.attempt, ago_s)
-        if restart:
+        if restarted_by is not None:
             known = await self._lookups.known(lookup)
             at = self._clock.now()
             failpoints.reach("sweep.before-restart")
-            await self._lookups.change(Restart(lookup=lookup, known=known, at=at))
+            await self._lookups.change(Restart(lookup=lookup, known=known, at=at), restarted_by)
             failpoints.reach("sweep.after-restart")
 
     def _since(self, issued_at: datetime | None) -> float:
@@ -231,12 +234,13 @@ class Driver:
                 if retry_at is not None:
                     self._timers.set(retry_at, lookup)
             case MailDomainChecked(mail_domain=domain, learned=learned):
-                await self._learn(domain, learned)
+                await self._learn(domain, learned, EventCause(position=recorded.position))
             case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
                 self._open.discard(lookup)
                 self._in_flight.finished(lookup)
                 log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
-                await self._settler.settle_all(lookup)
+                finish = EventCause(position=recorded.position)
+                await self._settler.settle_all(lookup, finish)
             case ContactsErased(lookup=lookup):
                 await self._lookups.brand(lookup)  # its state in memory has them in clear
             case SearchAdmitted(search=search, lookup=lookup):
@@ -252,14 +256,17 @@ class Driver:
             if isinstance(recorded.event, SearchAdmitted):
                 lookup = recorded.event.lookup
                 if lookup not in self._open:
-                    await self._or_set_aside(self._settler.settle_all(lookup))
+                    joined = EventCause(position=recorded.position)
+                    await self._or_set_aside(self._settler.settle_all(lookup, joined))
 
-    async def _learn(self, domain: str, learned: DomainFacts) -> None:
+    async def _learn(self, domain: str, learned: DomainFacts, caused_by: AnyCause) -> None:
         command = mail_domain.LearnDomain(facts=learned, at=self._clock.now())
         failpoints.reach("learning.before-append")
         try:
             await self._streams.change(
-                f"mail-domain-{domain}", lambda state: mail_domain.decide(command, state)
+                f"mail-domain-{domain}",
+                lambda state: mail_domain.decide(command, state),
+                caused_by=caused_by,
             )
         except LogUnavailable as error:  # or a newer version's, who learns for itself
             log.warning("mail_domain_not_learned", why=str(error))  # only costs a probe
@@ -279,7 +286,9 @@ class Driver:
         at = max(when, self._clock.now())
         retry = RetryDue(lookup=lookup, known=await self._lookups.known(lookup), at=at)
         failpoints.reach("timer.before-deadline")
-        await self._lookups.change(PassDeadline(lookup=lookup, at=at))
+        await self._lookups.change(
+            PassDeadline(lookup=lookup, at=at), TimerCause(timer="deadline")
+        )
         failpoints.reach("timer.before-retry")
-        await self._lookups.change(retry)
+        await self._lookups.change(retry, TimerCause(timer="retry"))
         failpoints.reach("timer.after-retry")

@@ -9,6 +9,7 @@ from structlog import get_logger
 from cs.domain.brand import brand
 from cs.domain.brand.brand import Brand, stream_of
 from cs.domain.brand.events import LookupCommand
+from cs.domain.causation import AnyCause
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
 from cs.domain.mail.mailbox import DomainFacts
@@ -83,8 +84,10 @@ class Lookups:
             known[domain] = folded.state.known(self._clock.now())
         return known
 
-    async def change(self, command: LookupCommand) -> None:
+    async def change(self, command: LookupCommand, caused_by: AnyCause) -> None:
         """Record *command* on its lookup's brand; what was said before is quiet."""
         stream = stream_of(command.lookup)
         decide = with_damage_check(stream, lambda state: brand.decide(command, state))
-        await retry_while_unavailable(lambda: self._streams.change(stream, decide))
+        await retry_while_unavailable(
+            lambda: self._streams.change(stream, decide, caused_by=caused_by)
+        )

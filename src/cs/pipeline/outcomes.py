@@ -15,10 +15,11 @@ from structlog.contextvars import bound_contextvars
 
 from cs.bus.dead_letters import dead_letter, publish_dead_letter
 from cs.bus.errors import BusUnavailable
-from cs.bus.headers import trace_id
+from cs.bus.headers import answer_id, trace_id
 from cs.bus.port import Bus, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.domain.brand.events import RecordFinding
+from cs.domain.causation import AnyCause, MessageCause
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.stages.table import PROGRESS
 from cs.domain.stages.work import Alive, AnyFinding, Outcome, RankingDone, checked_in
@@ -185,11 +186,13 @@ class OutcomeRecorder:
 
     async def _decide(self, outcome: Outcome) -> None:
         """Decide on what a stage found, without people who are suppressed."""
-        finding = await self._unsuppressed(outcome)
+        caused_by = MessageCause(topic=OUTCOMES, id=answer_id(outcome), attempt=outcome.attempt)
+        finding = await self._unsuppressed(outcome, caused_by)
         if finding is not None:
-            await self._lookups.change(await self._command(replace(outcome, finding=finding)))
+            command = await self._command(replace(outcome, finding=finding))
+            await self._lookups.change(command, caused_by)
 
-    async def _unsuppressed(self, outcome: Outcome) -> AnyFinding | None:
+    async def _unsuppressed(self, outcome: Outcome, caused_by: AnyCause) -> AnyFinding | None:
         """Return what *outcome* found, without people who are suppressed; ``None``: nothing.
 
         Of whom a mailbox shows that they are, everything is erased.
@@ -203,7 +206,7 @@ class OutcomeRecorder:
             for person in people:
                 if person.person in screened.suppressed:
                     print_ = screened.suppressed[person.person]
-                    await self._suppression.erase(outcome.lookup, person, print_)
+                    await self._suppression.erase(outcome.lookup, person, print_, caused_by)
         return screened.finding
 
     async def _command(self, outcome: Outcome) -> RecordFinding:

@@ -11,6 +11,7 @@ from functools import partial
 from cs.domain import key
 from cs.domain.brand.brand import Finish, stream_of
 from cs.domain.brand.events import LookupFinished
+from cs.domain.causation import AnyCause
 from cs.domain.key import Key, SettleSearch
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
@@ -51,10 +52,11 @@ class SearchSettler:
         """Return the lookups that searches of the key *key_id* wait for."""
         return [lookup for lookup, keys in self._waiting.items() if key_id in keys.values()]
 
-    async def settle_all(self, lookup: str) -> None:
+    async def settle_all(self, lookup: str, caused_by: AnyCause) -> None:
         """Settle who waits for *lookup*, unless it still runs.
 
-        Whose key cannot be read waits on; its stream is set aside.
+        Whose key cannot be read waits on; its stream is set aside.  *caused_by* is what the
+        caller acted on.
 
         Raises:
             DamagedEvent: How the lookup ended cannot be read.
@@ -67,9 +69,11 @@ class SearchSettler:
             return  # still live: its finish will come with the tail
         async with asyncio.TaskGroup() as tasks:
             for search, key_id in list(waiting.items()):
-                tasks.create_task(self._settle(search, key_id, finish))
+                tasks.create_task(self._settle(search, key_id, finish, caused_by))
 
-    async def _settle(self, search: str, key_id: str, finish: Finish) -> None:
+    async def _settle(
+        self, search: str, key_id: str, finish: Finish, caused_by: AnyCause
+    ) -> None:
         def decide(state: Key) -> Sequence[key.KeyEvent]:
             command = SettleSearch(
                 search=search,
@@ -84,7 +88,9 @@ class SearchSettler:
         checked_decide = with_damage_check(stream, decide)
         failpoints.reach("settlement.before-append")
         try:
-            await retry_while_unavailable(lambda: self._streams.change(stream, checked_decide))
+            await retry_while_unavailable(
+                lambda: self._streams.change(stream, checked_decide, caused_by=caused_by)
+            )
         except DamagedEvent as damaged:
             self._streams.set_aside.note(damaged)
             return

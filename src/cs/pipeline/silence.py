@@ -5,6 +5,7 @@ from datetime import timedelta
 from structlog import get_logger
 
 from cs.domain.brand.events import ReissueSilent
+from cs.domain.causation import TimerCause
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
@@ -77,4 +78,4 @@ class Silence:
             known=await self._lookups.known(attempt.lookup),
             at=self._clock.now(),
         )
-        await self._lookups.change(again)
+        await self._lookups.change(again, TimerCause(timer="silence"))

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from cs.domain.causation import AnyCause
 from cs.domain.contact import Checked, Person, Sighting
 from cs.domain.stages.table import PROGRESS
 from cs.domain.stages.work import AnyFinding, checked_in, sightings_in, with_people
@@ -33,11 +34,13 @@ class SuppressedPerson(msgspec.Struct, frozen=True):
         print_: The fingerprint of their mailbox.
         prints: Of all else they can be found by.
         name: Of their data key in this lookup.
+        caused_by: What shows it.
     """
 
     print_: str
     prints: frozenset[str]
     name: str
+    caused_by: AnyCause
 
 
 class ScreenedFinding(msgspec.Struct, frozen=True):
@@ -67,10 +70,13 @@ class SuppressionFilter:
             return ScreenedFinding(None, suppressed)
         return ScreenedFinding(with_people(finding, left, others), suppressed)
 
-    async def erase(self, lookup: str, person: Person, print_: str) -> None:
+    async def erase(
+        self, lookup: str, person: Person, print_: str, caused_by: AnyCause
+    ) -> None:
         """Erase *person* of *lookup*, whose mailbox has the suppressed fingerprint."""
         prints = frozenset(fingerprints(self._keys, msgspec.to_builtins(person)))
-        await self._erase(SuppressedPerson(print_, prints, key_name(lookup, person.person)))
+        name = key_name(lookup, person.person)
+        await self._erase(SuppressedPerson(print_, prints, name, caused_by))
 
     async def _unsuppressed(self, people: Sequence[Sighting]) -> tuple[Sighting, ...]:
         prints = [frozenset(self._prints(sighting)) for sighting in people]

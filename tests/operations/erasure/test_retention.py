@@ -11,6 +11,7 @@ import structlog.testing
 from cs.assembly.monitored_keys import KeyStoreUnavailable
 from cs.domain.brand import brand
 from cs.domain.brand.events import DEADLINE, LookupFinished, PassDeadline, StartLookup
+from cs.domain.causation import StartCause
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued
 from cs.eventlog.errors import LogUnavailable
@@ -111,9 +112,9 @@ async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
         begin = StartLookup(
             stream=stream, nonce="", query=Query(f"B{n}"), deadline=DEADLINE, at=AT
         )
-        await streams.change(stream, partial(brand.decide, begin))
+        await streams.change(stream, partial(brand.decide, begin), caused_by=StartCause())
         late = PassDeadline(lookup=f"{stream}.1", at=AT + DEADLINE)
-        await streams.change(stream, partial(brand.decide, late))
+        await streams.change(stream, partial(brand.decide, late), caused_by=StartCause())
     reflected = ViewRunner(log, views, keys).catch_up
     await reflected()
     clock.set(AT + KEPT_FOR + DAY)

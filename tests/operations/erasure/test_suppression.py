@@ -2,6 +2,7 @@
 
 import pytest
 
+from cs.domain.causation import MessageCause
 from cs.domain.contact import Checked, Person, Sighting
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.work import (
@@ -20,6 +21,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.suppression import ScreenedFinding, SuppressedPerson, SuppressionFilter
 from domain.acme_run import ADA, BEN, HOME, ranked, sighting
 
+CAUSE = MessageCause(topic="cs.outcomes.v1", id="brand-a.1/verification//1/x", attempt=1)
 UNLINKED = sighting("Cid Fell", linkedin_url=None)
 NAMED = sighting("Dot Ash", addresses=("Dot.Ash@Acme.Example",))
 PROVED = Checked(
@@ -124,11 +126,11 @@ async def test_whom_a_mailbox_led_to_is_erased_by_all_they_are_known_by(
 ) -> None:
     person = Person(person="p1", full_name="Ada Kern", linkedin_url=ADA.linkedin_url)
 
-    await suppressed.suppressing.erase("brand-a.1", person, "f1")
+    await suppressed.suppressing.erase("brand-a.1", person, "f1", CAUSE)
 
     profile = profile_print(suppressed.keys, ADA.linkedin_url or "")
     assert suppressed.suppressed == [
-        SuppressedPerson("f1", frozenset({profile}), "brand-a.1#p1")
+        SuppressedPerson("f1", frozenset({profile}), "brand-a.1#p1", CAUSE)
     ]
 
 

@@ -13,6 +13,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS, encode
 from cs.domain.brand.brand import decide
 from cs.domain.brand.events import LookupFinished, StartLookup
+from cs.domain.causation import StartCause
 from cs.domain.key import SearchSettled, settled
 from cs.domain.stages.work import Outcome, Resolved
 from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
@@ -62,7 +63,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 async def start(log: EventLog, stream: str) -> None:
     begin = StartLookup(stream=stream, query=QUERY, deadline=timedelta(seconds=120), at=AT)
-    await Streams(log).change(stream, lambda state: decide(begin, state))
+    await Streams(log).change(
+        stream, lambda state: decide(begin, state), caused_by=StartCause()
+    )
 
 
 async def position_of(log: EventLog, stream: str, version: int) -> int:

@@ -16,6 +16,7 @@ import structlog
 
 import cs
 from cs.domain import key
+from cs.domain.causation import StartCause
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Append
@@ -88,7 +89,7 @@ class Member:
     async def grant(self, key_id: str, units: int) -> Any:
         command = GrantQuota(units=units, at=AT)
         _, position = await self.streams.change(
-            f"key-{key_id}", lambda state: key.decide(command, state)
+            f"key-{key_id}", lambda s: key.decide(command, s), caused_by=StartCause()
         )
         return position
 

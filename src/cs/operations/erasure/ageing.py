@@ -9,6 +9,7 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased
+from cs.domain.causation import AnyCause, TimerCause
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.sealing import key_name
@@ -17,6 +18,9 @@ from cs.keystore.port import KeyStore
 from cs.operations.erasure.brand_streams import BrandStreams
 from cs.operations.erasure.paid_answers import ForgetCalls, forget_answers
 from cs.runtime.clock import Clock
+
+#: What ages people out unless an operator has it done again.
+DUE = TimerCause(timer="ageing")
 
 
 class AgeingResult(msgspec.Struct, frozen=True):
@@ -49,7 +53,7 @@ class Ageing:
         self._reflected = reflected
         self._forget_calls = forget_calls
 
-    async def age_out(self, lookups: Sequence[str]) -> AgeingResult:
+    async def age_out(self, lookups: Sequence[str], caused_by: AnyCause = DUE) -> AgeingResult:
         """Forget everybody whom *lookups*, which have ended, found.
 
         Nobody is suppressed: a later search may find them anew.  What is told of each lookup
@@ -77,7 +81,7 @@ class Ageing:
         for lookup, refs in list(people.items()):
             try:
                 stream = stream_of(lookup)
-                await self._brands.leave_out(stream, {lookup: refs}, aged_out=True)
+                await self._brands.leave_out(stream, {lookup: refs}, caused_by, aged_out=True)
             except DamagedEvent as damaged:
                 self._streams.set_aside.note(damaged)
                 unread = damaged

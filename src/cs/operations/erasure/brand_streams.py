@@ -11,6 +11,7 @@ from cs.domain.brand.events import (
     LookupFinished,
     LookupStarted,
 )
+from cs.domain.causation import AnyCause
 from cs.domain.codec import to_plain
 from cs.domain.contact import Contact
 from cs.eventlog.errors import DamagedEvent
@@ -32,7 +33,12 @@ class BrandStreams:
         self._clock = clock
 
     async def leave_out(
-        self, stream: str, people: Mapping[str, tuple[str, ...]], *, aged_out: bool = False
+        self,
+        stream: str,
+        people: Mapping[str, tuple[str, ...]],
+        caused_by: AnyCause,
+        *,
+        aged_out: bool = False,
     ) -> list[str]:
         """Leave *people* of each lookup out; return the keys of results that hold them.
 
@@ -44,7 +50,8 @@ class BrandStreams:
             recorded = await self._streams.log.read(stream)
             events = self._decided(recorded, people, aged_out=aged_out)
             if events:
-                await self._streams.log.append([Append(stream, recorded[-1].version, events)])
+                append = Append(stream, recorded[-1].version, events, caused_by)
+                await self._streams.log.append([append])
 
         async with self._streams.lock(stream):
             await self._streams.retry_on_conflict(attempt)

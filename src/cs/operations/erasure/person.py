@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable
 import msgspec
 
 from cs.domain import person
+from cs.domain.causation import AnyCause, OperatorCause
 from cs.domain.person import ErasePerson, PersonCommand, SuppressPerson
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, profile_print
@@ -70,6 +71,10 @@ class Erasure:
         self._forget_calls = forget_calls
         self._by = by
 
+    def command(self, name: str) -> OperatorCause:
+        """Return the cause of what an operator's command *name* does here."""
+        return OperatorCause(command=name, who=self._by)
+
     async def erase_mailbox(self, address: str) -> ErasureResult:
         """Erase whoever has the e-mail *address*, and keep them from being found again."""
         return await self.erase(email_print(self._keys, address))
@@ -89,7 +94,12 @@ class Erasure:
         return frozenset((await self._keys.find(found - state.erased_from)).keys())
 
     async def erase(
-        self, print_: str, prints: Iterable[str] = (), names: Iterable[str] = ()
+        self,
+        print_: str,
+        prints: Iterable[str] = (),
+        names: Iterable[str] = (),
+        *,
+        caused_by: AnyCause | None = None,
     ) -> ErasureResult:
         """Erase the person with the fingerprint *print_*.
 
@@ -97,28 +107,30 @@ class Erasure:
             print_: Names the person's stream.
             prints: By what else this person is known.
             names: Of data keys that are this person's, wherever they are indexed.
+            caused_by: What led to it, if no operator's ``cs people erase`` did.
 
         Raises:
             LogUnavailable: Do it again; it goes on from where it was.
             DamagedEvent: The same, once a stream with something of them is mended.  They
                 are shown nowhere any more, and from all other streams they are gone.
         """
+        caused_by = caused_by or self.command("people erase")
         stream = person_stream(print_)
         before: person.PersonState = (await self._streams.load(stream)).state
         known = {print_, *prints, *before.prints}
         all_prints = await self._identities.known_by(print_, known, frozenset(names))
-        suppressed = await self._append(stream, self._suppress(all_prints))
+        suppressed = await self._append(stream, self._suppress(all_prints), caused_by)
         await self._keys.suppress(all_prints)
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
-        unread = await self.take_out(found)
+        unread = await self.take_out(found, caused_by)
         # Also if some is unread: running services have to drop the keys they hold.
         erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
-        erased = await self._append(stream, erase)
+        erased = await self._append(stream, erase, caused_by)
         if unread is not None:
             raise unread
         return ErasureResult(len(lookups_of(found)), len(found), suppressed or erased)
 
-    async def take_out(self, names: frozenset[str]) -> DamagedEvent | None:
+    async def take_out(self, names: frozenset[str], caused_by: AnyCause) -> DamagedEvent | None:
         """Destroy the data keys *names*, and take those they are of out of their lookups.
 
         Returns what could not be read: of that stream nobody was left out, but its results
@@ -130,7 +142,7 @@ class Erasure:
         unread: DamagedEvent | None = None
         for stream, people in by_stream(names).items():
             try:
-                stale += await self._brands.leave_out(stream, people)
+                stale += await self._brands.leave_out(stream, people, caused_by)
             except DamagedEvent as damaged:
                 self._streams.set_aside.note(damaged)
                 unread = damaged
@@ -149,6 +161,8 @@ class Erasure:
     def _suppress(self, prints: tuple[str, ...]) -> SuppressPerson:
         return SuppressPerson(prints=prints, by=self._by, at=self._clock.now())
 
-    async def _append(self, stream: str, command: PersonCommand) -> bool:
-        events, _ = await self._streams.change(stream, lambda s: person.decide(command, s))
+    async def _append(self, stream: str, command: PersonCommand, caused_by: AnyCause) -> bool:
+        events, _ = await self._streams.change(
+            stream, lambda s: person.decide(command, s), caused_by=caused_by
+        )
         return bool(events)

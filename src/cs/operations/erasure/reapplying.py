@@ -18,19 +18,20 @@ async def reapply(erasure: Erasure, suppressions: Suppressions, ageing: Ageing) 
         LogUnavailable: Do it again.
         DamagedEvent: The same, once the damage is mended.  All others are gone.
     """
+    command = erasure.command("people reapply")
     wishes = await suppressions.wishes()
     suppressed = [stream for stream, wish in wishes.items() if wish.state.suppressed]
     lifted = wishes.keys() - set(suppressed)
     await suppressions.refuse_no_longer(wishes, lifted)
     gone = frozenset[str]().union(*(wishes[s].state.erased_from for s in lifted))
-    unread = await erasure.take_out(gone)
+    unread = await erasure.take_out(gone, command)
     for stream in suppressed:
         try:
-            await erasure.erase(person_id(stream))
+            await erasure.erase(person_id(stream), caused_by=command)
         except DamagedEvent as damaged:
             unread = damaged
     if lookups := await ageing.aged_out():
-        unread = (await ageing.age_out(lookups)).unread or unread
+        unread = (await ageing.age_out(lookups, command)).unread or unread
     if unread is not None:
         raise unread
     return len(suppressed)

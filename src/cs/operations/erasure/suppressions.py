@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from cs.domain import person
+from cs.domain.causation import OperatorCause
 from cs.domain.person import LiftSuppression, PersonEvent, PersonSuppressed
 from cs.eventlog.damage import read_past
 from cs.eventlog.port import RecordedEvent
@@ -79,9 +80,12 @@ class Suppressions:
         lifted = wishes.keys() & wanted
         await self.refuse_no_longer(wishes, lifted)
         lift = LiftSuppression(at=self._clock.now(), by=self._by)
+        command = OperatorCause(command="people suppressed --lift", who=self._by)
         changed = 0
         for stream in (each for each in wishes if each in lifted):
-            events, _ = await self._streams.change(stream, lambda s: person.decide(lift, s))
+            events, _ = await self._streams.change(
+                stream, lambda s: person.decide(lift, s), caused_by=command
+            )
             changed += bool(events)
         return changed
 

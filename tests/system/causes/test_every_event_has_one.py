@@ -1,0 +1,98 @@
+"""No event without a cause, whatever it is that a service and its operator do."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from cs.domain.causation import RequestCause
+from cs.domain.key import SearchAdmitted
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import RecordedEvent
+from cs.keystore.memory import MemoryKeyStore
+from cs.operations.erasure.person import Erasure
+from cs.operations.erasure.suppressions import Suppressions
+from cs.runtime.clock import SystemClock
+from harness.in_process import Service as InProcess
+from harness.in_process import in_memory
+from system.cluster.fixtures import Service
+from system.loop.outside import ADA, tools
+
+
+def without_a_cause(events: Iterable[RecordedEvent]) -> list[str]:
+    return [f"{e.position} {type(e.event).__name__}" for e in events if e.caused_by is None]
+
+
+async def erase_and_lift(service: InProcess, keys: MemoryKeyStore) -> None:
+    """Erase somebody who was found, and let them be found again."""
+    streams, clock = service.running.streams, SystemClock()
+
+    async def reflected() -> None:
+        await asyncio.sleep(0)
+
+    await Erasure(streams, keys, clock, reflected, by="ada").erase_profile(
+        ADA.linkedin_url or ""
+    )
+    suppressions = Suppressions(streams, keys, clock, by="ada")
+    (one,) = await suppressions.listed()
+    await suppressions.lift([one.id])
+
+
+async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
+    keys = MemoryKeyStore()
+    log = MemoryEventLog(keys)
+    async with in_memory(tools(), log=log, keys=keys) as service:
+        key, other = await service.new_key(), await service.new_key()
+        joined = await asyncio.gather(
+            *(service.search(who, brand="Acme") for who in (key, other))
+        )
+        reused = await service.search(other, brand="ACME")
+        nobody = await service.search(key, brand="Nobody Knows")
+        await service.operator.rotate_key(other.id)
+        await service.operator.grant_quota(other.id, 3)
+        await service.operator.revoke_key(other.id)
+        await service.operator.pause()
+        await service.operator.resume()
+        await erase_and_lift(service, keys)
+
+    assert [a.status_code for a in (*joined, reused, nobody)] == [200] * 4
+    events = await log.tail(0, 10_000)
+    assert without_a_cause(events) == []
+    kinds = Counter(type(e.caused_by).__name__ for e in events)
+    assert kinds.keys() == {
+        "RequestCause",
+        "MessageCause",
+        "EventCause",
+        "OperatorCause",
+        "StartCause",
+    }
+    requests = {e.event.request for e in events if isinstance(e.event, SearchAdmitted)}
+    told = {e.caused_by.id for e in events if isinstance(e.caused_by, RequestCause)}
+    assert told == requests, "a request's id in the event is that of its cause"
+
+
+@pytest.mark.slow
+def test_of_a_whole_service_no_event_is_without_a_cause(service: Service) -> None:
+    key = service.new_key()
+    with service.client(key) as http:
+        found = http.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
+        again = http.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
+    service.command("pause")
+    service.command("resume")
+    assert (found["status"], again["cached"]) == ("done", True)
+
+    lines: list[Any] = [
+        json.loads(line) for line in service.command("events", "export").splitlines()
+    ]
+
+    assert [each for each in lines if "caused_by" not in each["data"]] == []
+    settled = [each["data"] for each in lines if each["type"] == "key.search-settled.v1"]
+    finished = {e["data"]["lookup"]: e for e in lines if "lookup-finished" in e["type"]}
+    live = next(each for each in settled if each["search"] == found["id"])
+    assert live["caused_by"] == {
+        "kind": "event",
+        "position": finished[live["lookup"]]["position"],
+    }
