@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import Ran, ran
+from cli.command import Here, Ran
 from cs.eventlog.port import EventLog
 from cs.operations.operator import NewSecret
 from harness.servers.fixtures import new_database
@@ -20,10 +20,11 @@ FIRST, LATER = 0, 1
 class Data:
     """The data of a service that was paused once, in a form that commands can be run on."""
 
-    def __init__(self, form: Form, stores: Stores) -> None:
+    def __init__(self, form: Form, stores: Stores, here: Here) -> None:
         self.form = form
         self.key = NewSecret("", "")
         self._stores = stores
+        self._here = here
         self._positions: list[int] = []
 
     async def fill(self) -> None:
@@ -33,10 +34,10 @@ class Data:
             log: EventLog = service.running.streams.log
             self._positions = [each.position for each in await log.read("service")]
 
-    async def damage(self, version: int) -> None:
-        await self._stores.write(self._positions[version], b"{nonsense")
+    def damage(self, version: int) -> None:
+        asyncio.run(self._stores.write(self._positions[version], b"{nonsense"))
 
-    async def cs(self, *words: str) -> Ran:
+    def cs(self, *words: str) -> Ran:
         chosen = self.form.settings
         where = {"CS_ADMIN_PORT": "1", "CS_DATA_DIR": str(chosen.data_dir)}
         if chosen.postgres is not None:
@@ -45,14 +46,16 @@ class Data:
                 "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
                 "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
             }
-        return await asyncio.to_thread(ran, *words, COLUMNS="200", **where)
+        return self._here(*words, width=200, **where)
 
 
-@pytest.fixture(params=["files", "databases"])
-async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Data]:
+@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
+async def data(
+    request: pytest.FixtureRequest, tmp_path: Path, here: Here
+) -> AsyncIterator[Data]:
     if request.param == "files":
         folder = tmp_path / "data"
-        on_files = Data(OnFiles(folder), SqliteStores(folder))
+        on_files = Data(OnFiles(folder), SqliteStores(folder), here)
         await on_files.fill()
         yield on_files
         return
@@ -60,20 +63,20 @@ async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     async with new_database(postgres) as service, new_database(postgres) as keys:
         form = OnDatabases(service, keys, tmp_path)
         await form.migrate()
-        on_databases = Data(form, PostgresStores(service))
+        on_databases = Data(form, PostgresStores(service), here)
         await on_databases.fill()
         yield on_databases
 
 
 @pytest.mark.parametrize("version", [FIRST, LATER])
-async def test_what_needs_no_pause_switch_goes_on(data: Data, version: int) -> None:
-    await data.damage(version)
+def test_what_needs_no_pause_switch_goes_on(data: Data, version: int) -> None:
+    data.damage(version)
 
-    listed = await data.cs("keys", "list", "--json")
-    granted = await data.cs("keys", "grant", data.key.id, "5", "--json")
-    revoked = await data.cs("keys", "revoke", data.key.id)
-    brands = await data.cs("brands", "list")
-    suppressed = await data.cs("people", "suppressed")
+    listed = data.cs("keys", "list", "--json")
+    granted = data.cs("keys", "grant", data.key.id, "5", "--json")
+    revoked = data.cs("keys", "revoke", data.key.id)
+    brands = data.cs("brands", "list")
+    suppressed = data.cs("people", "suppressed")
 
     assert [row["id"] for row in listed.rows] == [data.key.id]
     done = (listed, granted, revoked, brands, suppressed)
@@ -81,13 +84,11 @@ async def test_what_needs_no_pause_switch_goes_on(data: Data, version: int) -> N
 
 
 @pytest.mark.parametrize(("version", "world"), [(FIRST, None), (LATER, "world")])
-async def test_a_status_says_what_is_not_known(
-    data: Data, version: int, world: str | None
-) -> None:
-    before = (await data.cs("status", "--json")).rows[0]
-    await data.damage(version)
+def test_a_status_says_what_is_not_known(data: Data, version: int, world: str | None) -> None:
+    before = data.cs("status", "--json").rows[0]
+    data.damage(version)
 
-    shown, rows = await data.cs("status"), (await data.cs("status", "--json")).rows[0]
+    shown, rows = data.cs("status"), data.cs("status", "--json").rows[0]
 
     assert before["paused"] is True
     assert rows["paused"] is None
@@ -99,10 +100,10 @@ async def test_a_status_says_what_is_not_known(
 
 
 @pytest.mark.parametrize("switch", ["pause", "resume"])
-async def test_the_pause_switch_says_why_it_cannot_be_moved(data: Data, switch: str) -> None:
-    await data.damage(LATER)
+def test_the_pause_switch_says_why_it_cannot_be_moved(data: Data, switch: str) -> None:
+    data.damage(LATER)
 
-    ended = await data.cs(switch)
+    ended = data.cs(switch)
 
     told = ended.err.splitlines()[-1]
     assert ended.code == 1

@@ -24,7 +24,7 @@ async def on_databases(tmp_path: Path, postgres: str) -> AsyncIterator[Form]:
         yield form
 
 
-@pytest.fixture(params=["files", "databases"])
+@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
 def form(request: pytest.FixtureRequest, tmp_path: Path) -> Form:
     if request.param == "files":
         return OnFiles(tmp_path / "data")
