@@ -10,6 +10,8 @@ from conformance.answers import is_refused
 from conformance.rows import row
 from conformance.target import Caller, Target, new_brand
 
+pytestmark = pytest.mark.slow
+
 
 def echoed(caller: Caller, **body: Any) -> str:
     """Return the brand of the record that *body* makes."""

@@ -6,6 +6,8 @@ from conformance.answers import is_refused
 from conformance.rows import row
 from conformance.target import Caller
 
+pytestmark = pytest.mark.slow
+
 TAKEN = {
     "HTTPS://WWW.Nike.com:443/x?y#z": "nike.com",
     " nike.com\n": "nike.com",

@@ -11,6 +11,8 @@ from conformance.answers import is_refused, limits
 from conformance.rows import row
 from conformance.target import Caller, Target, new_brand, until
 
+pytestmark = pytest.mark.slow
+
 HOLD = timedelta(seconds=85)
 
 

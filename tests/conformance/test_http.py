@@ -13,6 +13,8 @@ from conformance.obstacles import FREE
 from conformance.rows import row
 from conformance.target import Caller, Key, Target, new_brand, until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bare(target: Target) -> Iterator[httpx.Client]:

@@ -9,6 +9,8 @@ from conformance.obstacles import FREE
 from conformance.rows import row
 from conformance.target import Caller, Target
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 
 

@@ -11,6 +11,8 @@ from conformance.obstacles import FREE
 from conformance.rows import row
 from conformance.target import Caller, Target, new_brand, until
 
+pytestmark = pytest.mark.slow
+
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -9,6 +9,8 @@ from conformance.obstacles import FREE, OBSTACLES, PAIRS, armed, named, tells
 from conformance.rows import row
 from conformance.target import Target, new_brand, until
 
+pytestmark = pytest.mark.slow
+
 OTHERS = [pair for pair in PAIRS if "pause" not in pair]
 _MINUTE = timedelta(minutes=1)
 

@@ -9,6 +9,8 @@ from conformance.obstacles import FREE, PAIRS, Armed, armed, named, tells
 from conformance.rows import row
 from conformance.target import Target, new_brand, until
 
+pytestmark = pytest.mark.slow
+
 WHILE_PAUSED = [pair for pair in PAIRS if "pause" in pair]
 
 

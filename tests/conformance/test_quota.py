@@ -11,6 +11,8 @@ from conformance.obstacles import FREE
 from conformance.rows import row
 from conformance.target import Caller, Target, new_brand
 
+pytestmark = pytest.mark.slow
+
 
 @row("L11", "O10b", "8-charged")
 def test_three_at_once_on_a_quota_of_two_are_two_searches(fresh: Target) -> None:

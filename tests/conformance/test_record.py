@@ -10,6 +10,8 @@ from conformance.answers import is_refused
 from conformance.rows import row
 from conformance.target import Caller, Target, new_brand
 
+pytestmark = pytest.mark.slow
+
 RUNNING = {"id", "status", "brand", "poll_url", "retry_after", "usage"}
 MATCH = {"domain", "linkedin_company_url", "parent_company", "instagram", "tiktok"}
 ENDED = {"id", "status", "brand", "cached", "charged", "searched_at", "contacts", "usage"}

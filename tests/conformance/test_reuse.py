@@ -7,6 +7,8 @@ import pytest
 from conformance.rows import row
 from conformance.target import Caller, Target, new_brand
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
 
