@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
@@ -12,7 +13,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cs.cli.output import console
+from cs.cli.options import Json
+from cs.cli.output import console, print_json, stop
+from cs.cli.progress import Progress
 from cs.cli.record_view import print_record
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.client.api import TIMEOUT_S
@@ -31,11 +34,15 @@ from cs.domain.stages.table import STAGES, closed_work
 from cs.domain.stages.work import StageName
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
+from cs.http_server.errors import CannotListen
 from cs.runtime import logs
 from cs.sandbox.world import listing, load
+from cs.sandbox.year import BEGINS, CHAPTERS, WEEK, WEEKS
 
 #: Searched unless told otherwise: several people, several verified.
 BRAND = "Veltrana"
+#: Folder of the year of history unless told otherwise.
+HISTORY = "cs-history"
 
 
 def demo(
@@ -43,6 +50,14 @@ def demo(
     /,
     *,
     keep: Annotated[bool, Parameter(negative="", help="Leave the service running.")] = False,
+    history: Annotated[
+        bool, Parameter(negative="", help="Make a year of history instead, and leave it.")
+    ] = False,
+    data_dir: Annotated[
+        Path | None,
+        Parameter(help=f"With --history: folder to make it in; else {HISTORY}."),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Start the service with its sandbox world, search one brand, show the people found.
 
@@ -51,10 +66,51 @@ def demo(
 
     Other brands to try: `cs sandbox list`.
 
+    With --history it lives through a year of that world in under a minute, with four
+    customers, job changes and a bad week, and leaves its data for `cs events`, `cs report`
+    and the other commands that answer questions (docs/analysts.md).
+
     Example: `cs demo Miruvane --keep` leaves it running and prints a curl line to try.
+
+    Example: `cs demo --history`, then `cs report --data-dir cs-history`.
     """
     logs.configure("error", "console")
+    if history:
+        _make_history(data_dir or Path(HISTORY), json=json)
+        return
+    if data_dir is not None or json:
+        stop("--data-dir and --json go with --history", 2)
     asyncio.run(_demo(clean_brand(brand), keep=keep))
+
+
+def _make_history(folder: Path, *, json: bool) -> None:
+    from cs.cli.demo_year import make_year  # noqa: PLC0415  the usual demo starts sooner
+
+    if folder.exists():
+        stop(f"{folder} is there already; remove it, or name another with --data-dir", 2)
+    began = time.monotonic()
+    with Progress() as line:
+
+        def show(week: int, what: str) -> None:
+            line.show(f"week {week} of {WEEKS}: {what}")
+
+        try:
+            make_year(folder, show)
+        except (CannotListen, OSError) as error:
+            stop(f"the year could not be made: {error}")
+    took = time.monotonic() - began
+    if json:
+        print_json({"data_dir": str(folder), "seconds": round(took, 1)})
+        return
+    told = "\n".join(f"  week {each.week:>2}  {each.what}" for each in CHAPTERS)
+    console.print(
+        f"A year of history, {BEGINS:%Y-%m-%d} to {BEGINS + WEEKS * WEEK:%Y-%m-%d}, "
+        f"made in {took:.0f} s in {folder}:\n\n{told}\n\n"
+        f"Ask it, for example:\n\n"
+        f"  cs keys list --data-dir {folder}\n"
+        f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson\n\n"
+        "docs/analysts.md has fifteen questions, each with its answer."
+    )
 
 
 async def _demo(brand: str, *, keep: bool) -> None:
@@ -101,7 +157,7 @@ async def _again(client: httpx.AsyncClient, brand: str) -> None:
 
 async def _with_progress(sandbox: SandboxService, search: Any) -> dict[str, Any]:
     """Run *search* beside a picture of what the event log says about it."""
-    progress = Progress()
+    progress = StageProgress()
     with Live(progress.picture(), console=console, refresh_per_second=10) as live:
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(_watch(sandbox.service.streams.log, progress, live))
@@ -112,7 +168,7 @@ async def _with_progress(sandbox: SandboxService, search: Any) -> dict[str, Any]
     return record
 
 
-async def _watch(log: EventLog, progress: "Progress", live: Live) -> None:
+async def _watch(log: EventLog, progress: "StageProgress", live: Live) -> None:
     async for page in follow(log, 0):
         for recorded in page:
             progress.note(recorded.event)
@@ -121,7 +177,7 @@ async def _watch(log: EventLog, progress: "Progress", live: Live) -> None:
                 return
 
 
-class Progress:
+class StageProgress:
     """What is known of each stage so far, from the events of one lookup."""
 
     def __init__(self) -> None:

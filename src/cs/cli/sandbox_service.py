@@ -24,7 +24,7 @@ from cs.sandbox.shapes import World
 from cs.settings import Settings
 
 #: What asks where nothing may reach the real outside: plug-ins of others might.
-_OURS_ONLY = {
+OURS_ONLY = {
     "brand_sources": ("wikidata", "website"),
     "people_sources": ("searxng",),
     "verifiers": ("smtp",),
@@ -58,7 +58,7 @@ async def sandbox_service(
         stack.enter_context(on_signal(caller.cancel))
         temporary = Path(tempfile.gettempdir())
         folder = stack.enter_context(temporary_folder(temporary, "cs-sandbox-"))
-        given = {"data_dir": folder / "data", **_OURS_ONLY}
+        given = {"data_dir": folder / "data", **OURS_ONLY}
         chosen = settings.load(environment={}, given=given)
         api_socket = stack.enter_context(listen(chosen.host, port))
         clock = sandbox_clock(chosen.data_dir)

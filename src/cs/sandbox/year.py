@@ -1,0 +1,246 @@
+"""A made-up year: how the bundled world changes while somebody uses the service.
+
+People change jobs, brands come up, mail servers change their ways, and one week goes badly.
+What callers and the operator do meanwhile is in `cs.cli.demo_year`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.sandbox.mail_behaviour import Behaviour, CatchAll, Greylisting, Plain, RefusesUs
+from cs.sandbox.searxng import profile_slug
+from cs.sandbox.shapes import (
+    Brand,
+    MailDomain,
+    Person,
+    Searxng,
+    Services,
+    Status,
+    Wikidata,
+    World,
+)
+from cs.sandbox.world import load
+
+#: Its first instant, a Monday.
+BEGINS = datetime(2025, 11, 3, tzinfo=UTC)
+WEEK = timedelta(weeks=1)
+WEEKS = 52
+
+#: What is there in the first week; others of the bundled world come up later, or never.
+_FIRST = (
+    "Veltrana",
+    "Ossowen Skincare",
+    "Kivandra",
+    "Ivorene",
+    "Kestrelle",
+    "Vantorre",
+    "Auberlin",
+    "Pemberlux",
+    "Orvanta",
+    "Maison Aurivel",
+    "Petalune",
+    "Brontello",
+    "Miruvane",
+    "Okendra",
+    "Grimsole",
+)
+
+_Change = Callable[[World], World]
+
+
+class Chapter(msgspec.Struct, frozen=True):
+    """From one change of the world to the next.
+
+    Attributes:
+        week: It begins with this week, from 0.
+        what: What changed, for whoever reads about the year.
+        changes: Of the world before it.
+    """
+
+    week: int
+    what: str
+    changes: tuple[_Change, ...] = ()
+
+
+def worlds() -> Iterator[tuple[Chapter, World]]:
+    """Yield every chapter of the year, in order, with the world as it is in it."""
+    world = _with_brands(replace(load(None), brands=(), mail=(), searches=()), _FIRST)
+    for chapter in CHAPTERS:
+        for change in chapter.changes:
+            world = change(world)
+        yield chapter, world
+
+
+def _comes_up(*names: str) -> _Change:
+    return lambda world: _with_brands(world, names)
+
+
+def _with_brands(world: World, names: Sequence[str]) -> World:
+    bundled = load(None)
+    new = [
+        replace(
+            brand,
+            people=tuple(
+                replace(person, slug=profile_slug(bundled.seed, brand, person))
+                for person in brand.people
+            ),
+        )
+        for brand in bundled.brands
+        if brand.name in names
+    ]
+    domains = {brand.domain for brand in new} | {brand.mail_domain for brand in new}
+    mail = [each for each in bundled.mail if each.domain in domains]
+    return replace(world, brands=(*world.brands, *new), mail=(*world.mail, *mail))
+
+
+def _joins(name: str, brand: str, headline: str, mailbox: str) -> _Change:
+    return lambda world: _employed(
+        world, brand, Person(name=name, headline=headline, mailbox=mailbox)
+    )
+
+
+def _leaves(name: str) -> _Change:
+    return lambda world: _without(world, name)[0]
+
+
+def _moves(name: str, brand: str, headline: str, mailbox: str) -> _Change:
+    """Return the change of *name*, who leaves for *brand* with the same profile."""
+
+    def change(world: World) -> World:
+        without, person = _without(world, name)
+        return _employed(without, brand, replace(person, headline=headline, mailbox=mailbox))
+
+    return change
+
+
+def _is_promoted(name: str, headline: str) -> _Change:
+    def promoted(person: Person) -> Person:
+        return replace(person, headline=headline) if person.name == name else person
+
+    return lambda world: replace(
+        world,
+        brands=tuple(
+            replace(brand, people=tuple(map(promoted, brand.people))) for brand in world.brands
+        ),
+    )
+
+
+def _employed(world: World, name: str, person: Person) -> World:
+    def hired(brand: Brand) -> Brand:
+        if brand.name != name:
+            return brand
+        return replace(brand, people=(*brand.people, person))
+
+    return replace(world, brands=tuple(map(hired, world.brands)))
+
+
+def _without(world: World, name: str) -> tuple[World, Person]:
+    person = next(p for brand in world.brands for p in brand.people if p.name == name)
+    brands = tuple(
+        replace(brand, people=tuple(p for p in brand.people if p.name != name))
+        for brand in world.brands
+    )
+    return replace(world, brands=brands), person
+
+
+def _mail_is(domain: str, behaviour: Behaviour) -> _Change:
+    def change(world: World) -> World:
+        others = tuple(each for each in world.mail if each.domain != domain)
+        return replace(world, mail=(*others, MailDomain(domain=domain, behaviour=behaviour)))
+
+    return change
+
+
+def _services_are(services: Services) -> _Change:
+    return lambda world: replace(world, services=services)
+
+
+CHAPTERS = (
+    Chapter(0, "the service begins, with fifteen brands to be found"),
+    Chapter(5, "Castellune and Norrvik come up", (_comes_up("Castellune", "Norrvik"),)),
+    Chapter(
+        9,
+        "Veltrana's head of influencer marketing leaves for Kivandra, and has a successor",
+        (
+            _moves(
+                "Amara Okafor",
+                "Kivandra",
+                "Director of Influencer Marketing at Kivandra",
+                "amara",
+            ),
+            _joins(
+                "Jonah Whitlock",
+                "Veltrana",
+                "Head of Influencer Marketing at Veltrana",
+                "jonah.whitlock",
+            ),
+        ),
+    ),
+    Chapter(
+        13,
+        "a promotion at Veltrana; Kivandra's social media manager leaves for Norrvik",
+        (
+            _is_promoted("Renée Dubois", "Head of Social Media at Veltrana"),
+            _moves("Zoë Ashworth", "Norrvik", "Senior Social Media Manager at Norrvik", "zoe"),
+        ),
+    ),
+    Chapter(
+        17,
+        "Ivorene's mail server accepts every address from now on",
+        (_mail_is("ivorene.test", CatchAll()),),
+    ),
+    Chapter(
+        19,
+        "a bad week: web search limits us, Wikidata is down",
+        (
+            _services_are(
+                Services(
+                    wikidata=Wikidata(failure=Status(code=503)),
+                    searxng=Searxng(failure=Status(code=429, retry_after_s=600)),
+                )
+            ),
+        ),
+    ),
+    Chapter(20, "both are back", (_services_are(Services()),)),
+    Chapter(
+        24,
+        "Marrowby, Corvelune and Nuvarro come up",
+        (_comes_up("Marrowby", "Corvelune", "Nuvarro"),),
+    ),
+    Chapter(
+        27,
+        "Kestrelle's mail server greylists from now on",
+        (_mail_is("kestrelle.example", Greylisting(hint_s=2)),),
+    ),
+    Chapter(30, "an update of the service: brand marketing counts as a role now"),
+    Chapter(
+        33,
+        "Vantorre's mail server refuses us",
+        (_mail_is("vantorre.test", RefusesUs()),),
+    ),
+    Chapter(
+        37,
+        "Vantorre's vice president leaves for Auberlin, a director is promoted",
+        (
+            _moves(
+                "Ayodele Adeyemi",
+                "Auberlin",
+                "Chief Marketing Officer, Influencer and Social at Auberlin",
+                "ayodele.adeyemi",
+            ),
+            _is_promoted("Brooke Castellano", "VP, Influencer Marketing at Vantorre"),
+        ),
+    ),
+    Chapter(
+        41,
+        "Vantorre's mail server takes our questions again; a move to Ossowen Skincare",
+        (
+            _mail_is("vantorre.test", Plain()),
+            _moves("Giulia Ferraro", "Ossowen Skincare", "Head of Social Media", "gferraro"),
+        ),
+    ),
+    Chapter(45, "Auberlin's head of influencer marketing leaves", (_leaves("Lena Hofmann"),)),
+)

@@ -1,0 +1,104 @@
+"""`cs demo --history`: a year of events, as the service itself wrote them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import ran
+from cli.year import year
+from cs.cli.demo_year import CALLERS
+from cs.sandbox.year import BEGINS, CHAPTERS, WEEK, WEEKS, worlds
+
+__all__ = ["year"]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def events(year: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    out = tmp_path_factory.mktemp("events") / "all.ndjson"
+    assert ran("events", "export", "--data-dir", str(year), "--out", str(out)).code == 0
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def test_nothing_in_it_breaks_a_promise(year: Path) -> None:
+    checked = ran("log", "verify", "--data-dir", str(year))
+
+    assert checked.code == 0, checked
+    assert "0 searches not settled" in checked.out
+    assert "no violations" in checked.out
+
+
+def test_it_is_a_year_of_every_kind_of_event(events: list[dict[str, Any]]) -> None:
+    times = [each["at"] for each in events]
+    kinds = Counter(each["type"] for each in events)
+
+    assert min(times) >= BEGINS.isoformat()[:19]
+    assert max(times) < (BEGINS + WEEKS * WEEK).isoformat()[:19]
+    assert len({at[:7] for at in times}) == 12  # something in every month
+    assert kinds["key.search-settled.v1"] == kinds["key.search-admitted.v1"] > 400
+    for kind in ("key.quota-granted.v1", "key.rotated.v1", "key.revoked.v1"):
+        assert kinds[kind]
+    for kind in ("service.paused.v1", "brand.forgotten.v1", "person.erased.v1"):
+        assert kinds[kind]
+    settled = [each for each in events if each["type"] == "key.search-settled.v1"]
+    assert {each["data"]["outcome"] for each in settled} >= {
+        "done",
+        "no_emails",
+        "no_contacts",
+        "scrape_error",
+    }
+    assert {each["data"]["cached"] for each in settled} == {True, False}
+
+
+def test_the_bad_week_was_bad_for_everybody_who_asked_anew(
+    events: list[dict[str, Any]],
+) -> None:
+    week = next(each.week for each in CHAPTERS if "bad week" in each.what)
+    since, until = (BEGINS + n * WEEK for n in (week, week + 1))
+    live = [
+        each["data"]["outcome"]
+        for each in events
+        if each["type"] == "brand.lookup-finished.v1"
+        and since.isoformat() <= each["at"] < until.isoformat()
+    ]
+
+    assert len(live) > 2
+    assert set(live) == {"scrape_error"}
+
+
+def test_every_caller_has_a_key(year: Path) -> None:
+    listed = [
+        json.loads(line)
+        for line in ran("keys", "list", "--json", "--data-dir", str(year)).out.splitlines()
+    ]
+
+    assert {key["label"] for key in listed} == {caller.label for caller in CALLERS}
+
+
+def test_people_who_move_keep_their_profile() -> None:
+    at = {chapter.week: world for chapter, world in worlds()}
+    before, after = (
+        {p.name: (b.name, p.slug) for b in world.brands for p in b.people}["Amara Okafor"]
+        for world in (at[0], at[9])
+    )
+
+    assert (before[0], after[0]) == ("Veltrana", "Kivandra")
+    assert before[1] == after[1] is not None
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("mine")
+
+    refused = ran("demo", "--history", "--data-dir", str(tmp_path))
+
+    assert refused.code == 2
+    assert "is there already; remove it, or name another with --data-dir" in refused.err
+    assert [each.name for each in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("option", [["--json"], ["--data-dir", "x"]])
+def test_options_of_the_year_alone_are_refused_without_it(option: list[str]) -> None:
+    assert "go with --history" in ran("demo", *option).err
