@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.domain.contact import BrandFacts, LeftOut, Person
-from cs.domain.ranking import CONTACTS, rank
+from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Person
+from cs.domain.ranking import rank
 
 ACME = BrandFacts(name="Acme", parent_company="Acme Holding", aliases=("Acme Shoes",))
 #: In the order they are shown in; the ids say nothing of it.

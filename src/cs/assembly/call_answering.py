@@ -13,7 +13,7 @@ from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
 from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.checks.memory import MemoryChecks
 from cs.checks.port import CHECKS_PER_MINUTE, Checks
-from cs.domain.ranking import CONTACTS
+from cs.domain.contact import CONTACTS
 from cs.eventlog.streams import Streams
 from cs.projections.follower import Follower
 from cs.projections.reading import Reading

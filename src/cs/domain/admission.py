@@ -13,7 +13,7 @@ import msgspec
 from cs.domain.brand import brand as brands
 from cs.domain.brand.brand import Brand, Finish
 from cs.domain.brand.events import DEADLINE, BrandEvent, LookupStarted, StartLookup
-from cs.domain.contact import Query
+from cs.domain.contact import CONTACTS, Query
 from cs.domain.key import (
     IN_FLIGHT,
     REMEMBERED_FOR,
@@ -27,7 +27,6 @@ from cs.domain.key import (
     minute_window,
     settled,
 )
-from cs.domain.ranking import CONTACTS
 from cs.domain.rate_limits import PER_DAY
 from cs.domain.refusal import Refusal
 

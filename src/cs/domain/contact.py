@@ -5,6 +5,9 @@ import msgspec
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.personal import Personal
 
+#: Contacts of one search.  Not part of the contract (contract S6).
+CONTACTS = 25
+
 
 class Query(msgspec.Struct, frozen=True):
     """What a lookup was asked for: a brand as people say it, a canonical domain, or both."""

@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 
-from cs.domain.contact import BrandFacts, LeftOut, Person, Ranked
+from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Person, Ranked
 from cs.domain.headline.role import JobRole, classify
 from cs.domain.names.employer import is_employer
-
-#: Contacts of one search.  Not part of the contract (contract S6).
-CONTACTS = 25
 
 _FAMILIES = ("influencer", "social", "partnerships", "brand")
 

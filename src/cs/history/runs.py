@@ -30,10 +30,9 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
-from cs.domain.contact import BrandFacts, Checked, Contact, Person, Query, Ranked
+from cs.domain.contact import CONTACTS, BrandFacts, Checked, Contact, Person, Query, Ranked
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
-from cs.domain.ranking import CONTACTS
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 from cs.eventlog.port import RecordedEvent

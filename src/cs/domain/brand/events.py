@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from cs.domain.contact import (
+    CONTACTS,
     BrandFacts,
     Checked,
     Contact,
@@ -21,7 +22,6 @@ from cs.domain.contact import (
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.messages import Command, Event
-from cs.domain.ranking import CONTACTS
 from cs.domain.stages.work import AnyFinding, StageInput, StageName
 
 #: How long a lookup may take (contract S9).

@@ -5,8 +5,7 @@ hyphens gone, ``&`` and ``+`` read as "and", commas and slashes words of their o
 A table named ``NOT_...`` is taken out of the text before its family is looked for.
 """
 
-import re
-
+from cs.domain.names.lazy_pattern import LazyPattern
 from cs.domain.names.phrases import Phrases
 
 INFLUENCER = Phrases(
@@ -252,7 +251,7 @@ BESIDES = Phrases(
     """
 )
 
-CREATOR_HIMSELF = re.compile(
+CREATOR_HIMSELF = LazyPattern(
     r"^(?:\w+ ){0,5}(?:influencer|influencerin|influenceur|influenceuse|influenciador|"
     r"influenciadora|influencera?|creator|creatorin|createur de contenu|"
     r"creatrice de contenu|createur|creatrice|creador de contenido|creadora de contenido|"
@@ -278,7 +277,7 @@ FOUNDER = Phrases(
     "創業者 創始者 代表取締役 社長 창업자 대표 创始人",
 )
 
-ASSISTANT_TO = re.compile(
+ASSISTANT_TO = LazyPattern(
     r"\b(?:assistant|assistante|assistent|assistentin|assistenz|asistente|asystentka|asystent|"
     r"assistente|asistan|ea|pa|e a|secretary|sekretarin|sekretar|secretaire|secretaria|"
     r"chief of staff|adjutant|right hand|support)"

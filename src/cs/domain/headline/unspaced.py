@@ -1,12 +1,11 @@
 """Headlines in scripts without spaces: where the employer ends and the role begins."""
 
-import re
-
 from cs.domain.headline import family_words, role_level, scope_words
 from cs.domain.headline.role_family import Family, family_named, is_creator
+from cs.domain.names.lazy_pattern import LazyPattern
 from cs.domain.names.plain_text import folded
 
-_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_EAST_ASIAN = LazyPattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _TABLES = (
     family_words.INFLUENCER,
     family_words.SOCIAL,

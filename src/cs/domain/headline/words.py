@@ -6,6 +6,7 @@ what they cut is shown.
 
 import re
 
+from cs.domain.names.lazy_pattern import LazyPattern
 from cs.domain.names.phrases import Phrases
 
 _FORMER = (
@@ -19,7 +20,7 @@ _FORMER = (
     r"korábban|volt|бывш\w+|ранее|экс|alumni of|alum of"
 )
 #: As written.  From here on the text is about the past.
-FORMER = re.compile(
+FORMER = LazyPattern(
     rf"(?<![\w'’])(?:(?:{_FORMER})(?![\w'’])[\s:.-]*|ex[-–](?=\w)|экс-(?=\w))"
     r"|(?:^|(?<=[\s/、・,(|]))(?:元(?![气気素宇祖年町])|前職|前(?=[^田川島原澤野山]{2})|曾任|曾在|曾就职于|"
     r"原(?=[A-Z]))[\s::]*"
@@ -27,7 +28,7 @@ FORMER = re.compile(
     re.IGNORECASE,
 )
 #: As written.  From here on it is about today again.
-NOW = re.compile(
+NOW = LazyPattern(
     r"(?<!\w)(?:now|currently|current|today|presently|turned|aktuell|derzeit|heute|jetzt|"
     r"actuellement|maintenant|aujourd'hui|actualmente|actual|ahora|hoy|atualmente|atual|agora|"
     r"hoje|attualmente|ora|oggi|momenteel|nu|tegenwoordig|nuvarande|nuværende|nykyinen|"
@@ -38,7 +39,7 @@ NOW = re.compile(
     re.IGNORECASE,
 )
 #: As written.  From here on it is a wish.
-WISH = re.compile(
+WISH = LazyPattern(
     r"(?<!\w)(?:#?open\s?to\s?work\w*|open to|open for|#?opentowork|seeking|looking for|"
     r"looking to|in search of|searching for|on the hunt for|hoping to|aspiring|aspirant|"
     r"aspirante|future|wannabe|job seeker|jobseeker|actively looking|available for|"
@@ -54,7 +55,7 @@ WISH = re.compile(
 )
 
 #: A whole part that begins like this says what its writer stands for, not what they do.
-TAGLINE = re.compile(
+TAGLINE = LazyPattern(
     r"^(?:i(?!\sam|'m)[\s']|we\s|we're|my\s|let's|helping|help|helps|building|"
     r"connecting|creating|making|"
     r"driving|growing|turning|empowering|telling|bringing|scaling|transforming|inspiring|"
@@ -129,26 +130,26 @@ CALLING = Phrases(
 )
 
 #: As written.  What follows is the employer, however it is spelt.
-AT = re.compile(
+AT = LazyPattern(
     r"\s*@\s*(?=\w)|(?:(?<=\s)|^)(?:at|bei|beim|chez|presso|bij|hos|c/o)\s+(?=\S)",
     re.IGNORECASE,
 )
 #: As written.  What follows is the employer if it is a name and no line of work.
-PERHAPS_AT = re.compile(
+PERHAPS_AT = LazyPattern(
     r"\s(?P<little>en|em|na|no|nas|nos|in|w|we|ve|for|with|für|pour|para|por|per|au|"
     r"aux|på|i|u|v|в|"
     r"в компании|de|da|do|di|du|del|della|dell'|dello|von|van)\s"
     r"(?:the\s|la\s|el\s|le\s|der\s)?(?=[^\W\d_a-zà-ÿ]|\d|[a-z]+[A-Z])"
 )
 #: As written.  Turkish and Japanese put it after the employer.
-AT_AFTER = re.compile(
+AT_AFTER = LazyPattern(
     r"^(?P<company>[^,|]{1,40}?)(?:['’](?:da|de|ta|te|daki|deki|nda|nde|ın|in)\s+|"
     r"\s(?:bünyesinde|firmasında|şirketinde)\s+|(?:にて|で|での|所属の?)\s*|"
     r"에서\s+)(?P<role>.+)$",
     re.IGNORECASE,
 )
 
-GENDERS = re.compile(
+GENDERS = LazyPattern(
     r"(?<!\w)(?:she|he|they|her|him|them|sie|er|elle|ella|il|lui|iel|ela|ele|hon|han|"
     r"hen|zij|hij)"
     r"(?:\s?/\s?(?:she|he|they|her|hers|him|his|them|theirs|ihr|ihm|lui|elle|la|le|"
@@ -157,23 +158,23 @@ GENDERS = re.compile(
     r"|(?<!\w)[mwfhdx](?:\s?[/|]\s?[mwfhdx*]){1,2}(?!\w)",
     re.IGNORECASE,
 )
-YEARS = re.compile(
+YEARS = LazyPattern(
     r"(?:['’]|(?:19|20))\d\d\s?(?:[-–—/]|to|bis|à|a)\s?(?:['’]\d\d|(?:19|20)\d\d)"
 )
-SINCE = re.compile(
+SINCE = LazyPattern(
     r"(?<!\w)(?:(?:since|seit|depuis|desde|dal|sinds|sedan|siden|od)\s(?:\w+\s)?(?:19|20)\d\d|"
     r"(?:\w{3,9}\s)?(?:19|20)\d\d\s?[-–—]\s?(?:present|now|today|heute|aujourd'hui|actualidad|"
     r"presente|atual|oggi|heden|nu|obecnie|nuvarande|current|至今|現在|현재))(?!\w)",
     re.IGNORECASE,
 )
 #: After a role, and no part of it.
-TAIL = re.compile(
+TAIL = LazyPattern(
     r"\s(?:speciali[sz](?:ing|ed) in|with (?:over |more than |\d+|a passion)|passionate about|"
     r"helping|focus(?:ed|ing) on|who (?:loves|is|has)|mit \d+|avec \d+|con \d+|com \d+)\b.*$",
     re.IGNORECASE,
 )
 #: Before a role, and no part of it.
-LEAD_IN = re.compile(
+LEAD_IN = LazyPattern(
     r"^(?:(?:i am|i'm|ich bin|je suis|soy|sou|sono|ik ben|jag är|jestem)\s+(?:the|a|an|der|die|"
     r"das|le|la|el|o|um|uma|il|un|una|een|en)?\s*|working as (?:an?|the)?\s*|employed as\s+|"
     r"award[- ]winning\s+|award[- ]winner\s+|experienced\s+|seasoned\s+|passionate\s+|"

@@ -13,7 +13,6 @@ from cs.domain.lookup.state import Lookup
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.person_name import split_name
-from cs.domain.ranking import rank
 
 #: People of one lookup; bounds its events.
 PEOPLE = 100
@@ -59,7 +58,10 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
     if state.brand is None:
         return ()
     ranked = state.ranked
-    if ranked is None:
+    if ranked is None:  # it was cut off before
+        # Imported here: every command folds brands, and none but this reads headlines.
+        from cs.domain.ranking import rank  # noqa: PLC0415
+
         ranked, _ = rank(state.brand, state.people, limit=state.contacts)
     people = {person.person: person for person in state.people}
     ranked = tuple(each for each in ranked if people[each.person].full_name)  # else erased

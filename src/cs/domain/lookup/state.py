@@ -30,9 +30,8 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
-from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
+from cs.domain.contact import CONTACTS, BrandFacts, Checked, Person, Query, Ranked
 from cs.domain.mail.mailbox import Verdict
-from cs.domain.ranking import CONTACTS
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 

@@ -1,0 +1,35 @@
+"""A regular expression that is compiled when it is first used."""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+
+class LazyPattern:
+    """For a long one: its methods are those of the `re.Pattern` that `re.compile` would make.
+
+    The patterns that read headlines take 25 ms to compile, and of the commands that import
+    them few read a headline.
+    """
+
+    def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
+        self._written = pattern, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(*self._written)
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return self._compiled.match(text)
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        return self._compiled.search(text, start)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self._compiled.finditer(text)
+
+    def split(self, text: str) -> list[str]:
+        return self._compiled.split(text)
+
+    def sub(self, replacement: str, text: str) -> str:
+        return self._compiled.sub(replacement, text)
