@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 import sys
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,10 +25,6 @@ PAGE_PATH = "/docs"
 SCRIPT_PATH = "/docs/redoc.standalone.js"
 
 _FOLDER = files("cs.admin").joinpath("docs")
-#: The same text as docs/good-client.md, for where only the package is.
-_GUIDE = _FOLDER.joinpath("good-client.md").read_text(encoding="utf-8")
-_PACKED = _FOLDER.joinpath("redoc.standalone.js.gz").read_bytes()
-_TEMPLATE = _FOLDER.joinpath("page.html").read_text(encoding="utf-8")
 #: Styles that Redoc adds: an element it fills by script later, and the colours of its samples.
 _STYLES_OF_REDOC = (
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
@@ -62,7 +59,8 @@ def page(described: bytes) -> str:
     # In a script element `<` is no markup but in `</script` and `<!--`; in JSON it is only in
     # strings, where it may be written so.
     text = described.decode().replace("<", "\\u003c")
-    return _TEMPLATE.replace("{description}", text)
+    template = _FOLDER.joinpath("page.html").read_text(encoding="utf-8")
+    return template.replace("{description}", text)
 
 
 def policy(html: str) -> str:
@@ -77,19 +75,19 @@ def policy(html: str) -> str:
 
 def write(folder: Path) -> None:
     """Write the page into *folder*, made if need be: `index.html` and what it loads."""
-    html = page(_SHOWN)
+    html = _whole_page()
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(html)}">'
     script = folder / SCRIPT_PATH.removeprefix("/")
     script.parent.mkdir(parents=True, exist_ok=True)
     charset = '<meta charset="utf-8">'
     (folder / "index.html").write_text(html.replace(charset, f"{charset}\n{meta}", 1), "utf-8")
-    script.write_bytes(gzip.decompress(_PACKED))
+    script.write_bytes(gzip.decompress(_packed_script()))
     notice = _FOLDER.joinpath("NOTICE").read_bytes()
     script.with_name("NOTICE").write_bytes(notice)
 
 
 async def _get_page(_: Request) -> Response:
-    html = page(_SHOWN)
+    html = _whole_page()
     headers = {
         "Content-Security-Policy": f"{policy(html)}; frame-ancestors 'none'",
         "Cache-Control": "no-cache",
@@ -106,9 +104,10 @@ async def _get_script(request: Request) -> Response:
         "X-Content-Type-Options": "nosniff",
     }
     if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(gzip.decompress(_PACKED), headers=headers, media_type="text/javascript")
+        script = gzip.decompress(_packed_script())
+        return Response(script, headers=headers, media_type="text/javascript")
     headers["Content-Encoding"] = "gzip"
-    return Response(_PACKED, headers=headers, media_type="text/javascript")
+    return Response(_packed_script(), headers=headers, media_type="text/javascript")
 
 
 def _hashes(html: str, element: str) -> list[str]:
@@ -118,7 +117,21 @@ def _hashes(html: str, element: str) -> list[str]:
     return [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
 
 
-_SHOWN = guided(files("cs.api").joinpath("openapi.json").read_bytes(), _GUIDE)
+# Read when somebody asks for the page: a service that starts needs none of it.
+
+
+@cache
+def _whole_page() -> str:
+    described = files("cs.api").joinpath("openapi.json").read_bytes()
+    # The same text as docs/good-client.md, for where only the package is.
+    guide = _FOLDER.joinpath("good-client.md").read_text(encoding="utf-8")
+    return page(guided(described, guide))
+
+
+@cache
+def _packed_script() -> bytes:
+    return _FOLDER.joinpath("redoc.standalone.js.gz").read_bytes()
+
 
 if __name__ == "__main__":
     write(Path(sys.argv[1]))

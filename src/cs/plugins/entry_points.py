@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Group(StrEnum):
@@ -28,12 +31,15 @@ class Group(StrEnum):
         return self.setting.removesuffix("s").replace("_", " ")
 
 
-def installed_plugins(*groups: Group) -> list[EntryPoint]:
+def installed_plugins(*groups: Group) -> "list[EntryPoint]":
     """Return what is installed in *groups*, sorted by name; none of it is loaded."""
+    # Imported here: whoever reads settings imports this, and few have any of a plug-in.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
     found = (point for group in groups for point in entry_points(group=group))
     return sorted(found, key=lambda point: point.name)
 
 
-def names_of(points: Iterable[EntryPoint]) -> list[str]:
+def names_of(points: "Iterable[EntryPoint]") -> list[str]:
     """Return the names of *points*, each once, sorted."""
     return sorted({point.name for point in points})

@@ -1,8 +1,11 @@
 """What can be wrong with a plug-in or its settings, before it is asked anything."""
 
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 from cs.plugins.entry_points import Group
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class PluginError(Exception):
@@ -21,7 +24,7 @@ class UnknownPlugin(PluginError):
 class BrokenPlugin(PluginError):
     """A plug-in is installed and cannot be used; the message names it and says why."""
 
-    def __init__(self, group: Group, point: EntryPoint, why: str) -> None:
+    def __init__(self, group: Group, point: "EntryPoint", why: str) -> None:
         where = f"{point.value} of {point.dist.name}" if point.dist else point.value
         super().__init__(f"{group.kind} {point.name!r} ({where}) cannot be used: {why}")
         self.name = point.name
