@@ -9,8 +9,9 @@ import pytest
 
 from cli.command import ran
 from cli.year import year
-from cs.cli.demo_year import CALLERS
-from cs.sandbox.year import BEGINS, CHAPTERS, WEEK, WEEKS, worlds
+from cs.cli.demo_year import CALLERS, OLDER_RULES
+from cs.domain.rule_sets import RANKING
+from cs.sandbox.year import BEGINS, CHAPTERS, UPDATE, WEEK, WEEKS, worlds
 
 __all__ = ["year"]
 pytestmark = pytest.mark.slow
@@ -67,6 +68,19 @@ def test_the_bad_week_was_bad_for_everybody_who_asked_anew(
 
     assert len(live) > 2
     assert set(live) == {"scrape_error"}
+
+
+def test_the_update_of_the_service_changed_the_rules_that_rank(
+    events: list[dict[str, Any]],
+) -> None:
+    update = (BEGINS + UPDATE * WEEK).isoformat()
+    rules = {
+        (each["data"]["rules"], each["at"] >= update)
+        for each in events
+        if each["type"] == "brand.contacts-ranked.v1"
+    }
+
+    assert rules == {(OLDER_RULES, False), (RANKING, True)}
 
 
 def test_every_caller_has_a_key(year: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import msgspec
+from msgspec.structs import replace
 
 from cs import settings
 from cs.admin.sandbox_clock import SandboxClock
@@ -24,18 +25,23 @@ from cs.assembly.one_process import RunningService
 from cs.assembly.plugins import open_plugins
 from cs.cli.sandbox_service import OURS_ONLY, enter_world
 from cs.cli.temporary_folder import temporary_folder
-from cs.domain.contact import Query
+from cs.domain.contact import LeftOut, Query
+from cs.domain.stages.work import AnyFinding, RankingDone, StageName, Work
 from cs.eventlog.fingerprints import email_print
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import NewSecret, Operator
+from cs.pipeline.ranking import Ranking
+from cs.plugins.stages import Report
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.sandbox.shapes import World
-from cs.sandbox.year import BEGINS, WEEK, WEEKS, Chapter, worlds
+from cs.sandbox.year import BEGINS, UPDATE, WEEK, WEEKS, Chapter, worlds
 from cs.settings import Settings
 
 #: Who acts as the operator.
 OPERATOR = "dana"
+#: What ranked before the update (`cs.domain.rule_sets`).
+OLDER_RULES = "ranking-0"
 #: Of the order in which callers ask, and for what.
 _SEED = 2026
 
@@ -148,6 +154,8 @@ class _Year:
             plugins = await stack.enter_async_context(
                 open_plugins(chosen, self._clock, world="sandbox")
             )
+            if chapter.week < UPDATE:
+                plugins = replace(plugins, stages=(_OlderRanking(),))
             service = await stack.enter_async_context(
                 run_embedded(chosen, plugins, "sandbox", self._clock)
             )
@@ -233,6 +241,23 @@ class _Year:
                 by=OPERATOR,
             )
             await erasure.erase(email_print(data.keys, email))
+
+
+class _OlderRanking:
+    """Ranks as the service did before its update: brand marketing was not a role."""
+
+    name: StageName = "ranking"
+
+    async def handle(self, work: Work, report: Report) -> AnyFinding:
+        done = await Ranking().handle(work, report)
+        assert isinstance(done, RankingDone)
+        unknown = tuple(
+            LeftOut(each.person, "not-eligible")
+            for each in done.ranked
+            if each.family == "brand"
+        )
+        known = tuple(each for each in done.ranked if each.family != "brand")
+        return RankingDone(ranked=known, left_out=(*done.left_out, *unknown), rules=OLDER_RULES)
 
 
 class _ShiftedClock(SystemClock):

@@ -28,6 +28,8 @@ from cs.sandbox.world import load
 BEGINS = datetime(2025, 11, 3, tzinfo=UTC)
 WEEK = timedelta(weeks=1)
 WEEKS = 52
+#: The week in which the service is updated, and its ranking counts one more kind of role.
+UPDATE = 30
 
 #: What is there in the first week; others of the bundled world come up later, or never.
 _FIRST = (
@@ -215,7 +217,7 @@ CHAPTERS = (
         "Kestrelle's mail server greylists from now on",
         (_mail_is("kestrelle.example", Greylisting(hint_s=2)),),
     ),
-    Chapter(30, "an update of the service: brand marketing counts as a role now"),
+    Chapter(UPDATE, "an update of the service: brand marketing counts as a role now"),
     Chapter(
         33,
         "Vantorre's mail server refuses us",
