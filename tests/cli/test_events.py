@@ -153,7 +153,7 @@ def test_a_file_that_is_no_export_is_not_written_to(
     ("words", "said"),
     [
         (("export", "--type=search-ended"), "no event is of the type 'search-ended'"),
-        (("export", "--category=keys"), "key, brand, mail-domain, person, service"),
+        (("export", "--category=keys"), "key, brand, mail-domain, person, disclosure, service"),
         (("export", "--since=yesterday"), "--since: a time such as 2026-03-01"),
         (("export", "--resume"), "name the file with --out"),
         (("tail", "--last=-1"), "--last: a whole number from 0 on"),
@@ -254,3 +254,130 @@ def test_what_has_no_state_is_told(
     words: Sequence[str], code: int, said: str, history: Path, here: Here
 ) -> None:
     assert said in here("state", *words, f"--data-dir={history}").told(code)
+
+
+WHY = "Headlines come without titles, ticket 4711"
+
+
+def disclosures(folder: Path, here: Here) -> list[dict[str, Any]]:
+    ran = here("events", "export", "--type=disclosure.made", f"--data-dir={folder}")
+    return [row["data"] for row in ran.rows]
+
+
+def test_people_are_opened_for_whoever_says_why_and_that_is_stored(
+    history: Path, here: Here, tmp_path: Path
+) -> None:
+    out = tmp_path / "ticket" / "march.ndjson"
+    out.parent.mkdir()
+    options = ("--brand=acme", "--since=2026-03-02", f"--data-dir={history}")
+    sealed = here("events", "export", *options).rows[-1]["data"]["people"][0]
+
+    ran = here("events", "export", *options, f"--out={out}", "--reveal", f" {WHY}\n")
+
+    assert ran.code == 0
+    (person,) = json.loads(out.read_bytes().splitlines()[-1])["data"]["people"]
+    assert (person["full_name"], person["headline"]) == ("Jane Roe", "Head of Social \u202e")
+    assert person.items() >= sealed.items()
+    assert "sealed_with" not in out.read_text()
+    (made,) = disclosures(history, here)
+    at, by = made.pop("at"), made.pop("by")
+    assert made.pop("caused_by") == {"kind": "operator", "command": "events export", "who": by}
+    assert made == {
+        "command": "events export",
+        "why": WHY,
+        "asked": {
+            "query": {"brand": "acme", "domain": None},
+            "since": "2026-03-02T00:00:00Z",
+        },
+        "upto": 5,
+        "open_until": None,
+        "file": "march.ndjson",
+    }
+    (act,) = here("log", "trail", "--last=1", "--json", f"--data-dir={history}").rows
+    assert (act["at"], act["by"], act["what"]) == (at, by, "disclosure_made")
+    assert (act["command"], act["why"]) == ("events export", WHY)
+    assert act["of"].startswith("disclosure-")
+    assert WHY in here("log", "trail", f"--data-dir={history}", width=200).out
+    assert here("log", "verify", f"--data-dir={history}").code == 1  # a made-up log, but read
+
+
+def test_an_event_is_shown_with_people_opened(history: Path, here: Here) -> None:
+    ran = here("events", "show", "5", f"--data-dir={history}", "--reveal", WHY)
+
+    assert "Jane Roe" in ran.out
+    assert "Head of Social \\u202e" in ran.out
+    (made,) = disclosures(history, here)
+    assert (made["command"], made["upto"], made["asked"]) == (
+        "events show",
+        5,
+        {"after": 4, "upto": 5},
+    )
+
+
+def test_following_with_people_opened_ends_by_itself(
+    history: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.cli.events.REVEALED_FOR", timedelta(seconds=0.3))
+
+    ran = here("events", "tail", "--last=1", f"--data-dir={history}", "--reveal", WHY)
+
+    assert ran.code == 0
+    assert "say why again" in ran.err
+    (made,) = disclosures(history, here)
+    shown = [row["position"] for row in ran.rows]
+    assert shown == [5, 6], "the event that says so too"
+    assert ran.rows[0]["data"]["people"][0]["full_name"] == "Jane Roe"
+    assert (made["upto"], made["asked"]) == (None, {"after": 4})
+    opened_for = datetime.fromisoformat(made["open_until"]) - datetime.fromisoformat(made["at"])
+    assert timedelta(0) < opened_for <= timedelta(seconds=0.3)
+
+
+def test_an_event_that_is_not_there_opens_nobody(history: Path, here: Here) -> None:
+    here("events", "show", "77", f"--data-dir={history}", "--reveal", WHY).told()
+
+    assert disclosures(history, here) == []
+
+
+def test_somebody_erased_is_not_opened(history: Path, here: Here) -> None:
+    at = f"--data-dir={history}"
+
+    async def destroy() -> None:
+        async with open_folder(DataFolder(history)) as data:
+            await data.keys.destroy([f"{LOOKUP}#p1"])
+
+    asyncio.run(destroy())
+
+    ran = here("events", "export", "--type=people-found", at, "--reveal", WHY)
+    assert ran.rows[0]["data"]["people"] == [{"personal": "person", "person": f"{LOOKUP}#p1"}]
+
+
+def test_it_is_stored_before_anything_is_shown(
+    history: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(line: bytes) -> None:
+        raise KeyboardInterrupt(line)
+
+    with monkeypatch.context() as during:
+        during.setattr("cs.cli.events._print", interrupted)
+        ended = here("events", "export", f"--data-dir={history}", "--reveal", WHY)
+
+    assert (ended.code, ended.out) == (130, "")
+    assert [made["upto"] for made in disclosures(history, here)] == [5]
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        ("ticket 4711", "3 words"),
+        ("why not", "10 to 300 characters"),
+        ("so " * 101, "10 to 300 characters, this one 302"),
+        ("jane.roe@acme.example asked for it", "names nobody"),
+        ("For https://uk.LinkedIn.com/in/jane-roe she says", "names nobody"),
+    ],
+)
+@pytest.mark.parametrize("words", [("export",), ("show", "5"), ("tail",)])
+def test_what_is_no_reason_opens_nobody(
+    words: Sequence[str], why: str, said: str, history: Path, here: Here
+) -> None:
+    assert said in here("events", *words, f"--data-dir={history}", "--reveal", why).told(2)
+    assert disclosures(history, here) == []

@@ -195,10 +195,15 @@ async def test_a_state_is_what_its_events_make_of_it_so_far(
     assert state.position == (before[-1].position if before else 0)
 
 
+@given(SELECTIONS)
+def test_a_disclosure_says_all_that_was_selected(chosen: Selection) -> None:
+    assert Selection.of(chosen.asked()) == chosen
+
+
 async def test_what_no_log_can_have_is_refused_with_what_there_is() -> None:
     with pytest.raises(BadSelection, match=r"'search-ended'; there are .*key\.search-settled"):
         Selection(types=("search-ended",))
-    with pytest.raises(BadSelection, match="'keys': key, brand, mail-domain, person, service"):
+    with pytest.raises(BadSelection, match="'keys': key, brand, mail-domain, person, discl"):
         Selection(categories=("keys",))
 
 

@@ -3,19 +3,20 @@
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 import msgspec
 from cyclopts import App, Group, Parameter
 
-from cs.assembly.operator_command import open_command_context
+from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop, styled
 from cs.cli.progress import Progress
+from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
@@ -23,14 +24,19 @@ from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.lines import event_lines
 from cs.history.selection import BadSelection, Selection
+from cs.keystore.port import KeyStore
 from cs.settings import Settings
 
 app = App(
     name="events",
-    help="The history of the service, event by event. People stay sealed.\n\n"
+    help="The history of the service, event by event. People stay sealed unless --reveal "
+    "says why.\n\n"
     "Works on the data folder or the databases, beside a running service or without one. "
     "What the types of events mean: docs/analysts.md.",
 )
+
+#: How long `cs events tail` opens people of one reason.
+REVEALED_FOR = timedelta(hours=8)
 
 _WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
 
@@ -54,7 +60,8 @@ class Which:
         Parameter(
             negative="",
             show_default=False,
-            help="Of streams of this category: key, brand, mail-domain, person or service. "
+            help="Of streams of this category: key, brand, mail-domain, person, disclosure "
+            "or service. "
             "Can be given several times.",
         ),
     ] = ()
@@ -129,6 +136,7 @@ def export(
         bool,
         Parameter(negative="", help="Go on after the last event that is in the file --out."),
     ] = False,
+    reveal: Reveal = None,
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
@@ -137,20 +145,24 @@ def export(
     In place of what is said about a person stands who it is about: `<lookup>#p1`, and the
     person's pseudonym over all lookups. What is appended meanwhile is left for the next time:
     --resume goes on where the file ends, also if it was cut off in the middle of a line.
+    With --reveal what is said about people is shown, but for who was erased.
 
     Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`
     """
     if resume and out is None:
         stop("--resume: name the file with --out", 2)
+    check_reason(reveal)
     selection = which.selection()
     if out is None:
-        asyncio.run(_export(settings(config, data_dir=data_dir), selection, _print))
+        wanted = Wanted(selection, "events export", reveal)
+        asyncio.run(_export(settings(config, data_dir=data_dir), wanted, _print))
         return
     with _opened(out, resume=resume) as file:
         last = _last_position(file) if resume else 0
         selection = msgspec.structs.replace(selection, after=max(selection.after, last))
         chosen = settings(config, data_dir=data_dir)
-        count = asyncio.run(_export(chosen, selection, file.write))
+        wanted = Wanted(selection, "events export", reveal, out)
+        count = asyncio.run(_export(chosen, wanted, file.write))
     console.print(f"{count} events written to {out}")
 
 
@@ -159,6 +171,7 @@ def show(
     position: Annotated[int, Parameter(help="Where it stands in the log, from 1.")],
     /,
     *,
+    reveal: Reveal = None,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,
@@ -167,10 +180,12 @@ def show(
 
     Example: `cs events show 17`
     """
+    check_reason(reveal)
     lines: list[bytes] = []
-    selection = Selection(after=position - 1, upto=position)
-    asyncio.run(_export(settings(config, data_dir=data_dir), selection, lines.append))
-    if not lines or position < 1:
+    if position >= 1:
+        wanted = Wanted(Selection(after=position - 1, upto=position), "events show", reveal)
+        asyncio.run(_export(settings(config, data_dir=data_dir), wanted, lines.append))
+    if not lines:
         stop(f"there is no event at position {position}")
     if json:
         _print(lines[0])
@@ -195,41 +210,70 @@ def tail(
     which: Which = EVERY,
     *,
     last: Annotated[int, Parameter(help="Begin with the newest so many positions.")] = 10,
+    reveal: Reveal = None,
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
     """Print events as they are appended, as lines of JSON, until Ctrl-C.
 
+    With --reveal it ends by itself after eight hours.
+
     Example: `cs events tail --category brand | jq .type`
     """
     if last < 0:
         stop(f"--last: a whole number from 0 on, not {last}", 2)
-    selection = which.selection()
-    asyncio.run(_tail(settings(config, data_dir=data_dir), selection, last))
+    check_reason(reveal)
+    wanted = Wanted(which.selection(), "events tail", reveal)
+    asyncio.run(_tail(settings(config, data_dir=data_dir), wanted, last))
 
 
-async def _tail(chosen: Settings, selection: Selection, last: int) -> None:
+@dataclass(frozen=True)
+class Wanted:
+    """What a command shows, and why it opens people, if it does."""
+
+    selection: Selection
+    command: str
+    why: str | None = None
+    out: Path | None = None
+
+
+async def _tail(chosen: Settings, wanted: Wanted, last: int) -> None:
     async with (
         open_command_context(chosen) as data,
         identities(data.log, data.keys) as people,
     ):
-        history = History(data.log)
+        history, selection = History(data.log), wanted.selection
         after = max(await history.head() - last, selection.after)
+        keys, open_until = None, None
+        if wanted.why is not None:
+            keys, open_until = data.keys, data.clock.now() + REVEALED_FOR
+            asked = msgspec.structs.replace(selection, after=after).asked()
+            await disclose(
+                data, wanted.command, wanted.why, asked, upto=None, open_until=open_until
+            )
+            if selection.until is None or selection.until > open_until:
+                selection = msgspec.structs.replace(selection, until=open_until)
         while selection.upto is None or after < selection.upto:
+            if open_until is not None and data.clock.now() >= open_until:
+                stop("people are opened for eight hours; say why again", 0)
             upto = await history.head()
             page = msgspec.structs.replace(selection, after=after, upto=upto)
-            async for _, line in event_lines(history.events(page), people):
+            async for _, line in event_lines(history.events(page), people, keys):
                 _print(line)
             after = max(after, upto)
-            await data.log.grown(after)
+            left = None
+            if open_until is not None:
+                left = max((open_until - data.clock.now()).total_seconds(), 0)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await data.log.grown(after)
 
 
-async def _export(
-    chosen: Settings, selection: Selection, write: Callable[[bytes], object]
-) -> int:
-    """Write the events of *selection*; return how many there were."""
+async def _export(chosen: Settings, wanted: Wanted, write: Callable[[bytes], object]) -> int:
+    """Write the events of *wanted*; return how many there were."""
     count = 0
     async with open_command_context(chosen) as data:
+        selection, keys = await _opening(data, wanted)
         with Progress() as progress:
 
             def show_progress(position: int, upto: int) -> None:
@@ -240,10 +284,24 @@ async def _export(
 
             async with identities(data.log, data.keys, show_people) as people:
                 events = History(data.log).events(selection, show_progress)
-                async for _, line in event_lines(events, people):
+                async for _, line in event_lines(events, people, keys):
                     write(line)
                     count += 1
     return count
+
+
+async def _opening(data: CommandContext, wanted: Wanted) -> tuple[Selection, KeyStore | None]:
+    """Return the events of *wanted* that may be shown, and what opens people if it does."""
+    selection = wanted.selection
+    if wanted.why is None:
+        return selection, None
+    head = await data.log.head()
+    upto = head if selection.upto is None else min(selection.upto, head)
+    selection = msgspec.structs.replace(selection, upto=upto)
+    if selection.after < upto:  # else there is nothing to open
+        asked = wanted.selection.asked()
+        await disclose(data, wanted.command, wanted.why, asked, upto=upto, out=wanted.out)
+    return selection, data.keys
 
 
 @contextmanager

@@ -201,6 +201,8 @@ def grant(
 def said(act: OperatorAct) -> str:
     """Return what was done, in words: ``quota granted: 50``."""
     words = act.what.replace("_", " ")
+    if act.why is not None:
+        return f"{words} ({act.command}): {act.why}"
     return words if act.units is None else f"{words}: {act.units}"
 
 

@@ -52,7 +52,7 @@ def trail(
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
-    """Show what operators did, and who: keys, quota, pauses, brands forgotten, people erased.
+    """Show what operators did, and who: keys, quota, pauses, brands, people erased or opened.
 
     Who is the account that ran the command, or what the setting `operator` said. Reads the
     whole log. A person is a hash that says nothing about who it is.

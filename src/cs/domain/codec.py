@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from cs.domain import key, mail_domain, person, service
+from cs.domain import disclosure, key, mail_domain, person, service
 from cs.domain.brand import events as brand_events
 
 AnyEvent: TypeAlias = (
@@ -21,6 +21,7 @@ AnyEvent: TypeAlias = (
     | service.ServiceEvent
     | mail_domain.MailDomainEvent
     | person.PersonEvent
+    | disclosure.DisclosureEvent
 )
 
 #: What is written, and read as it is.
@@ -30,6 +31,7 @@ TOPICS: Mapping[str, type[AnyEvent]] = {
     **service.EVENT_TOPICS,
     **mail_domain.EVENT_TOPICS,
     **person.EVENT_TOPICS,
+    **disclosure.EVENT_TOPICS,
 }
 _TOPIC_OF = {cls: topic for topic, cls in TOPICS.items()}
 

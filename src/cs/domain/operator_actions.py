@@ -10,6 +10,7 @@ import msgspec
 
 from cs.domain.brand.events import BrandForgotten
 from cs.domain.codec import AnyEvent
+from cs.domain.disclosure import DisclosureMade
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.domain.service import Paused, Resumed
@@ -28,6 +29,7 @@ What = Literal[
     "person_erased",
     "person_suppressed",
     "suppression_lifted",
+    "disclosure_made",
 ]
 
 _WHAT: dict[type[AnyEvent], What] = {
@@ -41,6 +43,7 @@ _WHAT: dict[type[AnyEvent], What] = {
     PersonErased: "person_erased",
     PersonSuppressed: "person_suppressed",
     SuppressionLifted: "suppression_lifted",
+    DisclosureMade: "disclosure_made",
 }
 
 
@@ -51,6 +54,8 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         of: The stream that it was done to.
         by: Account or label of who did; None: the service itself, or before it was noted.
         units: Of quota, if any were granted.
+        command: Which command opened people, if any were.
+        why: What was said about that.
     """
 
     at: datetime
@@ -58,6 +63,8 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     of: str
     by: str | None = None
     units: int | None = None
+    command: str | None = None
+    why: str | None = None
 
 
 def act_of(stream: str, event: AnyEvent) -> OperatorAct | None:
@@ -67,7 +74,10 @@ def act_of(stream: str, event: AnyEvent) -> OperatorAct | None:
         return None
     units = event.units if isinstance(event, QuotaGranted) else None
     by: str | None = getattr(event, "by", None)
-    return OperatorAct(at=event.at, what=what, of=stream, by=by, units=units)
+    act = OperatorAct(at=event.at, what=what, of=stream, by=by, units=units)
+    if isinstance(event, DisclosureMade):
+        return msgspec.structs.replace(act, command=event.command, why=event.why)
+    return act
 
 
 def account(name: str) -> str | None:

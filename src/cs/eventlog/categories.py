@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from cs.domain import key, mail_domain, person, service
+from cs.domain import disclosure, key, mail_domain, person, service
 from cs.domain.brand import brand
 from cs.eventlog.snapshots import Shape
 
@@ -40,6 +40,7 @@ CATEGORIES = {
     ),
     "mail-domain": Category(mail_domain.INITIAL, mail_domain.evolve),
     "person": Category(person.INITIAL, person.evolve, cached=1_000),
+    "disclosure": Category(disclosure.INITIAL, disclosure.evolve, cached=1),
     "service": Category(service.INITIAL, service.evolve, cached=1),
 }
 

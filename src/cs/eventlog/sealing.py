@@ -114,7 +114,7 @@ def why_lost(
 def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
     """Yield every personal value in *plain*, outermost first."""
     if isinstance(plain, dict):
-        if _is_personal(plain):
+        if is_personal(plain):
             yield plain
         for value in plain.values():
             yield from personal_values(value)
@@ -176,7 +176,7 @@ def seal(plain: dict[str, Any], lookup: str, keys: Mapping[str, bytes]) -> dict[
             ids[person] = key_id(key)
         return {"sealed": value[_MARK], "person": person, "box": b64encode(sealed).decode()}
 
-    sealed_plain: dict[str, Any] = _walk(plain, _is_personal, box)
+    sealed_plain: dict[str, Any] = _walk(plain, is_personal, box)
     return sealed_plain | {SEALED_WITH: ids} if ids else sealed_plain
 
 
@@ -212,7 +212,7 @@ def unseal(
     return found
 
 
-def _is_personal(value: Mapping[str, Any]) -> bool:
+def is_personal(value: Mapping[str, Any]) -> bool:
     return _MARK in value and "person" in value
 
 

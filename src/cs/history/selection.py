@@ -8,6 +8,7 @@ import msgspec
 from cs.domain.brand.brand import brand_stream, stream_of
 from cs.domain.codec import shapes
 from cs.domain.contact import Query
+from cs.domain.disclosure import Asked
 from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.port import Where
 
@@ -53,6 +54,21 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             if category not in CATEGORIES:
                 known = ", ".join(CATEGORIES)
                 raise BadSelection(f"no category of streams is called {category!r}: {known}")
+
+    @classmethod
+    def of(cls, asked: Asked) -> "Selection":
+        """Return what a disclosure of *asked* is about, its people aside.
+
+        Raises:
+            BadSelection: A newer version had other types of events.
+        """
+        fields = msgspec.structs.asdict(asked)
+        del fields["people"]
+        return cls(**fields)
+
+    def asked(self) -> Asked:
+        """Return this, as a disclosure of it says."""
+        return Asked(**msgspec.structs.asdict(self))
 
     def topics(self) -> frozenset[str] | None:
         """Return the topics of `types`; ``None`` if they are all meant.

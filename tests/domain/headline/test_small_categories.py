@@ -1,11 +1,21 @@
-"""The service, mail domains, persons and the text of keys: each rule with an example."""
+"""The service, mail domains, persons, disclosures, the text of keys: each rule by example."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cs.domain import mail_domain, person, service
+from cs.domain import disclosure, mail_domain, person, service
 from cs.domain.api_key import hash_key, make_key, well_formed
+from cs.domain.disclosure import (
+    REASON_AT_LEAST,
+    REASON_AT_MOST,
+    Asked,
+    MakeDisclosure,
+    clean_reason,
+)
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import BELIEVED_FOR, DomainLearned, LearnDomain
 from cs.domain.person import ErasePerson, PersonErased, PersonSuppressed
@@ -114,6 +124,45 @@ def test_somebody_never_found_is_suppressed_all_the_same() -> None:
     assert person.decide(ErasePerson(found_in=(), at=AT), person.INITIAL) == (
         PersonSuppressed(at=AT),
     )
+
+
+# Disclosures.
+
+
+def disclose(why: str, state: disclosure.Disclosure = disclosure.INITIAL) -> Any:
+    make = MakeDisclosure(
+        command="events show", why=why, asked=Asked(), upto=3, file="a\x1b[2J.json", at=AT
+    )
+    return disclosure.decide(make, state)
+
+
+def test_a_disclosure_is_made_once_and_stored_as_said() -> None:
+    (made,) = disclose("A customer asks,  ticket\t4711")
+
+    assert (made.why, made.file) == ("A customer asks, ticket 4711", "a[2J.json")
+    assert disclose("A customer asks again", disclosure.fold([made])) == ()
+
+
+@pytest.mark.parametrize(
+    "why",
+    ["", "audit", "of \x00\x01\u202e 4711", "a b " * 76, "Asked by jane@acme.example today"],
+)
+def test_what_is_no_reason_is_refused(why: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        disclose(why)
+
+    assert refused.value.code == "reason-invalid"
+
+
+@given(st.text(max_size=400))
+def test_a_reason_is_printable_one_line_and_stays_as_it_is(why: str) -> None:
+    try:
+        reason = clean_reason(why)
+    except Refusal:
+        return
+    assert reason.isprintable()
+    assert REASON_AT_LEAST <= len(reason) <= REASON_AT_MOST
+    assert clean_reason(reason) == reason
 
 
 # The text of keys.

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from cs.domain.causation import RequestCause
+from cs.domain.disclosure import Asked
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import RecordedEvent
 from cs.keystore.memory import MemoryKeyStore
+from cs.operations.disclosing import Disclosing
 from cs.operations.erasure.person import Erasure
 from cs.operations.erasure.suppressions import Suppressions
 from cs.runtime.clock import SystemClock
@@ -57,6 +59,8 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
         await service.operator.pause()
         await service.operator.resume()
         await erase_and_lift(service, keys)
+        disclosing = Disclosing(service.running.streams, SystemClock(), "ada")
+        await disclosing.disclose("events show", "Ticket 4711 of today", Asked(), upto=1)
 
     assert [a.status_code for a in (*joined, reused, nobody)] == [200] * 4
     events = await log.tail(0, 10_000)

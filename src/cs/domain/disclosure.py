@@ -1,0 +1,163 @@
+"""A disclosure: somebody opened sealed people, and said why.
+
+Stream category ``disclosure``; one stream per disclosure, ``disclosure-<random id>``, of one
+event, which is stored before anything is shown.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import reduce
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.contact import Query
+from cs.domain.messages import Command, Event
+from cs.domain.refusal import Refusal
+
+#: Characters and words of a reason: what one sentence has.
+REASON_AT_LEAST, REASON_AT_MOST, REASON_WORDS = 10, 300, 3
+#: Longest name of a file; the rest is cut.
+FILE_NAME = 255
+
+_PERSON = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]|linkedin\.com/in/", re.IGNORECASE)
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whose data were opened: events that meet every one of these; what is not said is met.
+
+    Attributes:
+        types, categories, streams, keys, query, lookup, mail_domain, since, until, after, upto:
+            As `cs.history.selection.Selection` has them.
+        people: Of these people only, ``<lookup>#p1``; empty: of all in those events.
+    """
+
+    types: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    query: Query | None = None
+    lookup: str | None = None
+    mail_domain: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: int = 0
+    upto: int | None = None
+    people: tuple[str, ...] = ()
+
+
+class DisclosureMade(Event, frozen=True, kw_only=True):
+    """People were opened for somebody; stored before they were shown.
+
+    Attributes:
+        command: Which command opened them: ``events export``.
+        why: What was said; names nobody.
+        asked: Whose data.
+        upto: The last position that may have been opened; ``None``: events that were
+            appended until ``open_until`` may be among them.
+        open_until: See ``upto``.
+        file: Name of the file that it was written to, without its folder; ``None``: it was
+            printed.
+        by: Account or label of who had it done.
+    """
+
+    command: str
+    why: str
+    asked: Asked
+    upto: int | None = None
+    open_until: datetime | None = None
+    file: str | None = None
+    by: str | None = None
+
+
+DisclosureEvent = DisclosureMade
+
+#: What they are stored as: never renamed or reused.
+EVENT_TOPICS: Mapping[str, type[DisclosureEvent]] = {"disclosure.made.v1": DisclosureMade}
+
+
+class MakeDisclosure(Command, frozen=True, kw_only=True):
+    """As `DisclosureMade`."""
+
+    command: str
+    why: str
+    asked: Asked
+    upto: int | None = None
+    open_until: datetime | None = None
+    file: str | None = None
+    by: str | None = None
+
+
+class Disclosure(msgspec.Struct, frozen=True):
+    """Whether it was made."""
+
+    made: bool = False
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
+
+
+INITIAL = Disclosure()
+
+
+def decide(command: MakeDisclosure, state: Disclosure) -> tuple[DisclosureEvent, ...]:
+    """Return the events *command* causes; ``()`` if it was made before.
+
+    Raises:
+        Refusal: ``reason-invalid``, as `clean_reason`.
+    """
+    if state.made:
+        return ()
+    return (
+        DisclosureMade(
+            command=command.command,
+            why=clean_reason(command.why),
+            asked=command.asked,
+            upto=command.upto,
+            open_until=command.open_until,
+            file=None if command.file is None else _printable(command.file)[:FILE_NAME],
+            by=command.by,
+            at=max(command.at, state.last_at),
+        ),
+    )
+
+
+def clean_reason(why: str) -> str:
+    r"""Return *why* as it is stored: printable, runs of white space one space.
+
+    It stands in the log for good, where no erasure reaches it, so it may name nobody.
+
+    Raises:
+        Refusal: ``reason-invalid``: it is no sentence, or has an address or a profile in it.
+
+    >>> clean_reason("Audit of March,\n ticket 4711\x1b")
+    'Audit of March, ticket 4711'
+    """
+    reason = " ".join(_printable(" ".join(why.split())).split())
+    if not REASON_AT_LEAST <= len(reason) <= REASON_AT_MOST:
+        bounds = f"{REASON_AT_LEAST} to {REASON_AT_MOST} characters"
+        raise Refusal("reason-invalid", f"a reason has {bounds}, this one {len(reason)}")
+    if len(reason.split()) < REASON_WORDS:
+        raise Refusal(
+            "reason-invalid", f"a reason is a sentence: {REASON_WORDS} words, or more"
+        )
+    if _PERSON.search(reason):
+        raise Refusal(
+            "reason-invalid",
+            "a reason is stored for good and names nobody: give a ticket's number, not a "
+            "person's address or profile",
+        )
+    return reason
+
+
+def _printable(text: str) -> str:
+    return "".join(filter(str.isprintable, text))
+
+
+def evolve(state: Disclosure, event: DisclosureEvent) -> Disclosure:
+    """Return *state* after *event*.  Never raises: what happened, happened."""
+    return replace(state, made=True, last_at=event.at)
+
+
+def fold(events: Iterable[DisclosureEvent], state: Disclosure = INITIAL) -> Disclosure:
+    """Rebuild what is remembered of a disclosure from its stream."""
+    return reduce(evolve, events, state)
