@@ -48,6 +48,8 @@ VARYING = (
     (re.compile(r"(?<=_ms\":)\d+(?:\.\d+)?"), "N"),
     (re.compile(r"[━─]+"), "─"),
     (re.compile(r"[ \t]+"), " "),
+    # Of a key's secret, the end.
+    (re.compile(r"^(│ ID │ [^│]+ │ )\S{4} │", re.MULTILINE), r"\1LAST │"),
 )
 
 
@@ -98,6 +100,7 @@ class Answers:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=TIME_LIMIT_S,
             check=False,
         )

@@ -12,7 +12,7 @@ from cli.year import year
 __all__ = ["year"]
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / "questions.md"]
+PAGES = [ROOT / "docs" / name for name in ("questions.md", "history-in-python.md")]
 
 
 def test_every_answer_in_the_documents_is_today_s(year: Path, tmp_path: Path) -> None:
