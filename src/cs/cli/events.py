@@ -18,8 +18,10 @@ from cs.cli.output import console, print_json, stop, styled
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
+from cs.cli.why import describe, why
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
+from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.lines import event_lines
@@ -34,6 +36,8 @@ app = App(
     "Works on the data folder or the databases, beside a running service or without one. "
     "What the types of events mean: docs/analysts.md.",
 )
+
+app.command(why)
 
 #: How long `cs events tail` opens people of one reason.
 REVEALED_FOR = timedelta(hours=8)
@@ -194,15 +198,22 @@ def show(
     data = msgspec.json.format(msgspec.json.encode(shown["data"]), indent=2)
     console.print(
         styled(
-            "[bold]{}[/]  {}\n{} version {}, position {}",
+            "[bold]{}[/]  {}\n{} version {}, position {}\ncaused by: {}",
             shown["type"],
             shown["at"],
             shown["stream"],
             shown["version"],
             shown["position"],
+            _cause(shown["data"]),
         )
     )
     console.print(data.decode())
+
+
+def _cause(data: dict[str, Any]) -> str:
+    """Return what caused an event, in words."""
+    cause = cause_in(msgspec.json.encode(data))
+    return describe(cause, inferred=False)
 
 
 @app.command

@@ -96,6 +96,12 @@ def test_of_a_whole_service_no_event_is_without_a_cause(service: Service) -> Non
     settled = [each["data"] for each in lines if each["type"] == "key.search-settled.v1"]
     finished = {e["data"]["lookup"]: e for e in lines if "lookup-finished" in e["type"]}
     live = next(each for each in settled if each["search"] == found["id"])
+    at = next(e for e in lines if e["data"].get("search") == found["id"])["position"]
+    why = json.loads(service.command("events", "why", str(at), "--json"))
+    assert why["event"]["type"] == "key.search-admitted.v1"
+    assert why["event"]["caused_by"]["kind"] == "request"
+    charges = [each for each in why["after"] if each.get("charged")]
+    assert [each["search"] for each in charges] == [found["id"]]
     assert live["caused_by"] == {
         "kind": "event",
         "position": finished[live["lookup"]]["position"],

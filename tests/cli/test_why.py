@@ -1,0 +1,124 @@
+"""`cs events why` on the data that a real service left."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import Here
+from harness.in_process import on_folder
+
+#: What the harness's outside world finds people for.
+FOUND = "Acme"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data of two keys that waited for one run, and of one that reused it."""
+    folder = tmp_path_factory.mktemp("why") / "data"
+
+    async def serve() -> None:
+        async with on_folder(folder) as service:
+            key, other = await service.new_key(), await service.new_key()
+            both = await asyncio.gather(
+                service.search(key, brand=FOUND), service.search(other, brand=FOUND)
+            )
+            reused = await service.search(key, brand=FOUND)
+            assert [each.status_code for each in (*both, reused)] == [200] * 3
+
+    asyncio.run(serve())
+    return folder
+
+
+@pytest.fixture
+def events(folder: Path, here: Here) -> list[dict[str, Any]]:
+    return here("events", "export", f"--data-dir={folder}").rows
+
+
+def of(events: list[dict[str, Any]], type_: str) -> list[dict[str, Any]]:
+    return [event for event in events if event["type"] == type_]
+
+
+def test_a_charge_leads_back_to_the_calls_that_asked_for_it(
+    folder: Path, events: list[dict[str, Any]], here: Here
+) -> None:
+    admitted = {e["data"]["search"]: e for e in of(events, "key.search-admitted.v1")}
+    settled = [e for e in of(events, "key.search-settled.v1") if not e["data"]["cached"]]
+    first, joined = sorted(settled, key=lambda e: admitted[e["data"]["search"]]["position"])
+
+    (why,) = here(
+        "events", "why", f"{joined['position']}", "--json", f"--data-dir={folder}"
+    ).rows
+
+    origins = [each for each in why["before"] if not each["follows"]]
+    asked = [admitted[each["data"]["search"]] for each in (first, joined)]
+    assert [each["position"] for each in origins] == [each["position"] for each in asked]
+    assert [each["caused_by"] for each in origins] == [
+        {
+            "kind": "request",
+            "id": each["data"]["request"],
+            "key": each["stream"].removeprefix("key-"),
+        }
+        for each in asked
+    ]
+    (finished,) = of(events, "brand.lookup-finished.v1")
+    assert why["event"]["follows"] == [finished["position"], asked[1]["position"]]
+    assert (why["event"]["charged"], why["after"]) == (True, [])
+
+
+def test_a_call_leads_forward_to_everything_of_its_run_and_both_charges(
+    folder: Path, events: list[dict[str, Any]], here: Here
+) -> None:
+    (start,) = of(events, "brand.lookup-started.v1")
+
+    (why,) = here(
+        "events", "why", f"{start['position'] - 1}", "--json", f"--data-dir={folder}"
+    ).rows
+
+    live = [e for e in of(events, "key.search-settled.v1") if not e["data"]["cached"]]
+    run = [e for e in events if e["type"].startswith(("brand.", "mail-domain."))]
+    led_to = sorted(each["position"] for each in (*run, *live))
+    assert [each["position"] for each in why["after"]] == led_to
+    assert why["before"] == []
+    assert why["event"]["type"] == "key.search-admitted.v1"
+
+
+def test_an_answer_from_reuse_comes_of_its_own_call(
+    folder: Path, events: list[dict[str, Any]], here: Here
+) -> None:
+    (settled,) = (e for e in of(events, "key.search-settled.v1") if e["data"]["cached"])
+
+    (why,) = here(
+        "events", "why", f"{settled['position']}", "--json", f"--data-dir={folder}"
+    ).rows
+
+    assert [each["position"] for each in why["before"]] == [settled["position"] - 1]
+    assert why["event"]["caused_by"]["kind"] == "request"
+
+
+def test_people_read_a_tree(folder: Path, events: list[dict[str, Any]], here: Here) -> None:
+    (finished,) = of(events, "brand.lookup-finished.v1")
+
+    ran = here("events", "why", f"{finished['position']}", f"--data-dir={folder}")
+
+    first, second, *lines = ran.out.splitlines()
+    assert first.startswith("request req_")
+    assert "key.search-admitted srch_" in second
+    assert [line for line in lines if line.startswith(">")] == [
+        line for line in lines if "brand.lookup-finished" in line
+    ]
+    assert sum("key.search-settled" in line and ", charged" in line for line in lines) == 2
+
+
+def test_an_operators_command_is_an_origin(folder: Path, here: Here) -> None:
+    ran = here("events", "why", "2", f"--data-dir={folder}")
+
+    assert ran.out.splitlines()[0] == "an operator: cs keys create"
+
+
+@pytest.mark.parametrize("position", ["0", "-3", "9999"])
+def test_where_there_is_no_event_it_says_so(folder: Path, here: Here, position: str) -> None:
+    ran = here("events", "why", f"--data-dir={folder}", "--", position)
+
+    assert ran.told() == f"there is no event at position {position}"
