@@ -1,0 +1,16 @@
+"""Configuration: every setting, where it comes from, and what may stand in it."""
+
+from cs.settings.errors import BadSettings
+from cs.settings.forms import allowed
+from cs.settings.loading import ENV_PREFIX, load, load_with_places, shown
+from cs.settings.settings import Settings
+
+__all__ = [
+    "ENV_PREFIX",
+    "BadSettings",
+    "Settings",
+    "allowed",
+    "load",
+    "load_with_places",
+    "shown",
+]

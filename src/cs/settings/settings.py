@@ -1,0 +1,91 @@
+"""Every setting of the service, with its type and its default."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from cs.bus.kafka.settings import SaslMechanism
+from cs.domain.operator_actions import ACCOUNT
+from cs.plugins.plugin_settings import AllPluginSettings
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Seconds = Annotated[float, Meta(gt=0, le=3600)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Every setting, with its default.  `cs config show` prints what is in force."""
+
+    # Where it runs.
+    data_dir: Path = Path("cs-data")
+    host: str = "127.0.0.1"
+    port: Port = 8080
+    admin_host: str = "127.0.0.1"
+    admin_port: Port = 8081
+    admin_names: tuple[str, ...] = ()  # that the admin port may be called by
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "console"] = "json"
+    operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail
+
+    # What the roles of one service share, when it runs as several processes
+    # (docs/many-machines.md); a service in one process needs none of it.
+    postgres: str | None = None  # events, views, leases
+    keys_postgres: str | None = None  # data keys: a database of its own
+    stages_postgres: str | None = None  # what stages remember: a database of its own
+    insecure_postgres: bool = False  # databases elsewhere need not prove who they are
+    postgres_connections: Annotated[int, Meta(ge=2, le=100)] = 10  # of one process to each
+    master_key_file: Path | None = None  # 32 bytes that wrap the data keys
+    next_master_key_file: Path | None = None  # while the master key is changed: the new one
+    stages_key_file: Path | None = None  # 32 bytes that seal what stages remember
+    kafka: tuple[str, ...] = ()  # host:port of some brokers
+    kafka_prefix: str = ""  # before every topic and group
+    kafka_tls: bool = False
+    insecure_kafka: bool = False  # to brokers elsewhere in clear
+    kafka_ca_file: Path | None = None
+    kafka_certificate_file: Path | None = None
+    kafka_key_file: Path | None = None
+    kafka_sasl: SaslMechanism | None = None
+    kafka_username: str | None = None
+    kafka_password: str | None = None
+    kafka_password_file: Path | None = None  # instead: a file that holds it
+    kafka_session_timeout_s: Seconds = 10.0  # brokers insist on 6 or more
+    events_feed: bool = False  # publish every event, personal data sealed, for other teams
+
+    # What it allows.
+    lookup_deadline_s: Seconds = 120.0
+    lookups_per_day: Annotated[int, Meta(ge=0)] | None = None  # service-wide ceiling
+    contacts: Annotated[int, Meta(ge=1, le=100)] = 25  # of one search
+    people_kept_for: Annotated[int, Meta(ge=2, le=120)] = 24  # months without a search
+
+    # How much it takes on at once (docs/settings.md, "Overload").
+    holds: Annotated[int, Meta(ge=0)] = 2_000  # calls held; beyond: 202 at once
+    lookups_at_once: Annotated[int, Meta(ge=1)] = 1_000  # beyond: at_capacity
+    calls_per_key: Annotated[int, Meta(ge=1)] = 4  # worked on; the others of a key queue
+    appends_waiting: Annotated[int, Meta(ge=1)] = 10_000  # beyond: server_error
+    messages_waiting: Annotated[int, Meta(ge=1)] = 10_000  # in one topic
+
+    # Whom it asks; None: everything that is installed.
+    brand_sources: tuple[str, ...] | None = None
+    people_sources: tuple[str, ...] | None = None
+    verifiers: tuple[str, ...] | None = None
+    foreign_verifiers: tuple[str, ...] = ()  # that a stage of another make asks
+    stages: tuple[str, ...] = ()  # whose work an installed plug-in does, instead of ours
+    contact: str | None = None  # in our User-Agent: who runs this service
+    wikidata_url: str = "https://www.wikidata.org/w/api.php"
+    searxng_url: str | None = None
+
+    # How it reaches the outside.
+    allow_networks: tuple[str, ...] = ()  # private networks that found hosts may be on
+    deny_networks: tuple[str, ...] = ()  # our own public ranges, never visited
+    web_ports: tuple[Port, Port] = (80, 443)
+    ca_file: Path | None = None  # trusted besides the public authorities
+    dns: str | None = None  # host:port; None: the system's resolver
+
+    # Who it is to mail servers.
+    smtp_port: Port = 25
+    smtp_helo: str | None = None  # our host name there; None: this machine's own
+    smtp_mail_from: str = ""  # empty: the null sender <>
+
+    # What plug-ins were given; what they take, they say themselves.
+    plugins: AllPluginSettings = AllPluginSettings()
