@@ -1,14 +1,14 @@
 """Reading the log as history: selected events in order, and states as they were."""
 
 from collections.abc import AsyncIterator, Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
-from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, SealedEvent
+from cs.eventlog.port import EVERYTHING, NO_STREAM, EventLog, RecordedEvent, SealedEvent
 from cs.eventlog.streams import PAGE
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
@@ -73,6 +73,8 @@ class _Head(msgspec.Struct, frozen=True):
 
 _HEAD = msgspec.json.Decoder(_Head)
 
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+
 #: Told how far reading is: the last position looked at, and the last there is to look at.
 Progress = Callable[[int, int], None]
 
@@ -132,8 +134,9 @@ class History:
             else:
                 high = middle - 1
         found = low
-        for stored in await self._log.stored(low, OUT_OF_ORDER):
-            if _HEAD.decode(stored.state).at <= at:
+        for stored in await self._log.select(EVERYTHING, low, low + OUT_OF_ORDER):
+            happened = _at_of(stored)
+            if happened is not None and happened <= at:
                 found = stored.position
         return found
 
@@ -210,8 +213,22 @@ class History:
         return next(iter(runs(own)), None)
 
     async def _happened(self, position: int) -> datetime:
-        stored = await self._log.stored(position - 1, 1)
-        return _HEAD.decode(stored[0].state).at
+        """Return when the last event up to *position* happened that can be read."""
+        while position:
+            for stored in await self._log.select(EVERYTHING, position - 1, position):
+                happened = _at_of(stored)
+                if happened is not None:
+                    return happened
+            position -= 1
+        return _BEFORE_ALL
+
+
+def _at_of(stored: SealedEvent) -> datetime | None:
+    """Return when *stored* happened; ``None``: it is damaged."""
+    try:
+        return _HEAD.decode(stored.state).at
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _history_event(stored: SealedEvent) -> HistoryEvent:
