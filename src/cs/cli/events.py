@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -18,6 +18,7 @@ from cs.cli.output import console, print_json, stop, styled
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
+from cs.cli.times import time_of
 from cs.cli.why import describe, why
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
@@ -117,8 +118,8 @@ class Which:
                 query=query,
                 lookup=self.lookup,
                 mail_domain=self.mail_domain,
-                since=_time("--since", self.since),
-                until=_time("--until", self.until),
+                since=time_of("--since", self.since),
+                until=time_of("--until", self.until),
                 after=self.after,
                 upto=self.upto,
             )
@@ -356,13 +357,3 @@ class _Position(msgspec.Struct):
 def _print(line: bytes) -> None:
     """Print *line*, whose words came from anywhere, for a terminal or a program."""
     print_json(msgspec.json.decode(line))
-
-
-def _time(option: str, said: str | None) -> datetime | None:
-    if said is None:
-        return None
-    try:
-        at = datetime.fromisoformat(said)
-    except ValueError:
-        stop(f"{option}: a time such as 2026-03-01 or 2026-03-01T12:00:00Z, not {said!r}", 2)
-    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
