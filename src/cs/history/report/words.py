@@ -1,0 +1,435 @@
+"""A report in words: the same tables for the terminal and the page."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from cs.domain.contact import Query
+from cs.history.page import drawing
+from cs.history.report.figures import Cost, Report, Timing
+
+#: What stands where there is nothing to say.
+NOTHING = "–"
+NOT_RECORDED = "not recorded"
+#: From nothing to the most.
+_SIGNS = " ▁▂▃▄▅▆▇█"
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows of text.
+
+    Attributes:
+        title: What they are.
+        columns: Heads.
+        rows: As many cells as there are columns; some may come from anywhere.
+        about: A sentence below the title.
+        words: Columns of words, which may be folded; the others are numbers.
+        empty: Said if there are no rows.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    about: str = ""
+    words: Sequence[str] = ()
+    empty: str = "Nothing in this period."
+
+
+def percent(share: float | None) -> str:
+    """Return *share* as people read it.
+
+    >>> percent(0.3333), percent(1.0), percent(None)
+    ('33.3 %', '100 %', '–')
+    """
+    return NOTHING if share is None else f"{share * 100:.3g} %"
+
+
+def lasting(seconds: float | None) -> str:
+    """Return *seconds* as people say them."""
+    return NOTHING if seconds is None else drawing.seconds(seconds)
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return *counts* in a line.
+
+    >>> counted({"used": 3, "failed": 1})
+    '3 used, 1 failed'
+    """
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or NOTHING
+
+
+def day(at: datetime) -> str:
+    """Return *at* as a day, or as a time of one.
+
+    >>> from datetime import UTC
+    >>> day(datetime(2026, 3, 1, tzinfo=UTC)), day(datetime(2026, 3, 1, 12, 5, tzinfo=UTC))
+    ('2026-03-01', '2026-03-01 12:05')
+    """
+    is_midnight = at.hour == at.minute == at.second == 0
+    return at.strftime("%Y-%m-%d" if is_midnight else "%Y-%m-%d %H:%M")
+
+
+def named(query: Query | None, stream: str) -> str:
+    """Return what a brand is called.
+
+    >>> named(Query("Nike", "nike.com"), "brand-0a"), named(None, "brand-0a")
+    ('Nike (nike.com)', 'brand-0a')
+    """
+    if query is None:
+        return stream
+    if query.brand and query.domain:
+        return f"{query.brand} ({query.domain})"
+    return query.brand or query.domain or stream
+
+
+def facts(report: Report) -> Sequence[tuple[str, str]]:
+    """Return what is said first."""
+    searches, runs, mail = report.searches, report.runs, report.mail
+    done = searches.outcomes.get("done", 0)
+    return [
+        ("Searches answered", f"{searches.answered}"),
+        ("With an e-mail", _of(done, searches.answered)),
+        ("Charged", f"{searches.charged}"),
+        ("Reused", _of(searches.reused, searches.answered)),
+        ("Live runs", f"{runs.finished}"),
+        ("Verified e-mails", f"{runs.emails}"),
+        (
+            "E-mails per run",
+            NOTHING if runs.emails_per_run is None else _number(runs.emails_per_run),
+        ),
+        ("Time to answer, half of them within", lasting(searches.time_to_answer.p50_s)),
+        ("… and 95 %", lasting(searches.time_to_answer.p95_s)),
+        ("Catch-all", percent(mail.catch_all_share)),
+        ("Put off (greylisting)", percent(mail.put_off_share)),
+        ("Age of reused results, half", lasting(report.freshness.age.p50_s)),
+    ]
+
+
+def notes(report: Report) -> Sequence[str]:
+    """Return what a reader has to know about these figures."""
+    said = []
+    if report.left_out:
+        said.append(
+            f"Left out, since they cannot be read: {counted(report.left_out)} events; "
+            "cs log verify says which."
+        )
+    untimed = report.searches.not_timed + report.runs.not_timed
+    if untimed:
+        said.append(
+            f"{untimed} searches or runs began more than an hour before the period, and are "
+            "not timed."
+        )
+    if report.mail.people_erased:
+        said.append(
+            f"{report.mail.people_erased} checks are of people erased since: what was found "
+            "of them is in no verdict, source or verifier."
+        )
+    if report.freshness.not_known:
+        said.append(f"The age of {report.freshness.not_known} reused results is not known.")
+    return said
+
+
+def sparks(report: Report) -> str:
+    """Return how many searches were answered when, a sign for each bucket."""
+    counts = [sum(bucket.outcomes.values()) for bucket in report.over_time]
+    most = max(counts)
+    signs = "".join(_SIGNS[-(-count * (len(_SIGNS) - 1) // (most or 1))] for count in counts)
+    return f"{signs}  {lasting(report.bucket_s)} each, {most} at most"
+
+
+def tables(report: Report) -> Sequence[Table]:
+    """Return all tables, in order."""
+    return [
+        _outcomes(report),
+        _stages(report),
+        _brand_sources(report),
+        _people_sources(report),
+        _verifiers(report),
+        _verdicts(report),
+        _reasons(report),
+        _disagreements(report),
+        _freshness(report),
+        *_busiest(report),
+    ]
+
+
+def _outcomes(report: Report) -> Table:
+    searches, runs = report.searches, report.runs
+    names = {**searches.outcomes, **runs.outcomes}
+    return Table(
+        "Outcomes",
+        ("Outcome", "Searches", "Share", "Live runs", "Share of runs"),
+        [
+            (
+                name,
+                f"{searches.outcomes.get(name, 0)}",
+                _share(searches.outcomes.get(name, 0), searches.answered),
+                f"{runs.outcomes.get(name, 0)}",
+                _share(runs.outcomes.get(name, 0), runs.finished),
+            )
+            for name in names
+        ],
+        f"{searches.asked} searches were asked for, {searches.repeated} once more while they "
+        f"ran; {runs.cut_off} runs ended by their deadline with what they had.",
+        words=("Outcome",),
+    )
+
+
+def _stages(report: Report) -> Table:
+    def row(name: str, took: Timing, *others: str) -> Sequence[str]:
+        times = (lasting(took.p50_s), lasting(took.p95_s), lasting(took.max_s))
+        return (name, f"{took.count}", *times, *others)
+
+    nothing = not any(
+        stage.took.count or stage.not_ended or stage.failed_attempts or stage.issued_again
+        for stage in report.stages
+    )
+    rows = [
+        row("search, live", report.searches.time_to_answer, "", "", ""),
+        row("run", report.runs.took, "", "", ""),
+        *(
+            row(
+                stage.stage,
+                stage.took,
+                f"{stage.not_ended}",
+                f"{stage.failed_attempts}",
+                f"{stage.issued_again}",
+            )
+            for stage in report.stages
+        ),
+    ]
+    return Table(
+        "Time to answer by stage",
+        ("What", "Timed", "p50", "p95", "Max", "Open", "Failed", "Again"),
+        [] if nothing else rows,
+        "A stage lasts from its first work to the end of its last. Open: in runs "
+        "that were over before it. Failed: attempts. Again: work issued more than once.",
+        words=("What",),
+        empty="No run was at work in this period.",
+    )
+
+
+def _costs(costs: Sequence[Cost | None]) -> tuple[Sequence[str], Sequence[Sequence[str]], str]:
+    """Return heads and cells of the columns of *costs*, and what is said of them.
+
+    There are none unless a price is known.
+    """
+    if not any(costs):
+        return (), [() for _ in costs], f"Cost: {NOT_RECORDED}; --price NAME=AMOUNT says it."
+    cells = [
+        (NOT_RECORDED, NOT_RECORDED)
+        if cost is None
+        else (f"{cost.total}", NOTHING if cost.per_email is None else f"{cost.per_email}")
+        for cost in costs
+    ]
+    said = "Cost: price times questions answered, as the log records no prices."
+    return ("Cost", "Per e-mail"), cells, said
+
+
+def _brand_sources(report: Report) -> Table:
+    heads, costs, said = _costs([each.cost for each in report.brand_sources])
+    return Table(
+        "Brand sources",
+        ("Source", "Ended", "Answered", "E-mails", *heads),
+        [
+            (each.source, counted(each.ended), f"{each.answered}", f"{each.emails}", *cost)
+            for each, cost in zip(report.brand_sources, costs, strict=True)
+        ],
+        f"E-mails: verified in runs in which it was used. {said}",
+        words=("Source", "Ended"),
+        empty="No brand source was asked in this period.",
+    )
+
+
+def _people_sources(report: Report) -> Table:
+    heads, costs, said = _costs([each.cost for each in report.people_sources])
+    return Table(
+        "People sources",
+        ("Source", "Ended", "Found", "In a role", "E-mails", "Yield", *heads),
+        [
+            (
+                each.source,
+                counted(each.ended),
+                f"{each.found}",
+                f"{each.ranked}",
+                f"{each.emails}",
+                _share(each.emails, each.found),
+                *cost,
+            )
+            for each, cost in zip(report.people_sources, costs, strict=True)
+        ],
+        f"Yield: of people found. Whoever two sources saw counts for both. {said}",
+        words=("Source", "Ended"),
+        empty="No people source was asked in this period.",
+    )
+
+
+def _verifiers(report: Report) -> Table:
+    heads, costs, said = _costs([each.cost for each in report.verifiers])
+    return Table(
+        "Verifiers",
+        ("Verifier", "Said", "Asked", "No reply", "E-mails", "Yield", *heads),
+        [
+            (
+                each.verifier,
+                counted(each.verdicts),
+                f"{each.asked}",
+                f"{each.unanswered}",
+                f"{each.emails}",
+                percent(each.yield_share),
+                *cost,
+            )
+            for each, cost in zip(report.verifiers, costs, strict=True)
+        ],
+        f"Asked: about addresses. Yield: e-mails verified of those. {said}",
+        words=("Verifier", "Said"),
+        empty="No verifier was asked in this period.",
+    )
+
+
+def _verdicts(report: Report) -> Table:
+    mail = report.mail
+    known = mail.people_checked - mail.people_erased
+    return Table(
+        "Verdicts",
+        ("Verdict", "People", "Share"),
+        [(name, f"{count}", _share(count, known)) for name, count in mail.verdicts.items()],
+        f"Of people at one mail domain each. {mail.domains_checked} times a run was done with "
+        f"a mail domain: {mail.domains_catch_all} accept every address, "
+        f"{mail.domains_put_off} had us come back later, as greylisting does.",
+        words=("Verdict",),
+        empty="Nobody was checked in this period.",
+    )
+
+
+def _reasons(report: Report) -> Table:
+    asked = sum(each.asked for each in report.verifiers)
+    return Table(
+        "Reasons",
+        ("Reason", "Verdict", "Addresses", "Share"),
+        [
+            (each.reason, each.verdict, f"{each.addresses}", _share(each.addresses, asked))
+            for each in report.mail.reasons
+        ],
+        "The most frequent ones, by address asked about.",
+        words=("Reason", "Verdict"),
+        empty="Nobody was checked in this period.",
+    )
+
+
+def _disagreements(report: Report) -> Table:
+    mail = report.mail
+    return Table(
+        "Disagreements",
+        ("Verifier", "Said", "The other", "Said so", "Addresses", "Share"),
+        [
+            (
+                each.one,
+                each.one_said,
+                each.other,
+                each.other_said,
+                f"{each.addresses}",
+                _share(each.addresses, mail.asked_of_several),
+            )
+            for each in mail.disagreements
+        ],
+        f"Of {mail.asked_of_several} addresses of which several verifiers said something.",
+        words=("Verifier", "Said", "The other", "Said so"),
+        empty="No two verifiers said different things.",
+    )
+
+
+def _freshness(report: Report) -> Table:
+    reused = report.freshness.age.count
+    return Table(
+        "Age of reused results",
+        ("Days", "Searches", "Share"),
+        [
+            (
+                f"{band.from_days} to {band.to_days}"
+                if band.to_days
+                else f"{band.from_days} on",
+                f"{band.searches}",
+                _share(band.searches, reused),
+            )
+            for band in report.freshness.bands
+            if band.searches or band.to_days
+        ]
+        if reused
+        else [],
+        f"Half are younger than {lasting(report.freshness.age.p50_s)}, 95 % than "
+        f"{lasting(report.freshness.age.p95_s)}."
+        if reused
+        else "",
+        words=("Days",),
+        empty="No result was reused in this period.",
+    )
+
+
+def _busiest(report: Report) -> Iterable[Table]:
+    busiest = report.busiest
+    yield Table(
+        "Busiest keys",
+        ("Label", "Key", "Searches", "Charged", "Reused"),
+        [
+            (
+                each.label or NOTHING,
+                each.key,
+                f"{each.searches}",
+                f"{each.charged}",
+                f"{each.reused}",
+            )
+            for each in busiest.keys
+        ],
+        _short(busiest.keys_short_by),
+        words=("Label", "Key"),
+    )
+    yield Table(
+        "Busiest brands",
+        ("Brand", "Searches", "Charged", "Reused"),
+        [
+            (
+                named(each.query, each.stream),
+                f"{each.searches}",
+                f"{each.charged}",
+                f"{each.reused}",
+            )
+            for each in busiest.brands
+        ],
+        _short(busiest.brands_short_by),
+        words=("Brand",),
+    )
+    yield Table(
+        "Busiest mail domains",
+        ("Mail domain", "People", "Verified", "Checks", "Catch-all", "Put off"),
+        [
+            (
+                each.mail_domain,
+                f"{each.people}",
+                f"{each.verified}",
+                f"{each.checks}",
+                f"{each.catch_all}",
+                f"{each.put_off}",
+            )
+            for each in busiest.mail_domains
+        ],
+        _short(busiest.mail_domains_short_by),
+        words=("Mail domain",),
+    )
+
+
+def _short(by: int) -> str:
+    return f"So many names that the first count may be too low by {by}." if by else ""
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole if whole else None)
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part} ({_share(part, whole)})" if whole else f"{part}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
