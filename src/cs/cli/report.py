@@ -1,0 +1,183 @@
+"""``cs report``: a period of the service, in figures."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from cs.assembly.operator_command import open_command_context
+from cs.cli.options import Config, DataDir, Json
+from cs.cli.output import console, print_json, print_table, stop, styled, warn
+from cs.cli.progress import Progress
+from cs.cli.settings_in_force import settings
+from cs.cli.times import time_of
+from cs.history.report.figures import Report
+from cs.history.report.making import TOP
+from cs.history.report.period import Period
+from cs.history.report.reading import make_report
+from cs.history.report.words import Table, day, facts, notes, sparks, tables
+from cs.settings import Settings
+
+#: The period if nothing is said.
+USUAL = timedelta(days=30)
+#: Of the busiest, at most.
+MOST = 1_000
+#: Before this nothing happened, and sums with times begin to fail.
+_EARLIEST, _LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+
+def report(
+    *,
+    since: Annotated[
+        str | None,
+        Parameter(
+            help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z; else 30 days back."
+        ),
+    ] = None,
+    until: Annotated[str | None, Parameter(help="Before this time; else now.")] = None,
+    html: Annotated[
+        Path | None,
+        Parameter(
+            help="Write one self-contained page into this file, which must not be there."
+        ),
+    ] = None,
+    price: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            show_default=False,
+            help="What one question to a source or verifier costs: searxng=0.005. The log "
+            "records no prices. Can be given several times.",
+        ),
+    ] = (),
+    top: Annotated[int, Parameter(help="Show so many of the busiest.")] = TOP,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Report on a period: outcomes, times, yield and cost, verdicts, reuse, who is busiest.
+
+    Counts searches when they are answered, runs when they finish, addresses when they are
+    checked. Nothing of a person is in it.
+
+    Example: `cs report --since 2026-03-01 --until 2026-04-01 --html march.html`
+    """
+    if json and html is not None:
+        stop("--json and --html: one of them", 2)
+    if not 1 <= top <= MOST:
+        stop(f"--top: a whole number from 1 to {MOST}, not {top}", 2)
+    prices = _prices(price)
+    limits = (time_of("--since", since), time_of("--until", until))
+    if html is not None and html.exists():
+        stop(f"{html} is there already: name another file", 2)
+    chosen = settings(config, data_dir=data_dir)
+    found = asyncio.run(_report(chosen, limits, prices, top))
+    if json:
+        print_json(found)
+    elif html is not None:
+        _write(html, found)
+        console.print(f"written to {html}")
+    else:
+        _show(found)
+
+
+def _prices(said: Sequence[str]) -> Mapping[str, Decimal]:
+    prices: dict[str, Decimal] = {}
+    for each in said:
+        name, _, amount = each.partition("=")
+        try:
+            price = Decimal(amount)
+        except InvalidOperation:
+            price = Decimal("NaN")
+        if not name or not price.is_finite() or not 0 <= price <= 1_000_000:
+            stop(f"--price: a name and an amount such as searxng=0.005, not {each!r}", 2)
+        prices[name] = price
+    return prices
+
+
+def _period(limits: tuple[datetime | None, datetime | None], now: datetime) -> Period:
+    since, until = limits
+    until = until or now
+    since = since or until - USUAL
+    for option, at in (("--since", since), ("--until", until)):
+        if not _EARLIEST <= at <= _LATEST:
+            stop(f"{option}: a time from {_EARLIEST.year} on, not {at.isoformat()}", 2)
+    if since >= until:
+        stop(f"--since: a time before {until.isoformat()}, where the period ends", 2)
+    return Period(since.astimezone(UTC), until.astimezone(UTC))
+
+
+async def _report(
+    chosen: Settings,
+    limits: tuple[datetime | None, datetime | None],
+    prices: Mapping[str, Decimal],
+    top: int,
+) -> Report:
+    async with open_command_context(chosen) as data:
+        period = _period(limits, data.clock.now())
+        with Progress() as progress:
+
+            def show_progress(position: int, upto: int) -> None:
+                progress.show(f"{position} of {upto} positions read")
+
+            found = await make_report(
+                data.log, data.keys, period, prices=prices, top=top, progress=show_progress
+            )
+    unknown = prices.keys() - _asked(found)
+    if unknown:
+        known = ", ".join(sorted(_asked(found))) or "nobody"
+        warn(f"--price: {', '.join(sorted(unknown))} was not asked in this period, {known} was")
+    return found
+
+
+def _asked(found: Report) -> set[str]:
+    return {
+        *(each.source for each in found.brand_sources),
+        *(each.source for each in found.people_sources),
+        *(each.verifier for each in found.verifiers),
+    }
+
+
+def _write(file: Path, found: Report) -> None:
+    """Write the page of *found* into *file*, private to its owner."""
+    from cs.history.report.page import report_page  # noqa: PLC0415  only for pages
+
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        stop(f"{file} is there already: name another file", 2)
+    except OSError as error:
+        stop(f"{file} cannot be written: {error.strerror}")
+    with os.fdopen(descriptor, "wb") as page:
+        page.write(report_page(found))
+
+
+def _show(found: Report) -> None:
+    console.print(
+        styled("[bold]{}[/] until {}, UTC", day(found.since), day(found.until)),
+        f"as of position {found.upto}, {found.events} events",
+    )
+    for name, value in facts(found):
+        console.print(f"{name:<38}{value}")
+    if found.searches.answered:
+        console.print(f"{'Over time':<38}{sparks(found)}")
+    for note in notes(found):
+        console.print(styled("[yellow]{}[/]", note))
+    for table in tables(found):
+        _show_table(table)
+
+
+def _show_table(table: Table) -> None:
+    console.print()
+    console.print(styled("[bold]{}[/]", table.title))
+    if table.about:
+        console.print(table.about)
+    if table.rows:
+        print_table(table.columns, table.rows, folds=table.words)
+    else:
+        console.print(table.empty)
