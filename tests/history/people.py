@@ -69,15 +69,14 @@ def _lookup(brand: str, counts: dict[str, int]) -> str:
 async def store(log: EventLog, history: Sequence[Found], stored: int = 0) -> None:
     """Append *history* to *log*, a day between two lookups; the first *stored* are there."""
     counts: dict[str, int] = {}
-    versions: dict[str, int] = {}
     for day, found in enumerate(history):
         lookup = _lookup(found.brand, counts)
         stream = brand_stream(Query(brand=found.brand))
         events = list(_events(found, lookup, counts[found.brand], AT + timedelta(days=day)))
-        version = versions.get(stream, NO_STREAM)
         if day >= stored:
+            there = await log.read(stream)
+            version = there[-1].version if there else NO_STREAM
             await log.append([Append(stream, version, events)])
-        versions[stream] = version + len(events)
 
 
 def _events(found: Found, lookup: str, number: int, at: datetime) -> Iterable[AnyEvent]:

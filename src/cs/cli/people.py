@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
+from cs.cli.disclosed import Disclosures, may_hold, show_disclosures
 from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
@@ -44,7 +45,8 @@ def erase(
 ) -> None:
     """Erase a person from everything stored, and keep later searches from finding them.
 
-    With --dry-run it says what that would be: lookups, data keys and brands.
+    With --dry-run it says what that would be: lookups, data keys and brands. Both tell which
+    exports that were made with --reveal may hold the person: delete those.
 
     Works on the data folder, beside a running service or without one; a running one
     drops what it holds in memory within a second. Cannot be undone. Doing it again does
@@ -61,16 +63,18 @@ def erase(
         _show_foreseen(asyncio.run(_foreseen(chosen, print_of)), json=json)
         return
 
-    async def run() -> ErasureResult | DamagedEvent:
+    async def run() -> tuple[ErasureResult, Disclosures] | DamagedEvent:
         async with open_person_data(chosen) as at:
             try:
-                return await at.erasure.erase(print_of(at.keys))
+                done = await at.erasure.erase(print_of(at.keys))
             except DamagedEvent as damaged:
                 return damaged
+            return done, await may_hold(at.log, done.names)
 
-    done = asyncio.run(run())
-    if isinstance(done, DamagedEvent):
-        stop(_unfinished(done))
+    ended = asyncio.run(run())
+    if isinstance(ended, DamagedEvent):
+        stop(_unfinished(ended))
+    done, disclosed = ended
     if json:
         print_json(
             {
@@ -79,10 +83,12 @@ def erase(
                 "keys_destroyed": done.keys,
                 "suppressed": True,
                 "changed": done.new,
+                "disclosed": disclosed,
             }
         )
     else:
         console.print(_describe(done))
+        show_disclosures(disclosed)
 
 
 @app.command
@@ -175,6 +181,7 @@ class Foreseen(msgspec.Struct, frozen=True):
     keys: int
     brands: list[str]
     suppressed: bool  # already
+    disclosed: Disclosures
 
 
 async def _foreseen(chosen: Settings, print_of: PrintOf) -> Foreseen:
@@ -184,10 +191,11 @@ async def _foreseen(chosen: Settings, print_of: PrintOf) -> Foreseen:
         fingerprint = print_of(at.keys)
         names = await at.erasure.foreseen(fingerprint)
         before = await at.suppressions.listed(fingerprint)
+        disclosed = await may_hold(at.log, names)
     lookups = {name.rpartition("#")[0] for name in names}
     queries = [brands[s] for s in sorted({stream_of(each) for each in lookups}) if s in brands]
     searched = [query.brand or query.domain or "" for query in queries]
-    return Foreseen(len(lookups), len(names), searched, bool(before))
+    return Foreseen(len(lookups), len(names), searched, bool(before), disclosed)
 
 
 def _show_foreseen(found: Foreseen, *, json: bool) -> None:
@@ -201,6 +209,7 @@ def _show_foreseen(found: Foreseen, *, json: bool) -> None:
         f"nothing is changed; it would destroy {found.keys} data keys of {found.lookups} "
         f"{lookups}{where} for good; {later}"
     )
+    show_disclosures(found.disclosed)
 
 
 def _unfinished(damaged: DamagedEvent) -> str:

@@ -9,6 +9,7 @@ from cs.cli.output import stop
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.profile_url import person_page
 from cs.eventlog.fingerprints import email_print, profile_print
+from cs.eventlog.port import EventLog
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
@@ -42,6 +43,7 @@ def fingerprint_of(email: str | None, profile: str | None) -> PrintOf | None:
 class PersonData:
     """What a command works with that erases somebody, or asks who is erased."""
 
+    log: EventLog
     keys: KeyStore
     erasure: Erasure
     suppressions: Suppressions
@@ -54,6 +56,7 @@ async def open_person_data(chosen: Settings) -> AsyncIterator[PersonData]:
         stores = (data.streams, data.keys, data.clock)
         reflected, calls = data.view_runner().catch_up, data.forget_calls
         yield PersonData(
+            data.log,
             data.keys,
             Erasure(*stores, reflected, forget_calls=calls, by=data.by),
             Suppressions(*stores, by=data.by),

@@ -81,6 +81,7 @@ def test_a_person_is_erased_beside_a_running_service(tmp_path: Path) -> None:
                 "keys_destroyed": 1,
                 "suppressed": True,
                 "changed": True,
+                "disclosed": [],
             }
             after = read(client, before["id"])
             assert after == without(before, "Amara Okafor")

@@ -37,11 +37,13 @@ class ErasureResult(msgspec.Struct, frozen=True):
         lookups: How many lookups had found them, those erased before included.
         keys: Data keys destroyed for good, this time or before.
         new: Whether anything was known or open that was not before.
+        names: Of those keys, ``<lookup>#p1``.
     """
 
     lookups: int
     keys: int
     new: bool
+    names: frozenset[str] = frozenset()
 
 
 class Erasure:
@@ -128,7 +130,7 @@ class Erasure:
         erased = await self._append(stream, erase, caused_by)
         if unread is not None:
             raise unread
-        return ErasureResult(len(lookups_of(found)), len(found), suppressed or erased)
+        return ErasureResult(len(lookups_of(found)), len(found), suppressed or erased, found)
 
     async def take_out(self, names: frozenset[str], caused_by: AnyCause) -> DamagedEvent | None:
         """Destroy the data keys *names*, and take those they are of out of their lookups.

@@ -1,0 +1,49 @@
+"""Which disclosures may hold somebody, for the commands on one person."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from cs.cli.output import console, print_table, warn
+from cs.cli.progress import Progress
+from cs.eventlog.port import EventLog
+from cs.history.disclosures import HeldBy, disclosures_of
+from cs.projections.searches import instant
+
+#: ``None``: some of the log is damaged, and nobody can say.
+Disclosures = Sequence[HeldBy] | None
+
+
+async def may_hold(log: EventLog, people: Iterable[str]) -> Disclosures:
+    """Return the disclosures that may hold *people*, ``<lookup>#p1``; warn if it is not known.
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+    """
+    with Progress() as progress:
+
+        def show(position: int, upto: int) -> None:
+            progress.show(f"looking for disclosures: {position} of {upto} positions read")
+
+        try:
+            return await disclosures_of(log, people, show)
+        except msgspec.MsgspecError:
+            warn(
+                "which exports may hold this person cannot be told: some of the log is "
+                "damaged; mend it (`cs log verify` lists it all), then run this again"
+            )
+            return None
+
+
+def show_disclosures(found: Disclosures) -> None:
+    """Print *found* as a table, if there are any."""
+    if not found:
+        return
+    made = "1 disclosure" if len(found) == 1 else f"{len(found)} disclosures"
+    console.print(f"{made} may hold this person; delete what was written then:")
+    rows = [
+        (instant(e.at), e.by or "?", e.command, e.file or "(printed)", e.why, str(e.position))
+        for e in found
+    ]
+    columns = ("At", "By", "Command", "File", "Why", "Position")
+    print_table(columns, rows, folds=["Why", "File"])

@@ -1,0 +1,159 @@
+"""Which disclosures may hold somebody: whoever opened people left an event that says whose.
+
+By that event's selection and position, held against every stored event that has something of
+the person sealed in it.  Nobody is opened for it.  The answer errs on one side only: a
+disclosure that was cut off, or whose events nobody looked at, counts as if all had been shown.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import ContactsErased
+from cs.domain.codec import every_version, from_plain
+from cs.domain.disclosure import Asked, DisclosureMade
+from cs.domain.person import PersonErased
+from cs.eventlog.port import EventLog
+from cs.eventlog.sealing import key_name, sealed_values
+from cs.history.history import History, HistoryEvent, Progress, unseen
+from cs.history.selection import BadSelection, Selection
+
+_TYPES = tuple(
+    every_version(event).removesuffix(".v")
+    for event in (DisclosureMade, PersonErased, ContactsErased)
+)
+#: Streams that are read in one go.
+_STREAMS = 500
+
+
+class HeldBy(msgspec.Struct, frozen=True, kw_only=True):
+    """A disclosure that may hold somebody.
+
+    Attributes:
+        id: Of its stream, without the category.
+        position: Of its event.
+        file: Name of the file that people were written to; ``None``: they were printed.
+    """
+
+    id: str
+    position: int
+    at: datetime
+    by: str | None
+    command: str
+    why: str
+    file: str | None
+
+
+async def disclosures_of(
+    log: EventLog, people: Iterable[str], progress: Progress = unseen
+) -> list[HeldBy]:
+    """Return the disclosures that may hold any of *people*, ``<lookup>#p1``, oldest first.
+
+    A person's record that was erased is in none that was made after that.
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+        msgspec.MsgspecError: What is stored is no event (``cs log verify`` finds it).
+    """
+    wanted = frozenset(people)
+    history = History(log)
+    made: list[tuple[HistoryEvent, DisclosureMade]] = []
+    erased_at: dict[str, int] = {}
+    async for event in history.events(Selection(types=_TYPES), progress):
+        plain = event.data()
+        if event.topic.startswith(every_version(DisclosureMade)):
+            disclosure = from_plain(event.topic, plain)
+            assert isinstance(disclosure, DisclosureMade)
+            made.append((event, disclosure))
+        else:
+            for name in wanted.intersection(_erased(plain)):
+                erased_at[name] = event.position
+    if not made or not wanted:
+        return []
+    theirs = await _events_of(history, wanted, progress)
+    return [
+        _held_by(event, disclosure)
+        for event, disclosure in made
+        if _may_hold(event, disclosure, theirs, erased_at)
+    ]
+
+
+class _Theirs(msgspec.Struct, frozen=True):
+    """An event with something of somebody sealed in it."""
+
+    event: HistoryEvent
+    names: frozenset[str]
+
+
+async def _events_of(
+    history: History, people: frozenset[str], progress: Progress
+) -> list[_Theirs]:
+    """Return the events that hold any of *people*, without what is in them."""
+    found: list[_Theirs] = []
+    streams = {stream_of(name.rpartition("#")[0]) for name in people}
+    for start in range(0, len(streams), _STREAMS):
+        page = tuple(sorted(streams)[start : start + _STREAMS])
+        async for event in history.events(Selection(streams=page), progress):
+            sealed = (v["person"] for v in sealed_values(event.data()) if v["box"])
+            names = people.intersection(key_name(str(event.lookup), ref) for ref in sealed)
+            if names:
+                found.append(_Theirs(msgspec.structs.replace(event, state=b""), names))
+    return found
+
+
+def _may_hold(
+    at: HistoryEvent,
+    disclosure: DisclosureMade,
+    theirs: Iterable[_Theirs],
+    erased_at: Mapping[str, int],
+) -> bool:
+    selection = _selection(disclosure.asked)
+    only = frozenset(disclosure.asked.people)
+    where = selection.where()
+    for each in theirs:
+        names = each.names & only if only else each.names
+        event = each.event
+        if (
+            any(erased_at.get(name, at.position) >= at.position for name in names)
+            and selection.after < event.position
+            and _was_there(event, disclosure)
+            and where.holds(event.stream, event.topic)
+            and selection.holds(event.stream, event.at, event.lookup)
+        ):
+            return True
+    return False
+
+
+def _selection(asked: Asked) -> Selection:
+    try:
+        return Selection.of(asked)
+    except BadSelection:  # of a version that had other events: it may be any
+        return Selection(after=asked.after)
+
+
+def _was_there(event: HistoryEvent, disclosure: DisclosureMade) -> bool:
+    if disclosure.upto is not None:
+        return event.position <= disclosure.upto
+    return disclosure.open_until is None or event.at <= disclosure.open_until
+
+
+def _erased(plain: Mapping[str, object]) -> Iterable[str]:
+    """Return who is erased by the event *plain*."""
+    if "found_in" in plain:
+        return msgspec.convert(plain["found_in"], list[str])
+    people = msgspec.convert(plain.get("people", ()), list[str])
+    return (key_name(str(plain.get("lookup")), person) for person in people)
+
+
+def _held_by(event: HistoryEvent, disclosure: DisclosureMade) -> HeldBy:
+    return HeldBy(
+        id=event.stream.removeprefix("disclosure-"),
+        position=event.position,
+        at=disclosure.at,
+        by=disclosure.by,
+        command=disclosure.command,
+        why=disclosure.why,
+        file=disclosure.file,
+    )
