@@ -5,14 +5,16 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import duckdb
 import pytest
 from msgspec import inspect
 
+from cli.command import ran
 from cs.assembly.folder_stores import open_folder
 from cs.domain.codec import TOPICS
 from cs.domain.personal import Personal
@@ -21,18 +23,25 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_events
+from harness.in_process import on_folder
 from postgres.migrated import migrated
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text()
+BLOCKS = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 BRAND = "brand-75722a2d522d7286f038c2dcdf267824"
 STREAMS = {"key": "key-k1", "brand": BRAND, "mail-domain": "mail-domain-acme.example"}
 
 
 def statements(store: str) -> list[str]:
     """Return the queries of the page for *store*, the view they read first."""
-    other = {"SQLite": "PostgreSQL", "PostgreSQL": "SQLite"}[store]
-    blocks = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
-    return [block for block in blocks if not block.startswith(f"-- {other}\n")]
+    others = {f"-- {name}" for name in ("SQLite", "PostgreSQL", "DuckDB") if name != store}
+    return [block for block in BLOCKS if block.partition("\n")[0] not in others]
+
+
+def of_an_export() -> list[str]:
+    """Return the queries of the page for a DuckDB file."""
+    blocks = [block for block in BLOCKS if block.startswith("-- DuckDB\n")]
+    return [query for block in blocks for query in block.split(";") if query.strip()]
 
 
 async def filled(log: EventLog) -> None:
@@ -48,6 +57,24 @@ def folder(tmp_path: Path) -> Path:
 
     asyncio.run(fill())
     return tmp_path / "cs-data"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB file of the history that a service left."""
+    folder = tmp_path_factory.mktemp("exported") / "data"
+
+    async def search() -> None:
+        async with on_folder(folder) as service:
+            key = await service.new_key()
+            for _ in range(2):
+                await service.search(key, brand="Acme")
+
+    asyncio.run(search())
+    out = folder.parent / "history.duckdb"
+    assert ran("events", "export", f"--out={out}", f"--data-dir={folder}").code == 0
+    with duckdb.connect(out, read_only=True) as database:
+        yield database
 
 
 def on_sqlite(folder: Path) -> list[list[tuple[Any, ...]]]:
@@ -110,6 +137,13 @@ def test_what_the_queries_find_is_what_was_stored(folder: Path) -> None:
     assert all(why for _, why, _ in causes)
     assert position == [(_stored(),)]
     assert quota[0][0] == "key-k1"
+
+
+@pytest.mark.parametrize("query", of_an_export())
+def test_every_query_of_an_export_answers(
+    query: str, exported: duckdb.DuckDBPyConnection
+) -> None:
+    assert exported.execute(query).fetchall()
 
 
 def test_the_program_prints_what_is_opened(folder: Path) -> None:

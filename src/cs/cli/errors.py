@@ -46,7 +46,10 @@ NUMBER = "a whole number"
 
 
 def _choices(hint: object) -> tuple[str, ...]:
-    return get_args(hint) if get_origin(hint) is Literal else ()
+    """Return the words that *hint*, a `Literal` or an option that may be left out, allows."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return tuple(word for part in get_args(hint) for word in _choices(part))
 
 
 def _right(hint: object) -> str:

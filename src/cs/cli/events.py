@@ -13,6 +13,7 @@ import msgspec
 from cyclopts import App, Group, Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.cli.event_files import Format, export_tables, format_of
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop, styled
 from cs.cli.progress import Progress
@@ -137,6 +138,14 @@ def export(
     out: Annotated[
         Path | None, Parameter(help="Into this file, which must not be there; else printed.")
     ] = None,
+    format: Annotated[  # noqa: A002  the option's name
+        Format | None,
+        Parameter(
+            help="`ndjson`: lines of JSON; `duckdb`: a DuckDB file of typed tables with ready "
+            "views; `tables`: the same as a folder of Parquet files. Else by the ending of "
+            "--out, .duckdb or any other."
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         Parameter(negative="", help="Go on after the last event that is in the file --out."),
@@ -145,19 +154,31 @@ def export(
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
-    """Write events as lines of JSON, oldest first: position, stream, version, type, at, data.
+    """Write events as lines of JSON, oldest first, or typed tables of them.
 
-    In place of what is said about a person stands who it is about: `<lookup>#p1`, and the
-    person's pseudonym over all lookups. What is appended meanwhile is left for the next time:
-    --resume goes on where the file ends, also if it was cut off in the middle of a line.
-    With --reveal what is said about people is shown, but for who was erased.
+    A line has position, stream, version, type, at and data. In place of what is said about a
+    person stands who it is about: `<lookup>#p1`, and the person's pseudonym over all lookups.
+    What is appended meanwhile is left for the next time: --resume goes on where the file ends,
+    also if it was cut off in the middle of a line. With --reveal what is said about people is
+    shown, but for who was erased.
 
-    Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`
+    Tables need the extra `analytics`. They appear under their name when they are whole;
+    --resume goes on with `NAME.part`, up to the position where it was to end.
+
+    Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`,
+    and `cs events export --out history.duckdb`
     """
     if resume and out is None:
         stop("--resume: name the file with --out", 2)
     check_reason(reveal)
     selection = which.selection()
+    form = format_of(out, format)
+    if form != "ndjson":
+        if out is None:
+            stop(f"--format {form}: name the file with --out", 2)
+        chosen = settings(config, data_dir=data_dir)
+        asyncio.run(export_tables(chosen, selection, out, form, why=reveal, resume=resume))
+        return
     if out is None:
         wanted = Wanted(selection, "events export", reveal)
         asyncio.run(_export(settings(config, data_dir=data_dir), wanted, _print))

@@ -1,12 +1,16 @@
-"""What goes on: one line that changes on a terminal, a line now and then anywhere else."""
+"""What goes on: one line that changes on a terminal, a line now and then anywhere else.
+
+Long work of which is known how much there is gets a bar.
+"""
 
 import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Line
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import ProgressColumn as Part
 
 from cs.cli.foreign_text import harmless
 from cs.cli.output import errors
@@ -18,12 +22,22 @@ LINE_EVERY_S = 10.0
 
 
 class Progress:
-    """Use as ``with``; the line is gone afterwards."""
+    """Use as ``with``; the line is gone afterwards.
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        monotonic: A clock.
+        bar: Show how much of the work is done, as `show` is told.
+    """
+
+    def __init__(
+        self, monotonic: Callable[[], float] = time.monotonic, *, bar: bool = False
+    ) -> None:
         self._monotonic = monotonic
         self._printed_at = monotonic()
-        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
+        columns: list[Part] = [SpinnerColumn()]
+        if bar:
+            columns += [BarColumn(bar_width=20), TextColumn("{task.percentage:>3.0f}%")]
+        columns.append(TextColumn("{task.description}", markup=False))
         self._shown = errors.is_terminal
         self._line = Line(
             *columns,
@@ -32,7 +46,7 @@ class Progress:
             transient=True,
             disable=not self._shown,
         )
-        self._task = self._line.add_task("calling")
+        self._task = self._line.add_task("calling", total=1.0)
         self._text = "calling"
 
     def __enter__(self) -> Self:
@@ -47,11 +61,17 @@ class Progress:
     ) -> None:
         self._line.stop()
 
-    def show(self, text: str) -> None:
-        """Say what is done from now on."""
+    def show(self, text: str, done: float | None = None) -> None:
+        """Say what is done from now on.
+
+        Args:
+            text: For people.
+            done: How much of all work is done, 0 to 1.
+        """
         self._text = " ".join(harmless(text).split())
-        self._line.update(self._task, description=self._text)
-        self._print_now_and_then(self._text)
+        self._line.update(self._task, description=self._text, completed=done)
+        share = "" if done is None else f"{done:.0%}, "
+        self._print_now_and_then(f"{share}{self._text}")
 
     def _print_now_and_then(self, text: str) -> None:
         """Print *text* where there is no terminal, unless something was printed just now."""

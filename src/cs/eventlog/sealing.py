@@ -193,15 +193,9 @@ def unseal(
     """
 
     def opened(value: dict[str, Any]) -> Any:
-        sealed = b64decode(value["box"])
-        need = _need(plain, lookup, value)
-        if sealed:
-            why = why_lost(need, held, lambda key: _decrypted(key, need.name, sealed))
-            key = held.get(need.name)
-            if why is not None:
-                lost(LostValue(need.name, why))
-            elif key is not None:
-                return msgspec.json.decode(_decrypted(key, need.name, sealed))
+        in_box = open_box(_need(plain, lookup, value), value["box"], held, lost)
+        if in_box is not None:
+            return msgspec.json.decode(in_box)
         return {
             _MARK: value["sealed"],
             "person": value["person"],
@@ -210,6 +204,26 @@ def unseal(
 
     found: dict[str, Any] = _walk(plain, is_sealed, opened)
     return found
+
+
+def open_box(
+    need: KeyReference, box: str, held: HeldKeys, lost: Callable[[LostValue], None]
+) -> bytes | None:
+    """Return the JSON in *box*; ``None``: it is erased, or lost, and *lost* is called with it.
+
+    Raises:
+        cryptography.exceptions.InvalidTag: It is damaged.
+    """
+    sealed = b64decode(box)
+    if not sealed:
+        return None
+    why = why_lost(need, held, lambda key: _decrypted(key, need.name, sealed))
+    key = held.get(need.name)
+    if why is not None:
+        lost(LostValue(need.name, why))
+    elif key is not None:
+        return _decrypted(key, need.name, sealed)
+    return None
 
 
 def is_personal(value: Mapping[str, Any]) -> bool:

@@ -1,13 +1,15 @@
 """Reading the log as history: selected events in order, and states as they were."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EVERYTHING, NO_STREAM, EventLog, RecordedEvent, SealedEvent
 from cs.eventlog.streams import PAGE
 from cs.history.runs import Run, runs
@@ -100,19 +102,37 @@ class History:
 
         Raises:
             LogUnavailable: The log cannot be read now.
-            msgspec.MsgspecError: What is stored is no event (``cs log verify`` finds it).
+            DamagedEvent: What is stored is no event, or one is missing where all are meant
+                (``cs log verify`` finds them all).
+        """
+        async for _, page in self.pages(selection, progress):
+            for event in page:
+                yield event
+
+    async def pages(
+        self, selection: Selection = ALL, progress: Progress = unseen
+    ) -> AsyncIterator[tuple[int, list[HistoryEvent]]]:
+        """Yield what `events` yields, all of `WINDOW` positions at once, and the last of these.
+
+        Raises:
+            LogUnavailable, DamagedEvent: As `events`.
         """
         where = selection.where()
         upto = await self.head()
         if selection.upto is not None:
             upto = min(upto, selection.upto)
-        after = selection.after
+        after = max(selection.after, 0)
         while after < upto:
             end = min(after + WINDOW, upto)
-            for stored in await self._log.select(where, after, end):
-                event = _history_event(stored)
-                if selection.holds(event.stream, event.at, event.lookup):
-                    yield event
+            stored = await self._log.select(where, after, end)
+            if where == EVERYTHING and len(stored) != end - after:
+                raise _missing(stored, after)
+            page = [
+                event
+                for event in map(_history_event, stored)
+                if selection.holds(event.stream, event.at, event.lookup)
+            ]
+            yield end, page
             after = end
             progress(after, upto)
 
@@ -231,8 +251,25 @@ def _at_of(stored: SealedEvent) -> datetime | None:
         return None
 
 
+def _missing(stored: Sequence[SealedEvent], after: int) -> DamagedEvent:
+    """Return the error that says which event after *after* is not among *stored*."""
+    there = {event.position for event in stored}
+    position = next(n for n in count(after + 1) if n not in there)
+    why = f"the log is damaged: the event at position {position} is missing"
+    return DamagedEvent(position, "", NO_STREAM, why)
+
+
+def damaged(event: SealedEvent | HistoryEvent, error: Exception) -> DamagedEvent:
+    """Return the error that says that *event* cannot be read, without any of its words."""
+    why = f"event {event.position}, {event.stream} version {event.version}, is damaged: "
+    return DamagedEvent(event.position, event.stream, event.version, why + type(error).__name__)
+
+
 def _history_event(stored: SealedEvent) -> HistoryEvent:
-    head = _HEAD.decode(stored.state)
+    try:
+        head = _HEAD.decode(stored.state)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise damaged(stored, error) from error
     return HistoryEvent(
         stored.position,
         stored.stream,

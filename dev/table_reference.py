@@ -1,0 +1,66 @@
+"""Write `docs/export-tables.md`: every table and view that `cs events export` makes.
+
+``python dev/table_reference.py`` writes the page.  With ``--check`` it writes nothing, and
+exits with 1 if the page is not what would be written.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from cs.history.export.tables import TABLES, Column, Table
+from cs.history.export.views import VIEWS, View
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "export-tables.md"
+HEAD = (
+    "# Tables of an export",
+    (
+        "What `cs events export --out history.duckdb` makes; with `--format tables`, a folder "
+        "of Parquet files. How, and what to do with it, is in "
+        "[in your own tools](analysts.md#in-your-own-tools). This page is generated "
+        "(`python dev/table_reference.py`); in a DuckDB file `FROM duckdb_columns()` says the "
+        "same in the column `comment`."
+    ),
+    (
+        "Times are UTC, without a zone in their type. `position` is the place in the log of "
+        "the event that a row began with: `cs events show` shows it. Columns marked *personal* "
+        "are empty unless people are revealed (`--reveal`)."
+    ),
+    "## Tables",
+)
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [*HEAD, *map(_table, TABLES), "## Views", *map(_view, VIEWS)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(table: Table) -> str:
+    rows = [f"| `{c.name}` | {c.type} | {_about(c)} |" for c in table.columns]
+    lines = ["| Column | Type | |", "| --- | --- | --- |", *rows]
+    return f"### {table.name}\n\n{table.about}\n\n" + "\n".join(lines)
+
+
+def _about(column: Column) -> str:
+    return f"{column.about} (*personal*)" if column.personal else column.about
+
+
+def _view(view: View) -> str:
+    return f"### {view.name}\n\n{view.about}\n\n```sql\n{view.made.strip()}\n```"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    if not parser.parse_args().check:
+        PAGE.write_text(page())
+        return 0
+    if PAGE.exists() and PAGE.read_text() == page():
+        return 0
+    print("docs/export-tables.md is not what is generated: make format")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

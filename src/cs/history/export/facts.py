@@ -1,0 +1,478 @@
+"""What each event says, as rows that need no other event: facts.
+
+`FACTS` names them, with columns in the order of the rows.  People are written down as
+``<lookup>#p1``.  What is sealed about them is opened in memory, and unless they are revealed
+only what is not personal is written: which sources named them, and what became of their
+mailboxes at which mail domain.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from cs.domain.brand import events as brand
+from cs.domain.codec import AnyEvent
+from cs.domain.contact import Checked, Person, Ranked
+from cs.domain.key import (
+    KeyIssued,
+    KeyRevoked,
+    KeyRotated,
+    QuotaGranted,
+    SearchAdmitted,
+    SearchRepeated,
+    SearchSettled,
+)
+from cs.domain.mail_domain import DomainLearned
+from cs.domain.person import PersonErased
+from cs.domain.stages.table import STAGES
+from cs.domain.stages.work import StageName
+from cs.eventlog.sealing import key_name
+from cs.history.export.opening import DAMAGED, OpenPage, ReadEvent, people_named
+from cs.history.history import damaged
+
+#: By name, the columns of the rows: ``name:TYPE`` as DuckDB has it, text unless it is said.
+FACTS: Mapping[str, str] = {
+    "event": "position:BIGINT stream version:INTEGER type happened_at:TIMESTAMP lookup",
+    "key_event": "position:BIGINT happened_at:TIMESTAMP key what label units:BIGINT operator",
+    "admitted": "position:BIGINT happened_at:TIMESTAMP key search brand asked_brand "
+    "asked_domain lookup request idempotent:BOOLEAN",
+    "repeated": "position:BIGINT happened_at:TIMESTAMP key search",
+    "settled": "position:BIGINT happened_at:TIMESTAMP key search lookup outcome "
+    "charged:BOOLEAN cached:BOOLEAN",
+    "started": "position:BIGINT happened_at:TIMESTAMP lookup stream number:INTEGER "
+    "asked_brand asked_domain deadline_at:TIMESTAMP contacts:INTEGER",
+    "resolved": "lookup status rules brand domain linkedin_company_url parent_company "
+    "instagram tiktok mail_domains:VARCHAR[]",
+    "finished": "position:BIGINT happened_at:TIMESTAMP lookup outcome reusable:BOOLEAN "
+    "verified:INTEGER cut_off:BOOLEAN contacts:INTEGER",
+    "issued": "position:BIGINT happened_at:TIMESTAMP lookup stage mail_domain "
+    "attempt:INTEGER deadline_at:TIMESTAMP after_silence:BOOLEAN "
+    "after_restart:BOOLEAN",
+    "failed": "position:BIGINT happened_at:TIMESTAMP lookup stage mail_domain "
+    "attempt:INTEGER why retry_at:TIMESTAMP causes",
+    "answered": "position:BIGINT happened_at:TIMESTAMP lookup stage mail_domain",
+    "source": "position:BIGINT happened_at:TIMESTAMP lookup stage source ended why",
+    "found": "position:BIGINT happened_at:TIMESTAMP lookup person sources:VARCHAR[] "
+    "full_name headline company linkedin_url location",
+    "ranked": "lookup person place:INTEGER rules title family level",
+    "left_out": "person why",
+    "shown": "person place:INTEGER verified:BOOLEAN",
+    "checked": "position:BIGINT happened_at:TIMESTAMP lookup person verified:BOOLEAN "
+    "mail_domain verdict verifier rule rules asked:INTEGER address",
+    "evidence": "position:BIGINT n:INTEGER happened_at:TIMESTAMP lookup person mail_domain "
+    "verdict rule rules verifier mx answered:BOOLEAN retry_in_s:DOUBLE address "
+    "conversation",
+    "learned": "position:BIGINT happened_at:TIMESTAMP mail_domain catch_all:BOOLEAN "
+    "greylists:BOOLEAN one_recipient:BOOLEAN pattern expires_at:TIMESTAMP",
+    "erased": "person",
+}
+
+
+def columns_of(fact: str) -> list[tuple[str, str]]:
+    """Return name and type of each column of *fact*.
+
+    >>> columns_of("left_out")
+    [('person', 'VARCHAR'), ('why', 'VARCHAR')]
+    """
+    words = (word.partition(":") for word in FACTS[fact].split())
+    return [(name, kind or "VARCHAR") for name, _, kind in words]
+
+
+#: Rows by the name of their fact.
+Rows = Mapping[str, list[tuple[Any, ...]]]
+#: What ends the work of which stage, and where its mail domain stands.
+_ENDS: Mapping[type[Any], tuple[StageName, str | None]] = {
+    row.closed_by: (row.name, row.item) for row in STAGES.values()
+}
+
+
+class FactRows:
+    """Facts of events, until they are taken.
+
+    Args:
+        reveal: Whether what is personal is written, too.
+
+    Attributes:
+        rows: By the name of their fact.
+        count: How many there are.
+    """
+
+    def __init__(self, *, reveal: bool = False) -> None:
+        self.reveal = reveal
+        self.rows: Rows = {name: [] for name in FACTS}
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.rows.values()))
+
+    def clear(self) -> None:
+        for rows in self.rows.values():
+            rows.clear()
+
+    def add_page(self, page: OpenPage) -> None:
+        """Write down what the events of *page* say.
+
+        Raises:
+            DamagedEvent: What is sealed in one of them cannot be read.
+        """
+        for read in page.events:
+            try:
+                self._add(page, read)
+            except DAMAGED as error:
+                raise damaged(read.event, error) from error
+
+    def _add(self, page: OpenPage, read: ReadEvent) -> None:
+        event = read.event
+        self.rows["event"].append(
+            (
+                event.position,
+                event.stream,
+                event.version,
+                event.topic,
+                event.at,
+                event.lookup,
+            )
+        )
+        ends = _ENDS.get(read.kind)
+        if ends is not None:
+            stage, item = ends
+            mail_domain = None if item is None else getattr(read.said, item)
+            self.rows["answered"].append(
+                (event.position, event.at, event.lookup, stage, mail_domain)
+            )
+        says = _SAYS.get(read.kind)
+        if says is not None:
+            says(self, page, read)
+
+
+# Keys and their searches.
+def _issued(to: FactRows, read: ReadEvent) -> None:
+    _key_event(to, read, "issued", read.said.label, read.said.quota)
+
+
+def _key_event(
+    to: FactRows, read: ReadEvent, what: str, label: str | None = None, units: int | None = None
+) -> None:
+    event = read.event
+    to.rows["key_event"].append(
+        (event.position, event.at, _key(event.stream), what, label, units, read.said.by)
+    )
+
+
+def _admitted(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    to.rows["admitted"].append(
+        (
+            event.position,
+            event.at,
+            _key(event.stream),
+            said.search,
+            said.brand,
+            said.query.brand,
+            said.query.domain,
+            said.lookup,
+            said.request,
+            said.idempotency is not None,
+        )
+    )
+
+
+def _repeated(to: FactRows, read: ReadEvent) -> None:
+    event = read.event
+    to.rows["repeated"].append((event.position, event.at, _key(event.stream), read.said.search))
+
+
+def _settled(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    to.rows["settled"].append(
+        (
+            event.position,
+            event.at,
+            _key(event.stream),
+            said.search,
+            said.lookup,
+            said.outcome,
+            said.charged,
+            said.cached,
+        )
+    )
+
+
+def _key(stream: str) -> str:
+    return stream.removeprefix("key-")
+
+
+# Lookups and their stages.
+def _started(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    to.rows["started"].append(
+        (
+            event.position,
+            event.at,
+            said.lookup,
+            event.stream,
+            said.number,
+            said.query.brand,
+            said.query.domain,
+            said.deadline_at,
+            said.contacts,
+        )
+    )
+
+
+def _stage_issued(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    to.rows["issued"].append(
+        (
+            event.position,
+            event.at,
+            said.lookup,
+            said.stage,
+            said.item or None,
+            said.attempt,
+            said.deadline_at,
+            said.after_silence,
+            said.after_restart,
+        )
+    )
+
+
+def _attempt_failed(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    causes = msgspec.json.encode(said.causes, order="sorted").decode() if said.causes else None
+    to.rows["failed"].append(
+        (
+            event.position,
+            event.at,
+            said.lookup,
+            said.stage,
+            said.item or None,
+            said.attempt,
+            said.why,
+            said.retry_at,
+            causes,
+        )
+    )
+    if said.retry_at is None:
+        _sources(to, read, said.stage, dict.fromkeys(said.causes), said.causes)
+
+
+def _sources(
+    to: FactRows,
+    read: ReadEvent,
+    stage: str,
+    ended: Mapping[str, str | None],
+    causes: Mapping[str, str],
+) -> None:
+    event = read.event
+    to.rows["source"] += (
+        (event.position, event.at, event.lookup, stage, source, how, causes.get(source))
+        for source, how in ended.items()
+    )
+
+
+def _resolved(to: FactRows, read: ReadEvent) -> None:
+    said = read.said
+    _sources(to, read, "brand-resolution", said.sources, said.causes)
+    row: tuple[Any, ...] = (said.lookup, said.status, said.rules, *[None] * 7)
+    facts = said.brand
+    if facts is not None:
+        row = (
+            *row[:3],
+            facts.name,
+            facts.domain,
+            facts.linkedin_company_url,
+            facts.parent_company,
+            facts.instagram,
+            facts.tiktok,
+            facts.mail_domains,
+        )
+    to.rows["resolved"].append(row)
+
+
+def _finished(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    people = people_named(said.contacts)
+    to.rows["finished"].append(
+        (
+            event.position,
+            event.at,
+            said.lookup,
+            said.outcome,
+            said.reusable,
+            said.verified,
+            said.cut_off,
+            len(people),
+        )
+    )
+    # Contacts with a verified e-mail come first (contract S5).
+    to.rows["shown"] += (
+        (key_name(said.lookup, person), place, place <= said.verified)
+        for place, person in enumerate(people, 1)
+    )
+
+
+# People.
+def _people_found(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
+    event, lookup = read.event, read.said.lookup
+    for ref, person, erased in page.people(read, read.said.people, Person):
+        name = key_name(lookup, ref)
+        row: tuple[Any, ...] = (event.position, event.at, lookup, name)
+        if erased:
+            to.rows["erased"].append((name,))
+        if person is None:
+            to.rows["found"].append((*row, *[None] * 6))
+            continue
+        personal: tuple[str | None, ...] = (None,) * 5
+        if to.reveal:
+            personal = (
+                person.full_name,
+                person.headline,
+                person.company,
+                person.linkedin_url,
+                person.location,
+            )
+        to.rows["found"].append((*row, person.sources, *personal))
+
+
+def _discovered(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
+    _sources(to, read, "contact-discovery", read.said.sources, read.said.causes)
+    _people_found(to, page, read)
+
+
+def _ranked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
+    said = read.said
+    roles: dict[str, Ranked | None] = dict.fromkeys(people_named(said.ranked))
+    if to.reveal:
+        roles = {each.person: each.value for each in page.people(read, said.ranked, Ranked)}
+    for place, (ref, role) in enumerate(roles.items(), 1):
+        read_as = (None,) * 3 if role is None else (role.title, role.family, role.level)
+        to.rows["ranked"].append(
+            (said.lookup, key_name(said.lookup, ref), place, said.rules, *read_as)
+        )
+    to.rows["left_out"] += (
+        (key_name(said.lookup, left.person), left.why) for left in said.left_out
+    )
+
+
+def _checked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
+    event, lookup = read.event, read.said.lookup
+    ref, checked, _ = page.person(read, read.said.checked, Checked)
+    person = key_name(lookup, ref)
+    verified = read.kind is brand.MailboxVerified
+    row: tuple[Any, ...] = (event.position, event.at, lookup, person, verified)
+    if checked is None:
+        to.rows["checked"].append((*row, *[None] * 7))
+        return
+    to.rows["checked"].append(
+        (
+            *row,
+            checked.mail_domain,
+            checked.verdict.value,
+            checked.verifier,
+            _rule(checked),
+            checked.rules,
+            len(checked.evidence),
+            checked.address if to.reveal else None,
+        )
+    )
+    for n, found in enumerate(checked.evidence, 1):
+        personal: tuple[str | None, ...] = (None, None)
+        if to.reveal:
+            lines = msgspec.json.encode(found.conversation).decode()
+            personal = (found.address, lines)
+        to.rows["evidence"].append(
+            (
+                event.position,
+                n,
+                found.at,
+                lookup,
+                person,
+                checked.mail_domain,
+                found.verdict.value,
+                found.reason,
+                found.rules,
+                found.verifier,
+                found.mx,
+                found.answered,
+                found.retry_in_s,
+                *personal,
+            )
+        )
+
+
+def _rule(checked: Checked) -> str | None:
+    """Return the reason of the evidence that the verdict of *checked* rests on.
+
+    That of the address which was verified; of the last that was asked with that verdict,
+    where none was.
+    """
+    rested = [
+        found.reason
+        for found in checked.evidence
+        if found.verdict is checked.verdict
+        and (checked.address is None or found.address == checked.address)
+    ]
+    return rested[-1] if rested else None
+
+
+def _contacts_erased(to: FactRows, read: ReadEvent) -> None:
+    lookup = read.said.lookup
+    to.rows["erased"] += ((key_name(lookup, person),) for person in read.said.people)
+
+
+def _person_erased(to: FactRows, read: ReadEvent) -> None:
+    to.rows["erased"] += ((name,) for name in read.said.found_in)
+
+
+# Mail domains.
+def _learned(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    facts = said.facts
+    to.rows["learned"].append(
+        (
+            event.position,
+            event.at,
+            event.stream.removeprefix("mail-domain-"),
+            facts.catch_all,
+            facts.greylists,
+            facts.one_recipient,
+            facts.pattern,
+            said.expires_at,
+        )
+    )
+
+
+Says = Callable[[FactRows, OpenPage, ReadEvent], None]
+
+
+def _of_no_people(says: Callable[[FactRows, ReadEvent], None]) -> Says:
+    return lambda to, _page, read: says(to, read)
+
+
+#: Events that say more than that they happened.
+_SAYS: Mapping[type[AnyEvent], Says] = {
+    KeyIssued: _of_no_people(_issued),
+    KeyRotated: _of_no_people(lambda to, read: _key_event(to, read, "rotated")),
+    KeyRevoked: _of_no_people(lambda to, read: _key_event(to, read, "revoked")),
+    QuotaGranted: _of_no_people(
+        lambda to, read: _key_event(to, read, "granted", units=read.said.units)
+    ),
+    SearchAdmitted: _of_no_people(_admitted),
+    SearchRepeated: _of_no_people(_repeated),
+    SearchSettled: _of_no_people(_settled),
+    brand.LookupStarted: _of_no_people(_started),
+    brand.StageIssued: _of_no_people(_stage_issued),
+    brand.AttemptFailed: _of_no_people(_attempt_failed),
+    brand.BrandResolved: _of_no_people(_resolved),
+    brand.PeopleFound: _people_found,
+    brand.ContactsDiscovered: _discovered,
+    brand.ContactsRanked: _ranked,
+    brand.MailboxVerified: _checked,
+    brand.MailboxNotVerified: _checked,
+    brand.LookupFinished: _of_no_people(_finished),
+    brand.ContactsErased: _of_no_people(_contacts_erased),
+    DomainLearned: _of_no_people(_learned),
+    PersonErased: _of_no_people(_person_erased),
+}

@@ -1,0 +1,522 @@
+"""Typed tables, held against plain loops over random histories of the real domain."""
+
+import asyncio
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import settings
+
+from cs.domain import codec
+from cs.domain.brand import brand as brands
+from cs.domain.brand.events import BrandEvent, EraseContacts, MailboxVerified
+from cs.domain.codec import TOPICS, AnyEvent, OtherVersion
+from cs.domain.key import KeyEvent
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.person import PersonErased
+from cs.domain.service import Paused
+from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import (
+    EVERYTHING,
+    NO_STREAM,
+    Append,
+    RecordedEvent,
+    SealedEvent,
+    Where,
+)
+from cs.eventlog.sealing import key_name
+from cs.history import history as reading
+from cs.history.export import opening, typed
+from cs.history.export.errors import ExportFailed, OtherExport
+from cs.history.export.opening import OpenPage, open_page
+from cs.history.export.tables import TABLES
+from cs.history.export.typed import Form, TablesExport
+from cs.history.export.views import VIEWS
+from cs.history.history import History, Progress
+from cs.history.selection import Selection
+from cs.keystore.memory import MemoryKeyStore
+from domain.acme_run import AcmeRun, checked
+from domain.golden_files import NAMES, golden_event
+from domain.test_key_and_brand_machine import Searches
+from history.export import naive
+from history.export.naive import Row
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+class Store:
+    """A log in memory, its keys, and exports of it into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.keys = MemoryKeyStore()
+        self.log = MemoryEventLog(self.keys)
+        self.folder = folder
+        self.versions: dict[str, int] = {}
+
+    async def append(self, stream: str, events: Sequence[AnyEvent]) -> None:
+        version = self.versions.get(stream, NO_STREAM)
+        await self.log.append([Append(stream, version, events)])
+        self.versions[stream] = version + len(events)
+
+    async def export(
+        self,
+        name: str = "history.duckdb",
+        selection: Selection | None = None,
+        form: Form = "duckdb",
+        *,
+        resume: bool = False,
+        reveal: bool = False,
+        progress: Progress = lambda *_: None,
+    ) -> Path:
+        path = self.folder / name
+        made = TablesExport(
+            History(self.log),
+            self.keys,
+            selection or Selection(),
+            path,
+            form,
+            resume=resume,
+            reveal=reveal,
+        )
+        await made.make(progress, lambda _: None)
+        return path
+
+
+def rows_of(path: Path) -> dict[str, list[Row]]:
+    """Return the rows of every table in the DuckDB file *path*."""
+    with duckdb.connect(path, read_only=True) as database:
+        return {table.name: _rows(database, f"SELECT * FROM {table.name}") for table in TABLES}
+
+
+def _rows(database: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    cursor = database.execute(query)
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def agree(found: dict[str, list[Row]], wanted: dict[str, list[Row]]) -> None:
+    for name, rows in wanted.items():
+        there = [_comparable(row) for row in found[name]]
+        assert there == [_comparable(row) for row in rows], name
+
+
+def _comparable(row: Row) -> Row:
+    return {
+        name: round(value, 6) if isinstance(value, float) and math.isfinite(value) else value
+        for name, value in row.items()
+        if name != "conversation"
+    }
+
+
+class Exported(Searches):
+    """Everything that happened in a history of keys and brands, in its order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: list[tuple[str, AnyEvent]] = []
+
+    def _to_key(self, stream: str, events: Sequence[KeyEvent]) -> None:
+        super()._to_key(stream, events)
+        self.stored += ((stream, event) for event in events)
+
+    def _to_brand(self, brand: str, events: Sequence[BrandEvent]) -> None:
+        super()._to_brand(brand, events)
+        self.stored += ((brand, event) for event in events)
+
+    def teardown(self) -> None:
+        folder = Path(tempfile.mkdtemp())
+        try:
+            asyncio.run(self._exported(folder))
+        finally:
+            shutil.rmtree(folder)
+        super().teardown()
+
+    async def _exported(self, folder: Path) -> None:
+        store = Store(folder)
+        for stream, event in self.stored:
+            await store.append(stream, (event,))
+        events = await recorded(store)
+        for reveal in (False, True):
+            made = await store.export(f"{reveal}.duckdb", reveal=reveal)
+            agree(rows_of(made), naive.tables(events, revealed=reveal))
+
+
+TestExported = Exported.TestCase
+TestExported.settings = settings(
+    max_examples=max(3, settings().max_examples // 10), stateful_step_count=40, deadline=None
+)
+
+
+def a_run(stream: str = "brand-0a1b") -> AcmeRun:
+    """A lookup that found and verified Ada, and not Ben."""
+    run = AcmeRun(stream=stream).verifying()
+    return run.verified(
+        checked("p1", Verdict.DELIVERABLE), checked("p2", Verdict.UNDELIVERABLE)
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+async def recorded(store: Store) -> Sequence[RecordedEvent]:
+    return await store.log.tail(0, await store.log.head())
+
+
+async def erased(store: Store, run: AcmeRun, *people: str) -> None:
+    """Erase *people* of *run*, as an operator does: their keys first, then it is said."""
+    lookup = run.finish.lookup
+    await store.keys.destroy(key_name(lookup, person) for person in people)
+    left = tuple(c for c in run.finish.contacts if c.person not in people)
+    command = EraseContacts(lookup=lookup, people=people, contacts=left, at=run.at)
+    await store.append(run.stream, brands.decide(command, run.state))
+
+
+async def test_an_erased_person_has_nothing_left_in_any_table(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    before = await recorded(store)
+    await erased(store, run, "p1")
+
+    found = rows_of(await store.export(reveal=True))
+
+    # What was in clear before, and who is gone since.
+    wanted = naive.tables([*before, (await recorded(store))[-1]], revealed=True)
+    agree(found, wanted)
+    ada, ben = found["people"]
+    assert (ada["erased"], ada["verified"], ada["place"]) == (True, True, 1)
+    personal = [column.name for table in TABLES for column in table.columns if column.personal]
+    assert not any(ada.get(name) for name in (*personal, "verdict", "mail_domain", "sources"))
+    assert ben["full_name"] == "Ben Ode"
+    assert "Ada" not in str(found)
+    assert "p1@" not in str(found)
+
+
+async def test_who_was_erased_after_the_last_position_is_gone_too(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    upto = await store.log.head()
+    opened = {name: store.keys._keys[name] for name in list(store.keys._keys)}
+    await erased(store, run, "p1")
+    store.keys._keys = opened  # as if this process still held them in memory
+
+    found = rows_of(await store.export(selection=Selection(upto=upto), reveal=True))
+
+    assert [row["position"] for row in found["export"]] == [upto]
+    assert [(p["full_name"], p["erased"]) for p in found["people"]] == [
+        (None, True),
+        ("Ben Ode", False),
+    ]
+    assert len(found["evidence"]) == 1
+
+
+async def test_who_erased_a_person_of_many_lookups_is_heard(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    gone = PersonErased(at=run.at, found_in=(f"{run.finish.lookup}#p2",))
+    await store.append("person-x", (gone,))
+
+    found = rows_of(await store.export())
+
+    assert [p["erased"] for p in found["people"]] == [False, True]
+
+
+async def test_without_reveal_no_name_or_address_is_in_any_file(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+
+    file, folder = await store.export(), await store.export("tables", form="tables")
+
+    found = rows_of(file)
+    assert found["people"][0]["verdict"] == "deliverable"
+    assert found["people"][0]["mail_domain"] == "acme.example"
+    assert found["people"][0]["rule"] == "asked"
+    for table in TABLES:
+        for column in table.columns:
+            if column.personal:
+                assert {row[column.name] for row in found[table.name]} <= {None}, column
+    for made in (file, *folder.iterdir()):
+        written = made.read_bytes()
+        assert not any(
+            word in written for word in (b"Ada", b"Kern", b"p1@acme", b"linkedin.com/in")
+        )
+        assert made.stat().st_mode & 0o777 == 0o600
+
+
+async def test_values_whose_key_is_lost_are_empty_and_noted(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    del store.keys._keys[f"{run.finish.lookup}#p1"]
+
+    found = rows_of(await store.export())
+
+    assert [(p["verdict"], p["erased"]) for p in found["people"]] == [
+        (None, False),
+        ("undeliverable", False),
+    ]
+    assert store.keys.lost.keys == {"missing": 1}
+
+
+async def test_every_event_ever_stored_is_exported(store: Store) -> None:
+    events = [(name.split(".")[0], golden_event(name)) for name in NAMES]
+    for category, event in events:
+        await store.append(f"{category}-{len(store.versions)}", (event,))
+
+    found = rows_of(await store.export(reveal=True))
+
+    assert len(found["events"]) == len(events)
+    assert {row["type"] for row in found["events"]} == set(TOPICS)
+    full = {table.name for table in TABLES if found[table.name]}
+    # One of them erases everybody.
+    assert full == {table.name for table in TABLES} - {"evidence"}
+
+
+async def test_the_parquet_files_hold_what_the_duckdb_file_does(store: Store) -> None:
+    for stream in ("brand-0a1b", "brand-ffff"):
+        run = a_run(stream)
+        await store.append(stream, run.events)
+
+    file, folder = await store.export(), await store.export("tables", form="tables")
+
+    found = rows_of(file)
+    for table in TABLES:
+        read = pq.read_table(folder / f"{table.name}.parquet")
+        assert read.column_names == [column.name for column in table.columns]
+        same = [row | {"form": None} for row in read.to_pylist()]
+        assert same == [row | {"form": None} for row in found[table.name]], table.name
+
+
+async def test_the_ready_views_answer_from_both(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    file, folder = await store.export(), await store.export("tables", form="tables")
+
+    with duckdb.connect(file, read_only=True) as database:
+        from_file = {view.name: _rows(database, f"FROM {view.name}") for view in VIEWS}
+    monkeypatch.chdir(folder)
+    with duckdb.connect() as database:
+        database.execute((folder / "views.sql").read_text())
+        from_folder = {view.name: _rows(database, f"FROM {view.name}") for view in VIEWS}
+
+    assert from_file == from_folder
+    (verified, refused) = from_file["verdicts_by_mail_domain"]
+    assert (verified["mailboxes"], verified["share"]) == (1, 0.5)
+    assert refused["verdict"] == "undeliverable"
+
+
+async def test_columns_say_in_the_file_what_they_are(store: Store) -> None:
+    file = await store.export()
+
+    with duckdb.connect(file, read_only=True) as database:
+        said = database.execute(
+            "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
+            "WHERE table_name IN (SELECT table_name FROM duckdb_tables())"
+        ).fetchall()
+
+    assert sorted(said) == sorted(
+        (table.name, column.name, column.type, column.about)
+        for table in TABLES
+        for column in table.columns
+    )
+
+
+# Begun, cut off, and gone on with.
+
+
+async def test_an_export_that_was_cut_off_goes_on_where_it_stopped(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "WINDOW", 4)
+    monkeypatch.setattr(typed, "FACTS_HELD", 1)
+    for stream in ("brand-0a1b", "brand-ffff"):
+        await store.append(stream, a_run(stream).events)
+    whole = rows_of(await store.export("whole.duckdb"))
+    upto = await store.log.head()
+    pages = 0
+
+    class CutOffError(Exception):
+        pass
+
+    async def some_pages(*arguments: Any, **options: Any) -> OpenPage:
+        nonlocal pages
+        pages += 1
+        if pages == 4:
+            raise CutOffError
+        return await open_page(*arguments, **options)
+
+    with monkeypatch.context() as during:
+        during.setattr(typed, "open_page", some_pages)
+        with pytest.raises(CutOffError):
+            await store.export()
+    assert [path.name for path in sorted(store.folder.iterdir())] == [
+        "history.duckdb.part",
+        "whole.duckdb",
+    ]
+    await store.append("service", (Paused(at=AT),))  # what comes later is not in it
+
+    with pytest.raises(OtherExport, match="cut off: go on with --resume"):
+        await store.export()
+    with pytest.raises(OtherExport, match="other options"):
+        await store.export(resume=True, reveal=True)
+    with pytest.raises(OtherExport, match="other options"):
+        await store.export(selection=Selection(keys=("k1",)), resume=True)
+    seen: list[int] = []
+    found = rows_of(await store.export(resume=True, progress=lambda at, _: seen.append(at)))
+
+    assert found == whole
+    assert seen[0] == 16  # 12 were done
+    assert found["export"][0]["position"] == upto
+    assert sorted(path.name for path in store.folder.iterdir()) == [
+        "history.duckdb",
+        "whole.duckdb",
+    ]
+
+
+async def test_a_part_that_is_none_is_left_alone(store: Store) -> None:
+    await store.append("service", (Paused(at=AT),))
+    part = store.folder / "history.duckdb.part"
+
+    part.write_text("Dear Ada,\n")
+    with pytest.raises(ExportFailed, match="not a valid DuckDB database"):
+        await store.export(resume=True)
+    assert part.read_text() == "Dear Ada,\n"
+
+    part.unlink()
+    with duckdb.connect(part) as database:
+        database.execute("CREATE TABLE letters (text VARCHAR)")
+    with pytest.raises(OtherExport, match="no export that was begun"):
+        await store.export(resume=True)
+
+    part.unlink()
+    part.touch()  # killed before anything was in it
+    assert rows_of(await store.export(resume=True))["events"]
+
+
+async def test_what_is_there_is_not_written_over(store: Store) -> None:
+    path = store.folder / "history.duckdb"
+    path.write_text("Dear Ada,\n")
+
+    with pytest.raises(OtherExport, match="is there already"):
+        await store.export(resume=True)
+
+    assert path.read_text() == "Dear Ada,\n"
+
+
+def test_a_file_that_another_process_writes_is_told(store: Store) -> None:
+    part = store.folder / "history.duckdb.part"
+    holder = (
+        f"import duckdb; held = duckdb.connect({str(part)!r}); print(1, flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline()
+
+        with pytest.raises(ExportFailed, match="Conflicting lock is held"):
+            asyncio.run(store.export(resume=True))
+
+        other.communicate(b"\n")
+
+
+# What cannot be read.
+
+
+async def test_a_newer_event_is_named(store: Store) -> None:
+    await store.append("service", (Paused(at=AT), Paused(at=AT)))
+    store.log._events[1] = replace(store.log._events[1], topic="service.paused.v9")
+
+    with pytest.raises(NewerEvent, match=r"position 2 is service\.paused\.v9"):
+        await store.export()
+
+    assert not (store.folder / "history.duckdb").exists()
+
+
+@pytest.mark.parametrize("damage", ["{", '{"at":"2026-03-01T00:00:00Z"}', "box", "topic"])
+async def test_a_damaged_event_is_named(damage: str, store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    events = await recorded(store)
+    at = next(n for n, r in enumerate(events) if isinstance(r.event, MailboxVerified))
+    stored = store.log._events[at]
+    match damage:
+        case "box":
+            changed = replace(stored, state=stored.state.replace(b'"box":"', b'"box":"AAAA', 1))
+        case "topic":
+            changed = replace(stored, topic="?")
+        case _:
+            changed = replace(stored, state=damage.encode())
+    store.log._events[at] = changed
+
+    with pytest.raises(DamagedEvent, match=f"event {at + 1}, {run.stream} version {at}"):
+        await store.export()
+
+
+async def test_a_missing_event_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    everything = await store.log.select(EVERYTHING, 0, 100)
+
+    async def without_seven(_: Where, after: int, upto: int) -> Sequence[SealedEvent]:
+        return [e for e in everything if e.position != 7 and after < e.position <= upto]
+
+    monkeypatch.setattr(store.log, "select", without_seven)
+
+    with pytest.raises(DamagedEvent, match="the event at position 7 is missing"):
+        await store.export()
+
+
+async def test_a_version_that_is_not_written_any_more_is_upcast(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its people opened before, since nobody knows an old shape but the codec."""
+    run = a_run()
+    await store.append(run.stream, run.events)
+    before = rows_of(await store.export("before.duckdb"))
+    old = "brand.mailbox-verified.v0"
+    same = OtherVersion(MailboxVerified, MailboxVerified, lambda event: event)
+    monkeypatch.setattr(codec, "ALSO_READ", {old: same})
+    monkeypatch.setattr(opening, "ALSO_READ", {old: same})
+    at = next(
+        n for n, r in enumerate(store.log._events) if r.topic == "brand.mailbox-verified.v1"
+    )
+    store.log._events[at] = replace(store.log._events[at], topic=old)
+
+    found = rows_of(await store.export())
+
+    assert found["mailboxes"] == before["mailboxes"]
+    assert found["evidence"] == before["evidence"]
+
+
+# Some of it.
+
+
+async def test_tables_as_of_a_position_are_those_of_the_events_up_to_it(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    events = await recorded(store)
+
+    for upto in (1, 5, len(events) - 1):
+        found = rows_of(await store.export(f"{upto}.duckdb", Selection(upto=upto)))
+        agree(found, naive.tables(events[:upto]))
+
+
+async def test_an_empty_history_gives_empty_tables(store: Store) -> None:
+    found = rows_of(await store.export())
+
+    assert {name: rows for name, rows in found.items() if rows} == {"export": found["export"]}
+    assert found["export"][0]["position"] == 0
