@@ -13,7 +13,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS, encode
 from cs.domain.brand.brand import decide
 from cs.domain.brand.events import LookupFinished, StartLookup
-from cs.domain.causation import StartCause
+from cs.domain.causation import StartCause, TimerCause
 from cs.domain.key import SearchSettled, settled
 from cs.domain.stages.work import Outcome, Resolved
 from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
@@ -259,6 +259,8 @@ async def test_open_work_of_a_mended_lookup_is_issued_again(stores: Stores) -> N
                 async for record in records:
                     assert b'"attempt":2' in record.value
                     break
+        again = (await service.log.read(HURT))[-1]
+        assert again.caused_by == TimerCause(timer="mended")
 
 
 async def is_at_head(service: Process) -> bool:

@@ -1,0 +1,117 @@
+"""An erasure names what led to it: an operator's command, a mailbox that was found, or time."""
+
+from datetime import UTC, datetime
+
+from cs.domain.brand.events import ContactsErased
+from cs.domain.causation import (
+    AnyCause,
+    MessageCause,
+    OperatorCause,
+    RequestCause,
+    TimerCause,
+)
+from cs.domain.codec import AnyEvent
+from cs.domain.key import SearchAdmitted
+from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
+from cs.eventlog.port import RecordedEvent
+from cs.history.explaining import Explainer
+from cs.keystore.memory import MemoryKeyStore
+from cs.operations.retention import MONTH, Retention
+from cs.runtime.clock import ManualClock
+from operations.erasure.service import (
+    ADA_MAILBOX,
+    ADA_PROFILE,
+    Erasable,
+    at_zenith,
+    erasable,
+    outside,
+)
+from system.loop.outside import ADA, BEN
+
+AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
+ERASURE = (PersonErased, PersonSuppressed, ContactsErased, SuppressionLifted)
+
+
+async def recorded(service: Erasable, *kinds: type[AnyEvent]) -> list[RecordedEvent]:
+    return [each for each in await service.log.tail(0, 10_000) if isinstance(each.event, kinds)]
+
+
+async def causes(service: Erasable) -> set[AnyCause | None]:
+    return {each.caused_by for each in await recorded(service, *ERASURE)}
+
+
+async def test_an_operators_erasure_names_the_command() -> None:
+    async with erasable(outside()) as service:
+        await service.search(await service.new_key(), brand="Acme")
+
+        await service.erasure.erase_profile(ADA_PROFILE)
+        assert await causes(service) == {OperatorCause(command="people erase")}
+
+        (one,) = await service.suppressions.listed()
+        await service.suppressions.lift([one.id])
+        (lifted,) = await recorded(service, SuppressionLifted)
+        assert lifted.caused_by == OperatorCause(command="people suppressed --lift")
+
+
+async def test_who_is_erased_because_a_mailbox_was_found_leads_back_to_that_call() -> None:
+    tools = outside(zenith=(at_zenith(ADA), at_zenith(BEN)))
+    async with erasable(tools) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Zenith")
+        await service.erasure.erase_mailbox(ADA_MAILBOX)
+
+        await service.search(key, brand="Acme")
+
+        erased = [
+            each
+            for each in await recorded(service, *ERASURE)
+            if isinstance(each.caused_by, MessageCause)
+        ]
+        assert {type(each.event) for each in erased} == {
+            PersonSuppressed,
+            ContactsErased,
+            PersonErased,
+        }
+        assert len({each.stream for each in erased}) == 3, "the person, Acme and Zenith"
+        _, acme = await recorded(service, SearchAdmitted)
+        assert isinstance(acme.event, SearchAdmitted)
+        for each in erased:
+            why = await Explainer(service.log).explain(each.position)
+            assert why is not None
+            origin = why.before[0]
+            assert origin.position == acme.position
+            assert origin.caused_by == RequestCause(id=acme.event.request or "", key=key.id)
+            forward = await Explainer(service.log).explain(origin.position)
+            assert forward is not None
+            assert each.position in {event.position for event in forward.after}
+
+
+async def test_who_ages_out_does_so_because_it_was_time() -> None:
+    clock, keys = ManualClock(AT), MemoryKeyStore()
+    async with erasable(outside(), keys, clock=clock) as service:
+        await service.search(await service.new_key(), brand="Acme")
+        clock.set(AT + 7 * MONTH)
+
+        await Retention(service.log, service.views, service.ageing, clock, months=6).round()
+
+        assert await causes(service) == {TimerCause(timer="ageing")}
+        (erased,) = await recorded(service, ContactsErased)
+        why = await Explainer(service.log).explain(erased.position)
+        assert why is not None
+        assert (why.before, why.after) == ([], [])
+
+
+async def test_erasing_again_after_a_restore_names_that_command() -> None:
+    keys = MemoryKeyStore()
+    async with erasable(outside(zenith=(at_zenith(ADA),)), keys) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        await service.erasure.erase_profile(ADA_PROFILE)
+        before = len(await recorded(service, *ERASURE))
+        service.keys._suppressed.clear()  # as of before the erasure
+        await service.search(key, brand="Zenith")
+
+        await service.reapply()
+
+        again = (await recorded(service, *ERASURE))[before:]
+        assert {each.caused_by for each in again} == {OperatorCause(command="people reapply")}
