@@ -1,6 +1,6 @@
 """From starting the process to its first answer, on a log of a million events.
 
-    .venv/bin/python bench/cold_start.py [EVENTS]
+    PYTHONPATH=tests .venv/bin/python bench/cold_start.py [EVENTS]
 
 The answer is asked for on the key with the longest history (two fifths of all events).
 The baseline is the same service on a new data folder.  The first start finds no
@@ -9,7 +9,6 @@ snapshots and makes them; the second finds them.  Views are built before.
 
 import asyncio
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +17,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-import httpx
 import msgspec
 
 from cs.assembly.folder_stores import open_folder
@@ -31,6 +29,7 @@ from cs.eventlog.streams import Streams
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.served import served
 
 OTHER_KEYS = 100
 BRAND = "Miruvane"
@@ -113,24 +112,13 @@ async def build_views(path: Path) -> int:
 def first_answer(path: Path, key: NewSecret) -> tuple[float, float]:
     """Return the seconds from starting a service to its first answer, and to its second."""
     began = time.perf_counter()
-    serve = [sys.executable, "-m", "cs", "serve", "--sandbox", "--port=0", "--admin-port=0"]
-    process = subprocess.Popen(
-        [*serve, f"--data-dir={path}"], stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stderr is not None
-        base_url = process.stderr.readline().split()[1].rstrip(",")
-        headers = {"Authorization": f"Bearer {key.key}"}
-        took = []
-        with httpx.Client(base_url=base_url, headers=headers, timeout=60) as client:
-            for _ in range(2):
-                answer = client.post("/contacts", json={"brand": BRAND})
-                assert answer.status_code in {200, 202}, answer.text
-                took.append(time.perf_counter() - began)
-        return took[0], took[1] - took[0]
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
+    took = []
+    with served(path) as service, service.client({"key": key.key}) as client:
+        for _ in range(2):
+            answer = client.post("/contacts", json={"brand": BRAND})
+            assert answer.status_code in {200, 202}, answer.text
+            took.append(time.perf_counter() - began)
+    return took[0], took[1] - took[0]
 
 
 def main(events: int) -> None:

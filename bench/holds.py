@@ -1,13 +1,12 @@
 """Held calls at once: time, memory and threads of the serving process.
 
-    .venv/bin/python bench/holds.py [KEYS]
+    PYTHONPATH=tests .venv/bin/python bench/holds.py [KEYS]
 
 Each key holds two calls, the most it may.  The baseline is the same process idle.
 """
 
 import asyncio
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,11 +14,8 @@ from pathlib import Path
 
 import httpx
 
-from cs.assembly.folder_stores import open_folder
-from cs.eventlog.streams import Streams
-from cs.operations.operator import Operator
-from cs.runtime.clock import SystemClock
-from cs.runtime.data_folder import DataFolder
+from harness.api_keys import new_keys
+from harness.served import served
 
 BRANDS = ("Miruvane", "Corvelune")
 
@@ -29,13 +25,6 @@ def status(process: int, name: str) -> int:
     found = re.search(rf"^{name}:\s+(\d+)", text, re.MULTILINE)
     assert found is not None
     return int(found[1])
-
-
-async def new_keys(folder: Path, count: int) -> list[str]:
-    """Return *count* new keys, made beside the service as `cs keys create` makes one."""
-    async with open_folder(DataFolder(folder, make=False)) as data:
-        operator = Operator(Streams(data.log, data.snapshots), SystemClock())
-        return [(await operator.create_key(f"hold-{n}", 10)).key for n in range(count)]
 
 
 async def measure(base_url: str, keys: list[str], process: int) -> tuple[float, int, int]:
@@ -65,21 +54,12 @@ async def measure(base_url: str, keys: list[str], process: int) -> tuple[float, 
 
 
 def main(keys: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        serve = [
-            *(sys.executable, "-m", "cs", "serve", "--sandbox"),
-            *("--port=0", "--admin-port=0", f"--data-dir={folder}"),
-        ]
-        process = subprocess.Popen(serve, stderr=subprocess.PIPE, text=True)
-        try:
-            assert process.stderr is not None
-            base_url = process.stderr.readline().split()[1].rstrip(",")
-            made = asyncio.run(new_keys(Path(folder), keys))
-            idle = status(process.pid, "VmRSS")
-            took, memory, threads = asyncio.run(measure(base_url, made, process.pid))
-        finally:
-            process.terminate()
-            process.communicate(timeout=30)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "data"
+        with served(folder) as service:
+            secrets = asyncio.run(new_keys(folder, keys))
+            idle = status(service.pid, "VmRSS")
+            took, memory, threads = asyncio.run(measure(service.base_url, secrets, service.pid))
     print(f"{2 * keys} held calls over {keys} keys: all done in {took:.2f} s")
     print(f"memory {memory / 1024:.0f} MiB, idle {idle / 1024:.0f}: {memory / idle:.2f}x")
     print(f"threads {threads}")

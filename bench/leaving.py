@@ -9,7 +9,8 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from cli.leaving import left_while_holding, new_keys
+from cli.leaving import left_while_holding
+from harness.api_keys import new_keys
 from harness.served import served
 
 CALLS = (200, 2_000)

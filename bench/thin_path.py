@@ -23,12 +23,10 @@ import asyncio
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,73 +34,50 @@ from typing import Any
 import httpx
 
 from api.http_load import CONNECTIONS, Took, call, load
-from cs.assembly.folder_stores import open_folder
-from cs.eventlog.streams import Streams
-from cs.operations.operator import Operator
-from cs.runtime.clock import SystemClock
-from cs.runtime.data_folder import DataFolder
+from cli.command import environment
+from harness.api_keys import new_keys
+from harness.served import served
+from harness.service_process import ServiceProcess
 
 HERE = Path(__file__).parent
 BRAND = "Veltrana"
 ROUNDS = 3
 #: Of one key, below 120 checks a minute, 6 searches a minute and 2 in flight.
 CHECKS, REUSED, NEW = 100, 5, 2
-STARTED = re.compile(r"(?:.*running on|serving) (http://[^/\s]+)")
+UVICORN_RUNS = re.compile(r".*running on (http://[^/\s]+)")
 
 
 @dataclass
-class Served:
+class Target:
     """A service in a process of its own."""
 
     url: str
-    process: int
+    pid: int
 
     def cpu_s(self) -> float:
         """Return the processor time of all its threads until now."""
-        told = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
-        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@contextmanager
-def served(command: Sequence[str], environment: dict[str, str]) -> Iterator[Served]:
-    """Run *command* until left."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COLUMNS": "400", **environment},
+def by_hand(stack: ExitStack, name: str, folder: Path) -> Target:
+    service = ServiceProcess(
+        name,
+        [*("--app-dir", str(HERE)), "--port=0", "--no-access-log", f"crud_service:{name}"],
+        environment(CRUD_FILE=str(folder / "crud.db"), NO_COLOR="1"),
+        ready=UVICORN_RUNS,
+        module="uvicorn",
     )
-    try:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if started := STARTED.match(line):
-                yield Served(started[1], process.pid)
-                break
-        else:
-            raise SystemExit(f"{command[0]} did not start")
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
+    stack.callback(service.end)
+    service.start()
+    service.wait_ready()
+    assert service.ready_line is not None, "it is ready"
+    return Target(service.ready_line[1], service.pid)
 
 
-def by_hand(stack: ExitStack, name: str, folder: Path) -> Served:
-    command = ["uvicorn", "--app-dir", str(HERE), "--port=0", "--no-access-log"]
-    environment = {"CRUD_FILE": str(folder / "crud.db"), "NO_COLOR": "1"}
-    return stack.enter_context(served([*command, f"crud_service:{name}"], environment))
-
-
-def ours(stack: ExitStack, folder: Path) -> Served:
-    options = ["--port=0", "--admin-port=0", f"--data-dir={folder}"]
-    command = ["cs", "serve", "--sandbox", *options]
-    return stack.enter_context(served(command, {"CS_LOG_LEVEL": "error"}))
-
-
-async def new_keys(folder: Path, count: int) -> list[str]:
-    """Return *count* new keys, made beside the service as `cs keys create` makes one."""
-    async with open_folder(DataFolder(folder, make=False)) as data:
-        operator = Operator(Streams(data.log, data.snapshots), SystemClock())
-        made = [operator.create_key(f"thin-{n}", 10) for n in range(count)]
-        return [new.key for new in await asyncio.gather(*made)]
+def ours(stack: ExitStack, folder: Path) -> Target:
+    service = stack.enter_context(served(folder, CS_LOG_LEVEL="error"))
+    return Target(service.base_url.removesuffix("/v1"), service.pid)
 
 
 @dataclass
@@ -110,7 +85,7 @@ class Kind:
     """One kind of call to one service, and its calls of each round."""
 
     name: str
-    at: Served
+    at: Target
     status: int
     rounds: list[list[bytes]]
     against: str  # the kind of the hand-written service that does the like
@@ -138,7 +113,7 @@ def spread(keys: Sequence[str], each: int, total: int) -> list[str]:
     return [keys[n % len(keys)] for n in range(total)]
 
 
-async def our_kinds(at: Served, folder: Path, calls: int) -> list[Kind]:
+async def our_kinds(at: Target, folder: Path, calls: int) -> list[Kind]:
     total, fewer = calls * ROUNDS, calls * ROUNDS // 5
     reading, reusing = -(-2 * total // CHECKS), -(-total // 2 // REUSED)
     keys = await new_keys(folder, reading + reusing + -(-fewer // NEW))
@@ -168,7 +143,7 @@ async def our_kinds(at: Served, folder: Path, calls: int) -> list[Kind]:
     ]
 
 
-async def crud_kinds(at: Served, calls: int) -> list[Kind]:
+async def crud_kinds(at: Target, calls: int) -> list[Kind]:
     total = calls * ROUNDS
     body = json.dumps({"brand": BRAND}).encode()
     async with httpx.AsyncClient(base_url=at.url) as client:

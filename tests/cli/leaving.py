@@ -12,11 +12,6 @@ from typing import Any
 
 import msgspec
 
-from cs.assembly.folder_stores import open_folder
-from cs.eventlog.streams import Streams
-from cs.operations.operator import Operator
-from cs.runtime.clock import SystemClock
-from cs.runtime.data_folder import DataFolder
 from harness.served import Served
 
 #: Their mail servers say nothing for longer than any test takes.
@@ -72,13 +67,6 @@ class _Caller(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         del exc  # what came before it counts
         self.done.set_result(Answer(bytes(self._received), self._at))
-
-
-async def new_keys(folder: Path, number: int) -> list[str]:
-    """Return *number* new keys, made beside the service as `cs keys create` makes one."""
-    async with open_folder(DataFolder(folder, make=False)) as data:
-        operator = Operator(Streams(data.log, data.snapshots), SystemClock())
-        return [(await operator.create_key(f"held-{n}", 10)).key for n in range(number)]
 
 
 async def left_while_holding(service: Served, keys: Sequence[str]) -> Left:

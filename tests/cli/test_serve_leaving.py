@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.leaving import left_while_holding, new_keys
+from cli.leaving import left_while_holding
+from harness.api_keys import new_keys
 from harness.served import served
 
 pytestmark = pytest.mark.slow

@@ -1,12 +1,13 @@
 """One sandbox service on many ports: a sound one, and one for each broken server.
 
-``python -m conformance.broken_service FOLDER`` writes where they are, as one line of JSON.
+``python -m conformance.broken_service FOLDER`` says on standard error where they are, as one
+line of JSON.
 """
 
 import asyncio
 import json
 import os
-import signal
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ from cs.cli.sandbox_service import enter_world
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import logs
 from cs.sandbox.world import load
+from harness.service_process import ServiceProcess
 
 SOUND = "sound"
 HOST = "127.0.0.1"
@@ -54,7 +56,7 @@ async def serve(folder: Path) -> None:
         leaving = asyncio.Event()
         with on_signal(leaving.set):
             urls = {name: f"{address(socket)}/v1" for name, socket in sockets.items()}
-            print(json.dumps({"admin": address(admin), "urls": urls}), flush=True)  # noqa: T201
+            print(json.dumps({"admin": address(admin), "urls": urls}), file=sys.stderr)  # noqa: T201
             await leaving.wait()
 
 
@@ -137,20 +139,22 @@ def broken_service(folder: Path) -> Iterator[Broken]:
     wanted = {quota: number * each for quota, each in EACH.items()}
     pool = asyncio.run(made_in(folder / "data", wanted))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", __spec__.name, str(folder)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=clean | {"PYTHONPATH": str(ROOT / "tests")},
+    servers = ServiceProcess(
+        "broken servers",
+        [str(folder)],
+        clean | {"PYTHONPATH": str(ROOT / "tests")},
+        ready=re.compile(r'{"admin": .*}'),
+        module=__spec__.name,
     )
+    servers.start()
     try:
-        assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
+        servers.wait_ready()
+        assert servers.ready_line is not None, "it is ready"
+        where = json.loads(servers.ready_line[0])
         with repeated_runs() as runs:
-            yield Broken(folder, told["admin"], told["urls"], pool, runs)
+            yield Broken(folder, where["admin"], where["urls"], pool, runs)
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        servers.end()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from cli.command import environment
+from harness.forked_process import run_command
+from harness.service_process import ServiceProcess
 
 START_S = 40
 _LOOK_S = 0.2
@@ -45,21 +47,19 @@ class Container:
         Raises:
             CalledProcessError: It failed.
         """
-        subprocess.run(self._words(), env=self._environment(), check=True, capture_output=True)
+        run_command(self._words(), self._environment())
 
     @contextmanager
-    def running(self) -> Iterator["subprocess.Popen[bytes]"]:
-        with self._log.open("wb") as log:
-            process = subprocess.Popen(
-                self._words(), env=self._environment(), stdout=log, stderr=log
-            )
+    def running(self) -> Iterator[ServiceProcess]:
+        words = self._words()
+        process = ServiceProcess(words[0], words, self._environment(), log_file=self._log)
+        process.start()
         try:
             yield process
         finally:
             process.kill()
-            process.wait()
 
-    def becomes_healthy(self, process: "subprocess.Popen[bytes]") -> bool:
+    def becomes_healthy(self, process: ServiceProcess) -> bool:
         """Ask by the file's own health check until it is, or has ended."""
         mark, python, *words = self._service["healthcheck"]["test"]
         assert (mark, python) == ("CMD", "python")
@@ -75,14 +75,14 @@ class Container:
             return False
         return False
 
-    def stop(self, process: "subprocess.Popen[bytes]") -> int:
+    def stop(self, process: ServiceProcess) -> int:
         """Stop it as an engine does; return the exit code."""
-        process.send_signal(signal.Signals[self._service["stop_signal"]])
+        process.send(signal.Signals[self._service["stop_signal"]])
         seconds: str = self._service["stop_grace_period"]
         return process.wait(int(seconds.removesuffix("s")))
 
     def _words(self) -> list[str]:
-        return [sys.executable, "-m", "cs", *map(self._of_here, self._service["command"])]
+        return [*map(self._of_here, self._service["command"])]
 
     def _environment(self) -> dict[str, str]:
         given = self._service.get("environment", {})

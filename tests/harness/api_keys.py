@@ -6,7 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from cs.assembly.folder_stores import open_folder
 from cs.cli.keys import desk
+from cs.eventlog.streams import Streams
+from cs.operations.operator import Operator
+from cs.runtime.clock import SystemClock
+from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings, load
 
 
@@ -18,6 +23,14 @@ def key_in(folder: Path, quota: int) -> dict[str, Any]:
 def key_for(environment: Mapping[str, str], quota: int) -> dict[str, Any]:
     """Make a key for the service that *environment* names the databases of."""
     return _made(load(environment=environment), quota)
+
+
+async def new_keys(folder: Path, number: int, quota: int = 10) -> list[str]:
+    """Return the secrets of *number* new keys, made beside the service on *folder*."""
+    async with open_folder(DataFolder(folder, make=False)) as data:
+        operator = Operator(Streams(data.log, data.snapshots), SystemClock())
+        made = [operator.create_key(f"key-{n}", quota) for n in range(number)]
+        return [new.key for new in await asyncio.gather(*made)]
 
 
 def _made(settings: Settings, quota: int) -> dict[str, Any]:

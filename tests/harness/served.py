@@ -84,8 +84,8 @@ class Served(ServiceProcess):
     @property
     def base_url(self) -> str:
         """Where calls are answered, with /v1."""
-        assert self._ready_line is not None, "it does not serve"
-        return self._ready_line[1]
+        assert self.ready_line is not None, "it does not serve"
+        return self.ready_line[1]
 
     @property
     def urls(self) -> list[str]:
@@ -101,8 +101,8 @@ class Served(ServiceProcess):
 
     @property
     def admin_url(self) -> str:
-        assert self._ready_line is not None, "it does not serve"
-        return self._ready_line[2]
+        assert self.ready_line is not None, "it does not serve"
+        return self.ready_line[2]
 
     @property
     def clock_url(self) -> str:

@@ -42,6 +42,7 @@ class ServiceProcess:
         launcher: A command that becomes it, as ``sh -c 'ulimit -n 256; exec "$@"' sh``.
         on_change: Called in another thread when it works, and when it has ended.
         forked: Whether it is forked outside of a test run, too.
+        ready_line: What *ready* matched since it was last started; None: nothing yet.
     """
 
     name: str
@@ -55,15 +56,15 @@ class ServiceProcess:
     forked: bool = False
     starts: int = 0
     lines: list[str] = field(default_factory=list)
+    ready_line: re.Match[str] | None = None
     _process: "subprocess.Popen[str] | ForkedProcess | None" = None
     _ready: threading.Event = field(default_factory=threading.Event)
-    _ready_line: re.Match[str] | None = None
     _reader: threading.Thread | None = None
 
     def start(self) -> None:
         """Start it; `wait_ready` returns when it works."""
         assert not self.runs, f"{self.name} runs already"
-        self._ready, self._ready_line = threading.Event(), None
+        self._ready, self.ready_line = threading.Event(), None
         self.starts += 1
         self._process = self._launched()
         if self.log_file:
@@ -96,7 +97,7 @@ class ServiceProcess:
                 log.flush()
                 self.lines.append(line)
                 if not ready.is_set() and (found := self.ready.match(line)):
-                    self._ready_line = found
+                    self.ready_line = found
                     ready.set()
                     self._changed()
         process.wait()
@@ -113,7 +114,7 @@ class ServiceProcess:
         Raises:
             NotRunning: It ended instead, or says nothing.
         """
-        if not self._ready.wait(timeout_s) or self._ready_line is None or not self.runs:
+        if not self._ready.wait(timeout_s) or self.ready_line is None or not self.runs:
             raise NotRunning(f"{self.name} does not run:\n" + "".join(self.lines[-SHOWN:]))
 
     @property
@@ -123,7 +124,7 @@ class ServiceProcess:
     @property
     def is_ready(self) -> bool:
         """Whether it has said that it works since it was last started."""
-        return self.runs and self._ready_line is not None
+        return self.runs and self.ready_line is not None
 
     @property
     def pid(self) -> int:
