@@ -3,17 +3,23 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from cli.command import Here
 from cs.assembly.operator_command import open_command_context
+from cs.cli.people_export import ARTICLE_15
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.settings import Settings
+from harness.in_process import on_folder
 from harness.servers.fixtures import new_database
 from history.people import Found, Seen, store
+from system.loop.outside import ADA
 
 PROFILE = "https://www.linkedin.com/in/jane-roe"
 JANE = Seen("Jane Roe", "Acme", PROFILE, "jane@acme.test")
@@ -68,6 +74,91 @@ class PeopleCommands:
         (still,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
         assert still["disclosed"] == [one], "what was opened afterwards cannot hold them"
 
+    def test_all_that_is_held_on_a_person_is_exported_and_that_it_was(
+        self, at: str, here: Here, tmp_path: Path
+    ) -> None:
+        assert here("events", "show", "2", at, "--reveal", WHY).code == 0
+        out = tmp_path / "jane.json"
+
+        (by_profile,) = here("people", "export", f"--profile={PROFILE}", "--json", at).rows
+        told = here("people", "export", "--email=JANE@acme.test", "--json", at, f"--out={out}")
+
+        (by_email,) = [msgspec.json.decode(line) for line in out.read_bytes().splitlines()]
+        assert told.out == f"2 records written to {out}\n"
+        assert out.stat().st_mode & 0o777 == 0o600
+        assert by_email["records"] == by_profile["records"]
+        acme, zenith = by_profile["records"]
+        assert [r["query"]["brand"] for r in (acme, zenith)] == ["Acme", "Zenith"]
+        assert acme["found"]["linkedin_url"] == PROFILE
+        assert [m["checked"]["address"] for m in acme["mailboxes"]] == ["jane@acme.test"]
+        assert zenith["found"]["linkedin_url"] is None
+        assert [d["command"] for d in by_profile["disclosures"]] == ["events show"]
+        assert [d["command"] for d in by_email["disclosures"]] == [
+            "events show",
+            "people export",
+        ]
+        assert (by_profile["suppressed"], by_profile["unread"]) == (False, [])
+        assert "Jo Ode" not in str(by_profile)
+        *_, last = here("log", "trail", "--json", at).rows
+        assert (last["command"], last["why"]) == ("people export", ARTICLE_15)
+        made = here("events", "export", "--type=disclosure.made", at)
+        assert made.rows[-1]["data"]["file"] == "jane.json"
+        assert made.rows[-1]["data"]["asked"]["people"] == [
+            f"{r['lookup']}#{r['person']}" for r in (acme, zenith)
+        ]
+        assert "jane@" not in made.out
+        (erased,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
+        assert len(erased["disclosed"]) == 3
+        assert here("people", "export", f"--profile={PROFILE}", f"--out={out}", at).code == 2
+
+    def test_people_read_it_as_text(self, at: str, here: Here) -> None:
+        ran = here("people", "export", f"--profile={PROFILE}", at)
+
+        assert ran.code == 0
+        assert "1. brand-" in ran.out
+        assert "   Name           Jane Roe\n" in ran.out
+        assert "jane@acme.test verified by smtp" in ran.out
+        assert "No operator opened their data before." in ran.out
+        assert "Jo Ode" not in ran.out
+
+    def test_of_whoever_is_erased_or_was_never_found_nothing_is_held(
+        self, at: str, here: Here
+    ) -> None:
+        assert here("people", "erase", f"--profile={PROFILE}", at).code == 0
+
+        (erased,) = here("people", "export", "--email=jane@acme.test", "--json", at).rows
+        (nobody,) = here("people", "export", "--email=al@acme.test", "--json", at).rows
+        text = here("people", "export", f"--profile={PROFILE}", at).out
+
+        for found in (erased, nobody):
+            assert (found["known"], found["records"], found["pseudonym"]) == (False, [], None)
+            assert found["disclosures"] == []
+        assert (erased["suppressed"], nobody["suppressed"]) == (True, False)
+        assert "Nothing is held on this person." in text
+        assert "They are kept out of later searches since 20" in text
+        acts = here("log", "trail", "--json", at).rows
+        assert [act["command"] for act in acts if "command" in act] == ["people export"] * 3
+
+    def test_an_address_of_several_people_opens_nobody(self, at: str, here: Here) -> None:
+        ran = here("people", "export", "--email=team@shared.test", at)
+
+        assert ran.told().startswith("2 people go by that")
+        assert here("events", "export", "--type=disclosure.made", at).out == ""
+
+    def test_it_is_stored_before_anything_is_shown(
+        self, at: str, here: Here, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as during:
+            during.setattr("cs.cli.person_report.held_on", interrupted)
+            ended = here("people", "export", f"--profile={PROFILE}", at)
+
+        assert (ended.code, ended.out) == (130, "")
+        (act,) = here("log", "trail", "--json", at).rows[-1:]
+        assert act["command"] == "people export"
+
 
 class TestInFiles(PeopleCommands):
     @pytest.fixture
@@ -93,3 +184,39 @@ class TestInDatabases(PeopleCommands):
                 Settings(postgres=service, keys_postgres=keys, master_key_file=key)
             )
             yield f"--config={config}"
+
+
+def test_what_a_service_answered_with_is_what_is_exported(here: Here, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+
+    async def serve() -> tuple[str, str, list[dict[str, Any]]]:
+        async with on_folder(folder) as service:
+            key, other = await service.new_key(), await service.new_key()
+            answers = [await service.search(who, brand="Acme") for who in (key, other, other)]
+            return key.id, other.id, [answer.json() for answer in answers]
+
+    key, other, answers = asyncio.run(serve())
+    at = f"--data-dir={folder}"
+
+    (found,) = here("people", "export", f"--profile={ADA.linkedin_url}", "--json", at).rows
+    text = here("people", "export", f"--profile={ADA.linkedin_url}", at).out
+
+    (record,) = found["records"]
+    told = next(c for c in answers[0]["contacts"] if c["full_name"] == ADA.full_name)
+    assert record["contact"].items() >= told.items()
+    assert [(s["search"], s["key"]) for s in record["answered"]] == [
+        (answers[0]["id"], key),
+        (answers[1]["id"], other),
+        (answers[2]["id"], other),
+    ]
+    assert [s["reused"] for s in record["answered"]] == [False, True, True]
+    assert {s["key_label"] for s in record["answered"]} == {"test"}
+    assert record["place"] == 1
+    assert record["mailboxes"][0]["checked"]["evidence"], "with what the verifier found"
+    kept = datetime.fromisoformat(record["kept_until"]) - datetime.now(UTC)
+    assert timedelta(days=24 * 31) < kept < timedelta(days=24 * 31 + 2)
+    assert found["paid_calls"] == []
+    assert f"to test ({other}) for Acme: {answers[1]['id']}, done, from reuse, charged" in text
+    for shown in (ADA.headline, told["email"], "place 1", "Kept until"):
+        assert shown is not None
+        assert shown in text

@@ -158,6 +158,29 @@ class CallRegisterContract:
         assert isinstance(await begin(calls, self.others["lookup"]), CallInFlight)
         assert await calls.erase([]) == 0
 
+    async def test_what_is_remembered_of_a_lookup_is_told_without_what_was_answered(
+        self, calls: CallRegister
+    ) -> None:
+        assert await calls.remembered([CALL.lookup]) == []
+        await answered(calls, b"said")
+        for other in self.others.values():
+            await begin(calls, other)
+
+        first, *others = await calls.remembered([CALL.lookup, "brand-nobody.1"])
+
+        assert (first.lookup, first.provider, first.answered) == (
+            CALL.lookup,
+            CALL.provider,
+            True,
+        )
+        assert 3_500 < first.left_s <= 3_600
+        assert sorted((each.provider, each.answered) for each in others) == sorted(
+            (call.provider, False)
+            for call in self.others.values()
+            if call.lookup == CALL.lookup
+        )
+        assert await calls.remembered([]) == []
+
     async def test_calls_are_forgotten_after_an_hour(self, calls: CallRegister) -> None:
         await answered(calls, b"said")
         await begin(calls, self.others["provider"])

@@ -51,6 +51,21 @@ class IdentitiesContract:
         assert again == first
         assert all(who.startswith("person_") and len(who) == 23 for who in first.values())
 
+    async def test_all_records_of_one_person_are_told(
+        self, stores: tuple[EventLog, KeyStore]
+    ) -> None:
+        await store(stores[0], HISTORY)
+        names = [name for name, _ in names_of(HISTORY)]
+
+        async with identities(*stores) as people:
+            who = await people.of(names[:1])
+            records = await people.records_of(who[names[0]])
+            assert await people.records_of("person_0000000000000000") == []
+            everybody = await people.of(names)
+
+        assert set(records) == {name for name, of in everybody.items() if of == who[names[0]]}
+        assert len(records) == 4
+
     async def test_somebody_whom_nobody_found_has_none(
         self, stores: tuple[EventLog, KeyStore]
     ) -> None:

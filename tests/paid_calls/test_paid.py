@@ -1,7 +1,7 @@
 """Questions asked through the register, as plug-ins ask them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -11,7 +11,13 @@ from cs.paid_calls.current_lookup import CURRENT_LOOKUP, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import EVERY_TIME, PaidOnce
-from cs.paid_calls.port import BeginResult, Call, CallInFlight, CallLease
+from cs.paid_calls.port import (
+    BeginResult,
+    Call,
+    CallInFlight,
+    CallLease,
+    RememberedCall,
+)
 
 
 @dataclass
@@ -77,6 +83,9 @@ class Away:
         raise CallsUnavailable("away")
 
     async def forget_old(self) -> int:
+        raise CallsUnavailable("away")
+
+    async def remembered(self, *_: object) -> Sequence[RememberedCall]:
         raise CallsUnavailable("away")
 
     async def erase(self, *_: object) -> int:

@@ -1,7 +1,7 @@
 """Where a service in one process remembers the calls that cost money: a file in its folder."""
 
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -9,6 +9,7 @@ from cs.assembly.folder_keys import folder_of, open_key_store
 from cs.keystore.wrapping import PAID_CALLS
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import Paid, PaidOnce
+from cs.paid_calls.port import RememberedCall
 from cs.paid_calls.sqlite import SqliteCalls
 from cs.settings import Settings
 
@@ -42,6 +43,21 @@ async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
 
     async with SqliteCalls(file, partial(_calls_key, settings)) as calls:
         return await calls.erase(lookups)
+
+
+async def remembered_paid_calls(
+    settings: Settings, lookups: Iterable[str]
+) -> Sequence[RememberedCall]:
+    """Return what is remembered of paid calls for *lookups* in the data folder.
+
+    Raises:
+        CallsUnavailable: They cannot be read now.
+    """
+    file = settings.data_dir / CALLS_FILE
+    if not os.access(file, os.F_OK):
+        return ()
+    async with SqliteCalls(file, partial(_calls_key, settings)) as calls:
+        return await calls.remembered(lookups)
 
 
 def _calls_key(settings: Settings) -> bytes:

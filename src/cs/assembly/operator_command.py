@@ -6,7 +6,7 @@ share, as the settings say.
 
 import os
 import pwd
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -14,7 +14,7 @@ import msgspec
 
 from cs.assembly.folder_clock import clock_of_data
 from cs.assembly.folder_keys import folder_of
-from cs.assembly.folder_paid_calls import erase_paid_calls
+from cs.assembly.folder_paid_calls import erase_paid_calls, remembered_paid_calls
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.log_world import world_of
 from cs.domain.operator_actions import account
@@ -22,6 +22,7 @@ from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
+from cs.paid_calls.port import RememberedCall
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import Clock
@@ -35,7 +36,11 @@ class CommandContext(msgspec.Struct, frozen=True):
     streams: Streams
     clock: Clock
     by: str | None  # who acts
+    #: Of paid calls, by lookup; ``None`` where the settings do not say where those are.
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None
+    remembered_calls: Callable[[Iterable[str]], Awaitable[Sequence[RememberedCall]]] | None = (
+        None
+    )
 
     def view_runner(self) -> ViewRunner:
         """Return what brings the views up to date; a service may do the same meanwhile."""
@@ -85,6 +90,7 @@ async def open_command_context(
                 clock,
                 acting_operator(settings),
                 forget,
+                partial(remembered_paid_calls, settings),
             )
     else:
         async with _on_databases(settings) as context:
@@ -97,7 +103,7 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
     from cs.assembly.postgres_pools import open_stages_pool  # noqa: PLC0415
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
     from cs.assembly.shared_time import open_shared_time  # noqa: PLC0415
-    from cs.paid_calls.postgres import erase_calls  # noqa: PLC0415
+    from cs.paid_calls.postgres import erase_calls, remembered_calls  # noqa: PLC0415
 
     async with AsyncExitStack() as stack:
         shared = await stack.enter_async_context(open_shared_stores(settings, "command"))
@@ -110,7 +116,6 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
         if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(open_stages_pool(settings, "command"))
         clock = (await open_shared_time(shared.time, world, pool)).clock
-        shared_calls = partial(erase_calls, pool) if pool is not None else None
         yield CommandContext(
             shared.log,
             shared.keys,
@@ -118,5 +123,6 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
             streams,
             clock,
             acting_operator(settings),
-            shared_calls,
+            partial(erase_calls, pool) if pool is not None else None,
+            partial(remembered_calls, pool) if pool is not None else None,
         )

@@ -10,6 +10,7 @@ from cs.cli.disclosed import Disclosures, may_hold, show_disclosures
 from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.people_export import export
 from cs.cli.person_data import PrintOf, fingerprint_of, open_person_data
 from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import stream_of
@@ -29,8 +30,10 @@ SUPPRESSED = "and keep the person out of later searches"
 
 app = App(
     name="people",
-    help="Erase a person who asks to be forgotten; list who is.",
+    help="Erase a person who asks to be forgotten; list who is; show somebody all that is held "
+    "on them.",
 )
+app.command(export)
 
 
 @app.command

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from cs.assembly.operator_command import open_command_context
+from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.cli.output import stop
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.profile_url import person_page
@@ -43,6 +43,7 @@ def fingerprint_of(email: str | None, profile: str | None) -> PrintOf | None:
 class PersonData:
     """What a command works with that erases somebody, or asks who is erased."""
 
+    data: CommandContext
     log: EventLog
     keys: KeyStore
     erasure: Erasure
@@ -56,6 +57,7 @@ async def open_person_data(chosen: Settings) -> AsyncIterator[PersonData]:
         stores = (data.streams, data.keys, data.clock)
         reflected, calls = data.view_runner().catch_up, data.forget_calls
         yield PersonData(
+            data,
             data.log,
             data.keys,
             Erasure(*stores, reflected, forget_calls=calls, by=data.by),

@@ -88,6 +88,11 @@ class Evidence:
             found = dict(self._rows(_WHO, names))
         return {name: who for name, who in found.items() if who}
 
+    def records(self, who: str) -> list[str]:
+        """Return the records of the person with the pseudonym *who*, in order of position."""
+        self._resolve()
+        return [name for (name,) in self._database.execute(_RECORDS, {"who": who})]
+
     def _rows(self, query: str, names: Iterable[str]) -> Iterator[Any]:
         """Yield the rows of *query* for *names*, a page of them at a time."""
         wanted = list(names)
@@ -157,6 +162,9 @@ _DROP = """
 INSERT INTO record (name, erased) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET erased = 1
 """
 _WHO = "SELECT name, iif(erased, '', coalesce(profile, who)) FROM record"
+_RECORDS = """
+SELECT name FROM record WHERE coalesce(profile, who) = :who AND NOT erased ORDER BY id
+"""
 _BEGIN_RESOLVING = (
     "DROP TABLE IF EXISTS loose",
     "DROP TABLE IF EXISTS claimed",

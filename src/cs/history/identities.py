@@ -121,12 +121,30 @@ class Identities:
             found = {name: self._by_profile.get(name, "") for name in wanted}
             if None not in found.values():
                 return {name: who for name, who in found.items() if who}
+        evidence = self._all_evidence()
+        if missing := evidence.missing(wanted):
+            await self._read_on(evidence, head)
+            evidence.drop(evidence.missing(missing))  # nothing tells who they are
+        return evidence.who(wanted)
+
+    async def records_of(self, who: str) -> list[str]:
+        """Return all records of the person with the pseudonym *who*, ``<lookup>#p1``.
+
+        In order of position.  What all of the history says about people is read for it.
+
+        Raises:
+            LogUnavailable: Log or key store cannot be read now.
+        """
+        head = await self._log.head()
+        await self._forget_erased(head)
+        evidence = self._all_evidence()
+        await self._read_on(evidence, head)
+        return evidence.records(who)
+
+    def _all_evidence(self) -> Evidence:
         if self._evidence is None:
             self._evidence = Evidence(self._pseudonym)
-        if missing := self._evidence.missing(wanted):
-            await self._read_on(self._evidence, head)
-            self._evidence.drop(self._evidence.missing(missing))  # nothing tells who they are
-        return self._evidence.who(wanted)
+        return self._evidence
 
     def _pseudonym(self, print_: str) -> str:
         digest = hmac.digest(self._secret, print_.encode(), hashlib.sha256)

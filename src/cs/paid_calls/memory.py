@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,6 +15,7 @@ from cs.paid_calls.port import (
     CallLease,
     KnownAnswer,
     LostAnswer,
+    RememberedCall,
 )
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
@@ -66,6 +67,21 @@ class MemoryCalls:
         old = self._monotonic() - RETENTION.total_seconds()
         calls = (call for call, row in self._rows.items() if row.begun_at < old)
         return self._delete(islice(calls, PAGE))
+
+    async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
+        wanted, now = set(lookups), self._monotonic()
+        found = sorted(
+            ((row.begun_at, call, row) for call, row in self._rows.items()),
+            key=lambda each: each[0],
+        )
+        kept_s = RETENTION.total_seconds()
+        return [
+            RememberedCall(
+                call.lookup, call.provider, row.answer is not None, begun_at + kept_s - now
+            )
+            for begun_at, call, row in found
+            if call.lookup in wanted
+        ]
 
     async def erase(self, lookups: Iterable[str]) -> int:
         wanted = set(lookups)

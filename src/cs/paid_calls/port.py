@@ -5,7 +5,7 @@ down, with a lease, before it is made, and its answer beside it as soon as there
 (docs/decisions/0012-a-paid-call-is-made-once.md).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -53,6 +53,20 @@ class LostAnswer(msgspec.Struct, frozen=True):
     """The call was begun, its lease is over, and there is no answer."""
 
 
+class RememberedCall(msgspec.Struct, frozen=True):
+    """A call that is remembered; what it was answered is sealed, and not read here.
+
+    Attributes:
+        answered: Whether an answer is remembered with it.
+        left_s: For how long it is remembered yet; it may stay some minutes longer.
+    """
+
+    lookup: str
+    provider: str
+    answered: bool
+    left_s: float
+
+
 BeginResult = CallLease | KnownAnswer | CallInFlight | LostAnswer
 
 
@@ -80,6 +94,9 @@ class CallRegister(Protocol):
 
     async def forget_old(self) -> int:
         """Delete calls begun more than `RETENTION` ago, at most `PAGE`; return how many."""
+
+    async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
+        """Return what is remembered of calls for *lookups*, the oldest first."""
 
     async def erase(self, lookups: Iterable[str]) -> int:
         """Delete every call of *lookups*; return how many.  Their files keep no byte."""

@@ -5,7 +5,7 @@ is not among what they have.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from secrets import token_hex
 
@@ -19,6 +19,7 @@ from cs.paid_calls.port import (
     CallLease,
     KnownAnswer,
     LostAnswer,
+    RememberedCall,
 )
 from cs.paid_calls.sealing import CallSeal
 from cs.postgres.errors import DatabaseUnavailable
@@ -90,6 +91,9 @@ class PostgresCalls:
             gone = await connection.fetch(_FORGET, RETENTION, PAGE)
         return len(gone)
 
+    async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
+        return await remembered_calls(self._pool, lookups)
+
     async def erase(self, lookups: Iterable[str]) -> int:
         return await erase_calls(self._pool, lookups)
 
@@ -100,6 +104,17 @@ class PostgresCalls:
 
     def _connected(self) -> AbstractAsyncContextManager[PooledConnection]:
         return _connected(self._pool)
+
+
+async def remembered_calls(pool: Pool, lookups: Iterable[str]) -> Sequence[RememberedCall]:
+    """Return what is remembered of calls for *lookups*, which needs no key, the oldest first.
+
+    Raises:
+        CallsUnavailable: The database is away.
+    """
+    async with _connected(pool) as connection:
+        rows = await connection.fetch(_REMEMBERED, list(lookups), RETENTION)
+    return [RememberedCall(*row) for row in rows]
 
 
 async def erase_calls(pool: Pool, lookups: Iterable[str]) -> int:
@@ -192,6 +207,11 @@ DELETE FROM calls WHERE (lookup, provider, request) IN (
     ORDER BY begun_at LIMIT $2 FOR UPDATE SKIP LOCKED
 )
 RETURNING 1
+"""
+_REMEMBERED = """
+SELECT lookup, provider, answer IS NOT NULL,
+       extract(epoch FROM begun_at + $2::interval - clock_timestamp())::float8
+FROM calls WHERE lookup = ANY($1) ORDER BY begun_at
 """
 _ANY = "SELECT EXISTS (SELECT FROM calls WHERE lookup = ANY($1))"
 _ERASE = "DELETE FROM calls WHERE lookup = ANY($1) RETURNING 1"

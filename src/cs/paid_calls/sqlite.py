@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
@@ -17,6 +17,7 @@ from cs.paid_calls.port import (
     CallLease,
     KnownAnswer,
     LostAnswer,
+    RememberedCall,
 )
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
@@ -83,6 +84,9 @@ class SqliteCalls:
     async def forget_old(self) -> int:
         old = self._now() - RETENTION.total_seconds()
         return await self._run(self._delete, _FORGET, [{"old": old, "page": PAGE}])
+
+    async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
+        return await self._run(self._remembered, tuple(lookups))
 
     async def erase(self, lookups: Iterable[str]) -> int:
         rows = [{"lookup": lookup} for lookup in lookups]
@@ -163,6 +167,16 @@ class SqliteCalls:
     def _write(self, statement: str, values: dict[str, Any]) -> None:
         self._db.execute(statement, values)
 
+    def _remembered(self, lookups: Sequence[str]) -> list[RememberedCall]:
+        if self._connection is None and not self._path.exists():
+            return []
+        ends = RETENTION.total_seconds() - self._now()
+        found = (row for each in lookups for row in self._db.execute(_REMEMBERED, (each,)))
+        return [
+            RememberedCall(lookup, provider, bool(answered), begun_at + ends)
+            for lookup, provider, answered, begun_at in sorted(found, key=lambda row: row[3])
+        ]
+
     def _delete(self, statement: str, rows: list[dict[str, Any]]) -> int:
         if self._connection is None and not self._path.exists():
             return 0
@@ -204,5 +218,8 @@ _UNDO = f"DELETE FROM calls WHERE {_HELD}"  # noqa: S608
 _FORGET = (
     "DELETE FROM calls WHERE (lookup, provider, request) IN (SELECT lookup, provider, request "
     "FROM calls WHERE begun_at < :old ORDER BY begun_at LIMIT :page)"
+)
+_REMEMBERED = (
+    "SELECT lookup, provider, answer IS NOT NULL, begun_at FROM calls WHERE lookup = ?"
 )
 _ERASE = "DELETE FROM calls WHERE lookup = :lookup"

@@ -1,0 +1,83 @@
+"""``cs people export``: everything held on a person, as the law lets them ask for it."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from cs.cli.foreign_text import harmless, json_line
+from cs.cli.options import Config, DataDir, Json
+from cs.cli.output import console, print_bytes, stop
+from cs.cli.person_data import PrintOf, fingerprint_of, open_person_data
+from cs.cli.person_report import PersonExport, person_report
+from cs.cli.person_view import person_lines
+from cs.cli.revealing import check_reason
+from cs.cli.settings_in_force import settings
+from cs.settings import Settings
+
+#: Why, unless --reveal says otherwise.
+ARTICLE_15 = "Asked for by the person, GDPR article 15"
+
+
+def export(
+    *,
+    email: Annotated[str | None, Parameter(help="A work e-mail of theirs.")] = None,
+    profile: Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")] = None,
+    out: Annotated[
+        Path | None, Parameter(help="Into this file, which must not be there; else printed.")
+    ] = None,
+    reveal: Annotated[
+        str, Parameter(help="Why; stored with your name before anything is shown.")
+    ] = ARTICLE_15,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Show everything that is held on a person, as the law lets them ask for it.
+
+    Every lookup that found them, when, for which brand and from which sources; what was
+    stored, with every verdict and conversation with a mail server; which searches were
+    answered with them, and whose; until when it is kept; who opened their data before. That
+    you did is stored first. Somebody else's record that shares only an address or a name is
+    not shown.
+
+    Example: `cs people export --profile https://www.linkedin.com/in/jane-doe-1a2b --json`
+    """
+    print_of = fingerprint_of(email, profile)
+    if print_of is None:
+        stop("name the person by --email or by --profile, one of the two", 2)
+    check_reason(reveal)
+    chosen = settings(config, data_dir=data_dir)
+    if out is not None and out.exists():
+        stop(f"{out} is there already: name another file", 2)
+    asyncio.run(_export(chosen, print_of, reveal, out, json=json))
+
+
+async def _export(
+    chosen: Settings, print_of: PrintOf, why: str, out: Path | None, *, json: bool
+) -> None:
+    async with open_person_data(chosen) as at:
+        found = await person_report(chosen, at, print_of, why, out)
+    shown = json_line(found) if json else _lines(found)
+    if out is None:
+        print_bytes(shown)
+        return
+    _write(out, shown)
+    records = "1 record" if len(found.records) == 1 else f"{len(found.records)} records"
+    console.print(f"{records} written to {out}")
+
+
+def _lines(found: PersonExport) -> bytes:
+    return "".join(f"{harmless(line)}\n" for line in person_lines(found)).encode()
+
+
+def _write(out: Path, shown: bytes) -> None:
+    """Write *shown* into the new file *out*, private to its owner."""
+    try:
+        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(shown)
+    except OSError as error:
+        stop(f"{out} cannot be written: {error.strerror}")

@@ -1,0 +1,155 @@
+"""Everything that is held on one person, put together for `cs people export`."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from cs.cli.disclosed import Disclosures, may_hold
+from cs.cli.output import stop, warn
+from cs.cli.person_data import PersonData, PrintOf
+from cs.cli.progress import Progress
+from cs.cli.revealing import disclose
+from cs.domain.disclosure import Asked
+from cs.domain.person import PersonSuppressed, SuppressionLifted
+from cs.history.history import Progress as ProgressOf
+from cs.history.identities import identities
+from cs.history.person import PersonRecord, held_on
+from cs.operations.erasure.suppressions import person_stream
+from cs.operations.retention import MONTH
+from cs.paid_calls.errors import CallsUnavailable
+from cs.paid_calls.port import RememberedCall
+from cs.settings import Settings
+
+
+class KeptRecord(PersonRecord, frozen=True, kw_only=True):
+    """With when it goes.
+
+    Attributes:
+        kept_until: When the service forgets it, if no search returns it again; ``None``: its
+            lookup runs.
+    """
+
+    kept_until: datetime | None
+
+
+class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is held on one person.
+
+    Attributes:
+        at: When it was put together; up to ``position`` of the log.
+        known: Whether anything is held.
+        pseudonym: What they are called in exports without names.
+        records: What each lookup stored.
+        unread: Lookups that hold something of them, and cannot be read.
+        suppressed: Whether they are kept out of later searches.
+        suppressed_since: Since when, if it was asked for by this address or profile.
+        disclosures: When operators opened data that they may be in, this one aside; ``None``:
+            it cannot be told.
+        paid_calls: What providers were paid to say for these lookups is remembered, sealed;
+            ``None``: the settings do not say where.
+    """
+
+    at: datetime
+    position: int
+    known: bool
+    pseudonym: str | None
+    records: Sequence[KeptRecord]
+    unread: Sequence[str]
+    suppressed: bool
+    suppressed_since: datetime | None
+    disclosures: Disclosures
+    paid_calls: Sequence[RememberedCall] | None
+
+
+async def person_report(
+    chosen: Settings, at: PersonData, print_of: PrintOf, why: str, out: Path | None
+) -> PersonExport:
+    """Return what is held on whoever *print_of* names; that it is opened is stored first.
+
+    Args:
+        chosen: The settings in force.
+        at: The data of those.
+        print_of: Makes the person's fingerprint.
+        why: They are opened; what `cs.cli.revealing.check_reason` has accepted.
+        out: The file that it is written to; ``None``: it is printed.
+
+    Raises:
+        SystemExit: Several people go by that; the sentence is told.
+        LogUnavailable: Log or key store cannot be read now.
+    """
+    print_ = print_of(at.keys)
+    position = await at.log.head()
+    with Progress() as progress:
+
+        def show(read: int, upto: int) -> None:
+            progress.show(f"looking for the person: {read} of {upto} positions read")
+
+        who, names = await _records(at, print_, show)
+        opened = Asked(people=tuple(names), upto=position)
+        upto = position if names else 0  # there is nothing to open
+        before = await may_hold(at.log, names)
+        await disclose(at.data, "people export", why, opened, upto=upto, out=out)
+        at.keys.forget()  # of whoever was erased meanwhile
+        held = await held_on(at.log, names, show)
+    lookups = {name.rpartition("#")[0] for name in names}
+    kept_for = MONTH * chosen.people_kept_for
+    return PersonExport(
+        at=at.data.clock.now(),
+        position=position,
+        known=bool(held.records or held.unread),
+        pseudonym=who,
+        records=[_kept(record, record.forgotten_at(kept_for)) for record in held.records],
+        unread=held.unread,
+        suppressed=bool(await at.keys.suppressed([print_])),
+        suppressed_since=await _suppressed_since(at, print_),
+        disclosures=before,
+        paid_calls=await _paid_calls(at, lookups),
+    )
+
+
+async def _records(
+    at: PersonData, print_: str, progress: ProgressOf
+) -> tuple[str | None, list[str]]:
+    """Return the pseudonym of whoever has the fingerprint *print_*, and all their records."""
+    async with identities(at.log, at.keys, progress) as people:
+        matching = await people.of(sorted(await at.keys.matching([print_])))
+        found = sorted(set(matching.values()))
+        if len(found) > 1:
+            stop(
+                f"{len(found)} people go by that, and each may see only what is held on them: "
+                "name the person by --profile"
+            )
+        if not found:
+            return None, []
+        return found[0], await people.records_of(found[0])
+
+
+async def _suppressed_since(at: PersonData, print_: str) -> datetime | None:
+    since: datetime | None = None
+    for recorded in await at.log.read(person_stream(print_)):
+        match recorded.event:
+            case PersonSuppressed(at=when):
+                since = since or when
+            case SuppressionLifted():
+                since = None
+            case _:
+                pass
+    return since
+
+
+async def _paid_calls(
+    at: PersonData, lookups: Iterable[str]
+) -> Sequence[RememberedCall] | None:
+    if at.data.remembered_calls is None:
+        return None
+    try:
+        return await at.data.remembered_calls(sorted(lookups))
+    except CallsUnavailable as error:
+        warn(f"what providers were paid to say cannot be read now: {error}")
+        return None
+
+
+def _kept(record: PersonRecord, kept_until: datetime | None) -> KeptRecord:
+    return KeptRecord(**msgspec.structs.asdict(record), kept_until=kept_until)

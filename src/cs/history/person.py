@@ -1,0 +1,211 @@
+"""Everything that is held on one person: what lookups stored, and whom it was answered to."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from cs.domain.brand.brand import stream_of
+from cs.domain.codec import from_plain
+from cs.domain.contact import Contact, Person, Query, Ranked
+from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
+from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.port import EventLog, RecordedEvent
+from cs.history.history import History, Progress, unseen
+from cs.history.runs import MailboxCheck, Run, runs
+from cs.history.selection import Selection
+
+
+class AnsweredSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """A search whose answer a person is in.
+
+    Attributes:
+        key: The id of the API key that it was made with.
+        key_label: Whom that key was issued to; ``None``: its stream cannot be read.
+        at: When it was answered.
+        brand: As the caller wrote it; ``None``: the event that says so cannot be read.
+        reused: Whether it was answered from an earlier run.
+    """
+
+    search: str
+    key: str
+    key_label: str | None
+    at: datetime
+    brand: str | None
+    outcome: str
+    charged: bool
+    reused: bool
+
+
+class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What one lookup stored about a person.
+
+    Attributes:
+        lookup: Its id.
+        person: What they are called in it, ``p1``.
+        query: What it was asked for.
+        brand: The name of the brand that was matched.
+        found_at: When the person was found.
+        sources: Of people, that were asked; ``found.sources`` are those that named them.
+        found: What was found out.
+        place: In the ranking, from 1; ``None``: not in it.
+        ranked: The role that was read; ``None``: none.
+        left_out: Why they were not ranked.
+        mailboxes: Every verdict with all evidence, conversations with mail servers too.
+        contact: What searches of this lookup are answered with; ``None``: not with them.
+        answered: Those searches, in order.
+        outcome: Of the lookup; ``None``: it runs.
+        last_returned_at: When a search was last answered by this lookup.
+    """
+
+    lookup: str
+    person: str
+    query: Query
+    brand: str | None
+    found_at: datetime
+    sources: dict[str, str]
+    found: Person
+    place: int | None
+    ranked: Ranked | None
+    left_out: str | None
+    mailboxes: tuple[MailboxCheck, ...]
+    contact: Contact | None
+    answered: tuple[AnsweredSearch, ...]
+    outcome: str | None
+    last_returned_at: datetime | None
+
+    def forgotten_at(self, kept_for: timedelta) -> datetime | None:
+        """Return when the record is forgotten if no search returns it; ``None``: it runs.
+
+        Args:
+            kept_for: As `cs.operations.retention` has it: counted from that day on.
+        """
+        if self.last_returned_at is None:
+            return None
+        day = self.last_returned_at.replace(hour=0, minute=0, second=0, microsecond=0)
+        return day + timedelta(days=1) + kept_for
+
+
+class HeldOnPerson(msgspec.Struct, frozen=True, kw_only=True):
+    """What lookups stored about one person.
+
+    Attributes:
+        records: In order of position.
+        unread: Lookups of which something cannot be read; what they hold is not here.
+    """
+
+    records: tuple[PersonRecord, ...]
+    unread: tuple[str, ...] = ()
+
+
+async def held_on(
+    log: EventLog, names: Sequence[str], progress: Progress = unseen
+) -> HeldOnPerson:
+    """Return what *log* holds on the person of the records *names*, ``<lookup>#p1``.
+
+    People are opened: note it before (`cs.operations.disclosing`).
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+        msgspec.MsgspecError: What is stored is no event (``cs log verify`` finds it).
+    """
+    history = History(log)
+    lookups = {name.rpartition("#")[0] for name in names}
+    found, unread = await _runs(history, lookups)
+    searches = await _searches(history, lookups, progress)
+    records = [
+        _record(found[lookup], person, searches.get(lookup, []))
+        for lookup, _, person in (name.rpartition("#") for name in names)
+        if lookup in found
+    ]
+    return HeldOnPerson(
+        records=tuple(record for record in records if record is not None),
+        unread=tuple(sorted(unread)),
+    )
+
+
+async def _runs(history: History, lookups: set[str]) -> tuple[dict[str, Run], set[str]]:
+    """Return the runs of *lookups*, and those that cannot be read."""
+    found: dict[str, Run] = {}
+    for stream in sorted({stream_of(lookup) for lookup in lookups}):
+        try:
+            events: list[RecordedEvent] = [each async for each in history.stream(stream)]
+        except (DamagedEvent, NewerEvent):
+            continue
+        found |= {run.lookup: run for run in runs(events) if run.lookup in lookups}
+    return found, lookups - found.keys()
+
+
+def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRecord | None:
+    person = run.find(ref)
+    if person is None or not person.found.full_name:
+        return None  # erased meanwhile
+    contact = next((each for each in run.contacts if each.person == ref), None)
+    times = [search.at for search in searches]
+    if run.finished_at is not None:
+        times.append(run.finished_at)
+    return PersonRecord(
+        lookup=run.lookup,
+        person=ref,
+        query=run.query,
+        brand=None if run.brand is None else run.brand.name,
+        found_at=person.at,
+        sources={} if run.discovery is None else run.discovery.sources,
+        found=person.found,
+        place=person.place,
+        ranked=person.ranked,
+        left_out=person.left_out,
+        mailboxes=person.checks,
+        contact=contact,
+        answered=tuple(searches) if contact is not None else (),
+        outcome=run.outcome,
+        last_returned_at=max(times, default=None),
+    )
+
+
+async def _searches(
+    history: History, lookups: set[str], progress: Progress
+) -> Mapping[str, list[AnsweredSearch]]:
+    """Return the searches that *lookups* answered, by lookup, in order."""
+    brands: dict[str, str] = {}
+    settled: list[tuple[str, SearchSettled]] = []
+    wanted = Selection(types=("search-admitted", "search-settled"))
+    async for event in history.events(wanted, progress):
+        if event.lookup not in lookups:
+            continue
+        match from_plain(event.topic, event.data()):
+            case SearchAdmitted() as admitted:
+                brands[admitted.search] = admitted.brand
+            case SearchSettled() as search:
+                settled.append((event.stream, search))
+            case _:
+                pass
+    labels = await _labels(history, {stream for stream, _ in settled})
+    answered: dict[str, list[AnsweredSearch]] = {}
+    for stream, search in settled:
+        answered.setdefault(search.lookup, []).append(
+            AnsweredSearch(
+                search=search.search,
+                key=stream.removeprefix("key-"),
+                key_label=labels.get(stream),
+                at=search.at,
+                brand=brands.get(search.search),
+                outcome=search.outcome,
+                charged=search.charged,
+                reused=search.cached,
+            )
+        )
+    return answered
+
+
+async def _labels(history: History, streams: Iterable[str]) -> Mapping[str, str]:
+    """Return whom the keys of *streams* were issued to."""
+    labels: dict[str, str] = {}
+    for stream in streams:
+        try:
+            issued = await anext(history.stream(stream))
+        except (DamagedEvent, NewerEvent):
+            continue
+        if isinstance(issued.event, KeyIssued):
+            labels[stream] = issued.event.label
+    return labels
