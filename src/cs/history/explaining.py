@@ -17,6 +17,7 @@ from cs.domain.causation import EventCause, MessageCause, OperatorCause, TimerCa
 from cs.domain.codec import AnyEvent, event_of, shapes
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.mail_domain import DomainLearned
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EVERYTHING, EventLog, SealedEvent, Where
 from cs.history.causation import Chains, lookup_of_message
 from cs.history.caused_event import CausedEvent, caused_event
@@ -58,14 +59,20 @@ class Explainer:
 
         Raises:
             LogUnavailable: The log cannot be read now.
-            msgspec.MsgspecError: What is stored there is no event.
+            DamagedEvent: What is stored there is no event.
         """
         stored = await self._log.select(EVERYTHING, max(position - 1, 0), position)
         if not stored or position < 1:
             return None
-        asked = caused_event(stored[0])
+        row = stored[0]
+        asked = _readable(row)
+        if asked is None:
+            why = f"event {position}, {row.stream} version {row.version}, is damaged"
+            raise DamagedEvent(position, row.stream, row.version, why)
         chains = Chains()
         async for event in self._related(asked):
+            if event.position > position and position not in chains.events:
+                chains.add(asked)
             chains.add(event)
         asked = chains.events.get(position) or chains.add(asked)
         return Explanation(
@@ -144,18 +151,24 @@ class Explainer:
         """
         head = await self._log.head()
         mine = Where(streams=frozenset({stream_of(lookup)}))
-        after, run = began - _ADMISSION, _Run(lookup)
-        while after < head and not run.is_over(position):
+        after, run = max(began - _ADMISSION, 0), _Run(lookup)
+        while after < head:
             end = min(after + WINDOW, head)
             rows = {row.position: row for row in await self._log.select(mine, after, end)}
-            others = await self._log.select(_OTHERS, max(after, 0), end)
+            others = await self._log.select(_OTHERS, after, end)
             rows.update((row.position, row) for row in others)
-            for at in sorted(rows):
-                event = run.take(rows[at])
-                if event is not None:
-                    yield event
-            last = rows[max(rows)] if rows else None
-            run.read_to(end, None if last is None else _readable(last))
+            in_order = [rows[at] for at in sorted(rows)]
+            for row in in_order:
+                event = run.event(row)
+                if event is None:
+                    continue
+                if row.position > position and run.is_over(event.said.at):
+                    return
+                run.take(event)
+                yield event
+            last = _readable(in_order[-1]) if in_order else None
+            if end >= position and last is not None and run.is_over(last.said.at):
+                return
             after = end
             self._progress(end, head)
 
@@ -169,17 +182,17 @@ class _Run:
         self._positions: set[int] = set()
         self._waiting: set[str] = set()  # searches
         self._finished_at: datetime | None = None
-        self._reached = 0
-        self._reached_at: datetime | None = None
 
-    def take(self, row: SealedEvent) -> CausedEvent | None:
-        """Return *row* if it has to do with the run."""
+    def event(self, row: SealedEvent) -> CausedEvent | None:
+        """Return the event in *row*, if it has to do with the run."""
         learned = row.stream.startswith("mail-domain-")
         if not learned and self._named not in row.state and _ON_AN_EVENT not in row.state:
             return None
         event = _readable(row)
-        if event is None or not self._is_mine(event):
-            return None
+        return event if event is not None and self._is_mine(event) else None
+
+    def take(self, event: CausedEvent) -> None:
+        """Note *event*, which has to do with the run."""
         self._positions.add(event.position)
         search = event.said.search or ""
         if event.is_a(SearchAdmitted):
@@ -188,7 +201,6 @@ class _Run:
             self._waiting.discard(search)
         elif event.is_a(LookupFinished):
             self._finished_at = event.said.at
-        return event
 
     def _is_mine(self, event: CausedEvent) -> bool:
         match event.caused_by:
@@ -200,18 +212,10 @@ class _Run:
             return event.inferred
         return event.said.lookup == self._lookup
 
-    def read_to(self, position: int, last: CausedEvent | None) -> None:
-        self._reached = position
-        if last is not None:
-            self._reached_at = last.said.at
-
-    def is_over(self, position: int) -> bool:
-        """Return whether nothing is to come, and all up to *position* is read."""
-        if self._reached < position or self._waiting:
-            return False
-        if self._finished_at is None or self._reached_at is None:
-            return False
-        return self._reached_at - self._finished_at > AFTER_THE_END
+    def is_over(self, at: datetime) -> bool:
+        """Return whether nothing of the run is to come at *at* or later."""
+        ended_at = self._finished_at
+        return ended_at is not None and not self._waiting and at - ended_at > AFTER_THE_END
 
 
 def _topics_of(*types: type[AnyEvent]) -> frozenset[str]:
