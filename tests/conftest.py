@@ -8,6 +8,7 @@ from hypothesis import settings
 
 pytest_plugins = [
     "harness.collecting",
+    "harness.few_messages",
     "harness.files_in_memory",
     "harness.forked_process",
     "harness.one_authority",

@@ -55,6 +55,7 @@ def rows(here: Here, service: Served, *words: str) -> list[dict[str, Any]]:
     return here(*words, "--json", f"--data-dir={service.folder}").rows
 
 
+@pytest.mark.slow  # a service in a process of its own
 def test_a_status_has_all_that_is_asked_for_at_night(
     here: Here,
     searched: Searched,
@@ -78,6 +79,7 @@ def test_a_status_has_all_that_is_asked_for_at_night(
     assert not {"email", "address", "full_name"} & set(str(told).split("'"))
 
 
+@pytest.mark.slow  # a service in a process of its own
 def test_a_status_says_paused_and_that_no_service_answers(
     here: Here,
     searched: Searched,
@@ -94,6 +96,7 @@ def test_a_status_says_paused_and_that_no_service_answers(
     assert "0 events behind" in told
 
 
+@pytest.mark.slow  # a service in a process of its own
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_no_command_cuts_a_number_an_id_or_an_address(
     here: Here, searched: Searched, width: int
@@ -120,6 +123,7 @@ def test_no_command_cuts_a_number_an_id_or_an_address(
     assert "cs.contact-discovery.v1" in topics
 
 
+@pytest.mark.slow  # a service in a process of its own
 def test_what_cannot_be_undone_says_first_what_it_would_hit(
     here: Here,
     searched: Searched,
@@ -147,6 +151,7 @@ def test_what_cannot_be_undone_says_first_what_it_would_hit(
     assert (again["cached"], len(again["contacts"])) == (True, len(found["contacts"]))
 
 
+@pytest.mark.slow  # a service in a process of its own
 @pytest.mark.parametrize(
     ("words", "near"),
     [
@@ -164,6 +169,7 @@ def test_a_brand_nobody_searched_is_an_error_with_the_nearest(
     assert told.endswith(near)
 
 
+@pytest.mark.slow  # a service in a process of its own
 def test_a_person_erased_by_mistake_is_found_again_after_lifting(
     here: Here,
     searched: Searched,

@@ -112,6 +112,7 @@ def site(install: Install, tmp_path: Path) -> Path:
     return tmp_path / "site"
 
 
+@pytest.mark.slow  # a service in a process of its own
 def test_a_sandbox_asks_plug_ins_with_their_settings(site: Path, tmp_path: Path) -> None:
     body = {"brand": "Veltrana", "wait": True}
     with (
