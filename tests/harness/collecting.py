@@ -41,7 +41,13 @@ def pytest_collect_file(
     ]
 
 
+def pytest_collection() -> None:
+    """Look for no garbage meanwhile: nearly all that is made is kept."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Take what was collected out of sight of the garbage collector: it lives to the end."""
+    gc.enable()
     gc.collect()
     gc.freeze()

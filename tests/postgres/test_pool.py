@@ -136,6 +136,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, P
             yield server.port, authority.ca_file
 
 
+@pytest.mark.slow  # a PostgreSQL of its own
 async def test_a_server_is_known_by_who_signed_its_certificate(
     certified: tuple[int, Path],
 ) -> None:
