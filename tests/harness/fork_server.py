@@ -29,6 +29,9 @@ import cs
 
 #: Imports pytest, which no service does.
 _NOT_OF_A_SERVICE = "cs.plugins.contracts"
+#: They start threads when they are imported, which no fork takes along: a child that has them
+#: aborts at its end (SIGABRT).  What imports them is imported where it is used.
+WITH_THREADS = ("duckdb", "pyarrow")
 #: Longer than any environment that a test hands on.
 MAX_REQUEST_BYTES = 1 << 17
 
@@ -74,9 +77,17 @@ def main() -> None:
 
 
 def _preload() -> None:
+    for library in WITH_THREADS:
+        sys.modules[library] = None  # type: ignore[assignment]  # so that no import finds it
     for module in pkgutil.walk_packages(cs.__path__, "cs."):
         if not module.name.startswith(_NOT_OF_A_SERVICE) and module.name != "cs.__main__":
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as error:
+                if error.name not in WITH_THREADS:
+                    raise
+    for library in WITH_THREADS:
+        del sys.modules[library]
     gc.collect()
     gc.freeze()  # pages that no collection writes to stay shared
 

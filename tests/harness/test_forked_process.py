@@ -1,5 +1,6 @@
 """A forked process is one of its own: streams, environment, folder, exit code and death."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.fork_server import Request
+from harness.fork_server import WITH_THREADS, Request
 from harness.forked_process import ForkedProcess, ForkServer, can_fork, run_command
 
 pytestmark = pytest.mark.slow
@@ -30,6 +31,10 @@ def child() -> None:
             sys.exit(3)
         case "fail":
             raise ValueError("as told")
+        case "import":
+            here = [name for name in WITH_THREADS if name not in sys.modules]
+            importlib.import_module("cs.history.export.staging")
+            sys.stderr.write(f"imported here: {' '.join(here)}\n")
         case _:
             signal.pause()
 
@@ -61,6 +66,15 @@ def test_it_is_given_what_a_new_process_is(
         "4 True",
     ]
     assert code == process.poll() == 3
+
+
+def test_what_cannot_be_forked_is_imported_where_it_is_used() -> None:
+    with forked("import") as process:
+        said = process.stderr.read()
+
+        assert process.wait(20) == 0, said
+
+    assert said.splitlines()[-1] == "imported here: duckdb pyarrow"
 
 
 def test_what_it_raises_is_said_and_its_exit_code() -> None:
