@@ -100,7 +100,7 @@ WAYS: tuple[Way, ...] = (one_by_one, many, many_awaited, one_by_one_awaited)
 
 
 @dataclass(frozen=True)
-class Told:
+class KeyOutcome:
     """What client and service say of one key."""
 
     wishes: int
@@ -120,7 +120,9 @@ class Told:
         assert self.key["used"] == len(done)
 
 
-def searched(service: Served, proxy: FaultyProxy, searches: int, per_key: int) -> list[Told]:
+def searched(
+    service: Served, proxy: FaultyProxy, searches: int, per_key: int
+) -> list[KeyOutcome]:
     """Make *searches* through *proxy*, in all ways and with as many keys as it takes.
 
     The second key has a quota for half of what is wished.
@@ -137,7 +139,7 @@ def searched(service: Served, proxy: FaultyProxy, searches: int, per_key: int) -
             ended[key["id"]] = way(proxy.url, key["key"], brands, time)
     shown = map(msgspec.json.decode, service.command("keys", "list", "--json").splitlines())
     keys = {key["id"]: key for key in shown}
-    return [Told(per_key, outcomes, keys[key]) for key, outcomes in ended.items()]
+    return [KeyOutcome(per_key, outcomes, keys[key]) for key, outcomes in ended.items()]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cs.runtime.schema_changes import (
-    Broken,
+    BreakingChange,
     Compatibility,
     Document,
     Schema,
@@ -20,38 +20,40 @@ from cs.runtime.schema_changes import (
 _METHODS = ("get", "put", "post", "delete", "patch")
 
 
-def broken(old: Document, new: Document) -> list[Broken]:
+def broken(old: Document, new: Document) -> list[BreakingChange]:
     """Return what *new* breaks of *old*, both OpenAPI 3.1 documents."""
     return list(dict.fromkeys(_document_changes(Versions(old, new))))
 
 
-def _document_changes(versions: Versions) -> Iterator[Broken]:
+def _document_changes(versions: Versions) -> Iterator[BreakingChange]:
     servers = {server["url"] for server in versions.new["servers"]}
     for server in versions.old["servers"]:
         if server["url"] not in servers:
-            yield Broken("servers", f"{server['url']} is gone")
+            yield BreakingChange("servers", f"{server['url']} is gone")
     for path, item in versions.old["paths"].items():
         for method in item.keys() & set(_METHODS):
             there = versions.new["paths"].get(path, {}).get(method)
             if there is None:
-                yield Broken(f"{method.upper()} {path}", "the operation is gone")
+                yield BreakingChange(f"{method.upper()} {path}", "the operation is gone")
             else:
                 yield from _operation_changes(versions, item[method], there)
 
 
-def _operation_changes(versions: Versions, old: Schema, new: Schema) -> Iterator[Broken]:
+def _operation_changes(
+    versions: Versions, old: Schema, new: Schema
+) -> Iterator[BreakingChange]:
     name = old["operationId"]
     if new["operationId"] != name:
-        yield Broken(name, f"is called {new['operationId']} now")
+        yield BreakingChange(name, f"is called {new['operationId']} now")
     if _security(versions.new, new) != _security(versions.old, old):
-        yield Broken(name, "asks for another key")
+        yield BreakingChange(name, "asks for another key")
     yield from _parameter_changes(versions, name, old, new)
     yield from _request_changes(versions, name, old, new)
     for status in new["responses"].keys() - old["responses"].keys():
-        yield Broken(f"{name} {status}", "is an answer that callers do not know")
+        yield BreakingChange(f"{name} {status}", "is an answer that callers do not know")
     for status, response in old["responses"].items():
         if status not in new["responses"]:
-            yield Broken(f"{name} {status}", "is no answer any more")
+            yield BreakingChange(f"{name} {status}", "is no answer any more")
         else:
             answer, there = resolved(versions.old, response), new["responses"][status]
             yield from _answer_changes(
@@ -65,18 +67,18 @@ def _security(document: Document, operation: Schema) -> Any:
 
 def _parameter_changes(
     versions: Versions, name: str, old: Schema, new: Schema
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     were = _named(versions.old, old)
     are = _named(versions.new, new)
     for key, parameter in were.items():
         if key not in are:
-            yield Broken(f"{name} {key}", "the parameter is gone")
+            yield BreakingChange(f"{name} {key}", "the parameter is gone")
             continue
         schemas = parameter["schema"], are[key]["schema"]
         yield from schema_changes(versions, f"{name} {key}", *schemas, Compatibility.BACKWARD)
     for key, parameter in are.items():
         if parameter.get("required") and not were.get(key, {}).get("required"):
-            yield Broken(f"{name} {key}", "the parameter is required now")
+            yield BreakingChange(f"{name} {key}", "the parameter is required now")
 
 
 def _named(document: Document, operation: Schema) -> dict[str, Schema]:
@@ -86,25 +88,25 @@ def _named(document: Document, operation: Schema) -> dict[str, Schema]:
 
 def _request_changes(
     versions: Versions, name: str, old: Schema, new: Schema
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     body, there = old.get("requestBody", {}), new.get("requestBody", {})
     if there.get("required") and not body.get("required"):
-        yield Broken(f"{name} body", "is required now")
+        yield BreakingChange(f"{name} body", "is required now")
     yield from _content_changes(versions, f"{name} body", body, there, Compatibility.BACKWARD)
 
 
 def _answer_changes(
     versions: Versions, where: str, old: Schema, new: Schema
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     headers = new.get("headers", {})
     for name, header in old.get("headers", {}).items():
         described = resolved(versions.old, header)
         if name not in headers:
-            yield Broken(f"{where} {name}", "the header is gone")
+            yield BreakingChange(f"{where} {name}", "the header is gone")
             continue
         there = resolved(versions.new, headers[name])
         if described.get("required") and not there.get("required"):
-            yield Broken(f"{where} {name}", "the header may be missing now")
+            yield BreakingChange(f"{where} {name}", "the header may be missing now")
         schemas = described["schema"], there["schema"]
         yield from schema_changes(versions, f"{where} {name}", *schemas, Compatibility.FORWARD)
     yield from _content_changes(versions, where, old, new, Compatibility.FORWARD)
@@ -112,10 +114,10 @@ def _answer_changes(
 
 def _content_changes(
     versions: Versions, where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     for media, content in old.get("content", {}).items():
         there = new.get("content", {}).get(media)
         if there is None:
-            yield Broken(where, f"is no {media} any more")
+            yield BreakingChange(where, f"is no {media} any more")
         else:
             yield from schema_changes(versions, where, content["schema"], there["schema"], way)

@@ -10,7 +10,7 @@ from cs.outside.port import MailHosts
 
 
 @dataclass(frozen=True)
-class Asked:
+class WebRequest:
     """One request as a server heard it."""
 
     path: str  # with its query
@@ -23,7 +23,7 @@ class Web:
 
     address: str
     port: int
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[WebRequest] = field(default_factory=list)
     at_once: int = 0
     most_at_once: int = 0
 
@@ -36,7 +36,7 @@ class Web:
 
 
 #: Writes one whole answer, status line included.
-Answer = Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]
+Answer = Callable[[WebRequest, asyncio.StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
@@ -55,7 +55,7 @@ async def serve(
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head.strip().split("\r\n")
             headers = dict(line.lower().split(": ", 1) for line in lines)
-            asked = Asked(first.split()[1], headers)
+            asked = WebRequest(first.split()[1], headers)
             web.asked.append(asked)
             web.at_once += 1
             web.most_at_once = max(web.most_at_once, web.at_once)
@@ -97,7 +97,7 @@ Page = bytes | tuple[int, Mapping[str, str], bytes]
 def pages(table: Mapping[str, Page]) -> Answer:
     """Answer by path; what is not in *table* is a 404."""
 
-    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         match table.get(asked.path.partition("?")[0]):
             case None:
                 reply(writer, b"no such page", status=404)

@@ -11,7 +11,7 @@ from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
 from cs.sandbox.certificates import Authority
-from outside.loopback_web import Answer, Asked, Page, Web, Zone, pages, reply, serve
+from outside.loopback_web import Answer, Page, Web, WebRequest, Zone, pages, reply, serve
 
 LOOPBACK = IPv4Network("127.0.0.0/8")
 WEB = "127.81.0.1"  # allowed in these tests
@@ -336,7 +336,7 @@ async def test_headers_for_one_host_do_not_reach_the_next() -> None:
 async def test_a_body_past_the_limit_is_cut_off(declared: bool) -> None:
     sent = 0
 
-    async def flood(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def flood(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         nonlocal sent
         if asked.path == "/robots.txt":
             return reply(writer, status=404)
@@ -413,7 +413,7 @@ async def test_an_encoding_not_asked_for_is_no_answer(encoding: str, body: bytes
 async def test_a_body_that_drips_runs_out_of_time() -> None:
     hung_up = asyncio.Event()
 
-    async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def drip(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         if asked.path == "/robots.txt":
             return reply(writer, status=404)
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nx")
@@ -432,7 +432,7 @@ async def test_a_body_that_drips_runs_out_of_time() -> None:
 
 
 async def test_what_is_not_http_is_no_answer() -> None:
-    async def smtp(_: Asked, writer: asyncio.StreamWriter) -> None:
+    async def smtp(_: WebRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 mail.acme.test ESMTP\r\n")
 
     async with (
@@ -445,7 +445,7 @@ async def test_what_is_not_http_is_no_answer() -> None:
 
 
 async def test_a_host_is_asked_one_thing_at_a_time() -> None:
-    async def linger(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def linger(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         if asked.path == "/robots.txt":
             return reply(writer, status=404)
         with suppress(TimeoutError):  # time for another request to come, if one does
@@ -465,7 +465,7 @@ async def test_a_host_is_asked_one_thing_at_a_time() -> None:
 async def test_hosts_do_not_wait_for_each_other() -> None:
     both_here = asyncio.Barrier(2)
 
-    async def meet(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def meet(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         if asked.path == "/robots.txt":
             return reply(writer, status=404)
         await both_here.wait()  # passes only when two hosts are asked at once
@@ -563,7 +563,7 @@ async def test_a_redirect_within_the_origin_is_followed_and_one_out_of_it_is_not
 async def test_a_configured_service_is_limited_in_size_and_time_too() -> None:
     hung_up = asyncio.Event()
 
-    async def stall(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def stall(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         if asked.path == "/large":
             return reply(writer, b"x" * 2000)
         await hung_up.wait()

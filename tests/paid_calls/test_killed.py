@@ -13,7 +13,7 @@ import pytest
 
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
-from outside.loopback_web import Asked, Web, reply, serve
+from outside.loopback_web import Web, WebRequest, reply, serve
 
 HERE = Path(__file__).parent
 PLUGIN = HERE.parent / "plugins" / "paid_source"
@@ -29,7 +29,7 @@ class Provider:
         self.asked = asyncio.Event()
         self.web = Web("", 0)
 
-    async def answer(self, _: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(self, _: WebRequest, writer: asyncio.StreamWriter) -> None:
         self.asked.set()
         if self.silent:
             await asyncio.Event().wait()

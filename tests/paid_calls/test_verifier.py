@@ -19,7 +19,7 @@ from cs.pipeline.verification import Verification
 from cs.plugins.registry import verifiers
 from cs.plugins.verifiers import Verdict, Verifier, VerifierContext
 from cs.runtime.clock import SystemClock
-from outside.loopback_web import Asked, Web, Zone, reply, serve
+from outside.loopback_web import Web, WebRequest, Zone, reply, serve
 from plugins.installed import Install, documented, install
 
 __all__ = ["install"]
@@ -41,7 +41,7 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
     files, points, _ = documented("verifiers.md")
     install(files, points)
 
-    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(_: WebRequest, writer: asyncio.StreamWriter) -> None:
         if not provider.hangs_up:
             reply(writer, b'{"result": "valid"}')
 

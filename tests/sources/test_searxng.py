@@ -17,7 +17,7 @@ from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceCon
 from cs.plugins.sources import PeopleAnswer, SourceStatus
 from cs.sources.people.searxng import WORDS, SearxngSource
 from cs.sources.people.searxng_api import NO_JSON, phrase
-from outside.loopback_web import Answer, Asked, Web, reply, serve
+from outside.loopback_web import Answer, Web, WebRequest, reply, serve
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ACME = BrandFacts(name="Acme", domain="acme.example")
@@ -41,13 +41,13 @@ def results(
 def saying(
     body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(_: WebRequest, writer: asyncio.StreamWriter) -> None:
         reply(writer, body, status=status, headers=headers)
 
     return answer
 
 
-def question(asked: Asked) -> str:
+def question(asked: WebRequest) -> str:
     return parse_qs(urlsplit(asked.path).query)["q"][0]
 
 
@@ -124,7 +124,7 @@ async def find(answer: Answer, brand: BrandFacts = ACME, limit: int = 50) -> Peo
         return await source.find(brand, limit=limit)
 
 
-async def searxng(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def searxng(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
     known = '"Acme"' in question(asked)
     await results(*OTHERS, *PEOPLE if known else ())(asked, writer)
 
@@ -219,7 +219,7 @@ async def test_after_a_refusal_no_more_is_asked() -> None:
 
 
 async def test_people_found_before_a_refusal_are_told_with_it() -> None:
-    async def tired(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def tired(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         fresh = "influencer" in question(asked)
         await (results(*PEOPLE) if fresh else saying(b"", status=429))(asked, writer)
 
@@ -236,7 +236,7 @@ async def test_one_engine_that_is_silent_does_not_spoil_what_others_found() -> N
 
 
 async def test_a_question_nobody_answered_does_not_spoil_the_others() -> None:
-    async def searxng(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def searxng(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         fresh = "influencer" in question(asked)
         await (results(*PEOPLE) if fresh else results(silent=ENGINES))(asked, writer)
 
@@ -338,7 +338,7 @@ def test_whatever_a_name_is_its_letters_are_asked_for_and_nothing_is_obeyed(name
 async def test_names_with_such_signs_are_still_found(name: str, asked: str) -> None:
     person = result(f"Jane Doe - Head of Social at {name} | LinkedIn", JANE)
 
-    async def engine(got: Asked, writer: asyncio.StreamWriter) -> None:
+    async def engine(got: WebRequest, writer: asyncio.StreamWriter) -> None:
         await results(*[person] if asked in question(got) else [])(got, writer)
 
     answer = await find(engine, BrandFacts(name=name, domain="acme.example"))

@@ -13,7 +13,7 @@ from cs.outside.http import TrustedClient
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.sources.brand.wikidata import WikidataSource
-from outside.loopback_web import Answer, Asked, Web, reply, serve
+from outside.loopback_web import Answer, Web, WebRequest, reply, serve
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -99,7 +99,7 @@ WORLD = {
 }
 
 
-async def wikidata(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def wikidata(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
     query = {name: texts[0] for name, texts in parse_qs(urlsplit(asked.path).query).items()}
     match query["action"]:
         case "wbsearchentities":
@@ -135,7 +135,7 @@ def found(number: str, text: str) -> dict[str, Any] | None:
 def saying(
     body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(_: WebRequest, writer: asyncio.StreamWriter) -> None:
         reply(writer, body, status=status, headers=headers)
 
     return answer

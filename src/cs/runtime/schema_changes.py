@@ -21,7 +21,7 @@ _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object", "
 _TAGS = ("type", "personal", "sealed")
 
 
-class Broken(NamedTuple):
+class BreakingChange(NamedTuple):
     """One thing that breaks who relies on the old document."""
 
     where: str  # operation or message, then fields: "outcome.finding[failed].why"
@@ -47,7 +47,7 @@ class Versions(NamedTuple):
 
 def schema_changes(
     versions: Versions, where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     """Yield what breaks between two schemas of the same value, some of it perhaps twice.
 
     >>> old, new = {"type": "string"}, {"type": "string", "maxLength": 5}
@@ -59,13 +59,15 @@ def schema_changes(
     were, are = _kinds(versions.old, old), _kinds(versions.new, new)
     for label in were:
         if label not in _TYPES and label not in are and "any" not in are:
-            yield Broken(where, f"the tag {label} is gone")
+            yield BreakingChange(where, f"the tag {label} is gone")
         elif way is Compatibility.BACKWARD and _matching(label, are) is None:
-            yield Broken(where, f"can no longer be {label}")
+            yield BreakingChange(where, f"can no longer be {label}")
     for label in are:
         if way is Compatibility.FORWARD and _matching(label, were) is None:
             is_tag = label not in _TYPES
-            yield Broken(where, f"the tag {label} is new" if is_tag else f"may be {label} now")
+            yield BreakingChange(
+                where, f"the tag {label} is new" if is_tag else f"may be {label} now"
+            )
     for label, then, now in _pairs(were, are, way):
         tag = "" if label in _TYPES else f"[{label}]"
         yield from _kind_changes(versions, f"{where}{tag}", then, now, way)
@@ -166,7 +168,7 @@ def _kind_changes(
     old: dict[str, Any],
     new: dict[str, Any],
     way: Compatibility,
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     yield from _value_changes(where, old, new, way)
     yield from _limit_changes(where, old, new, way)
     yield from field_changes(versions, where, old, new, way)
@@ -180,29 +182,29 @@ def _kind_changes(
 
 def _value_changes(
     where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     then, now = old.get("enum"), new.get("enum")
     if way is Compatibility.BACKWARD and now is not None:
         for value in then or ["any other"]:
             if value not in now:
-                yield Broken(where, f"can no longer be {value}")
+                yield BreakingChange(where, f"can no longer be {value}")
     if way is Compatibility.FORWARD and then is not None:
         for value in now or ["any other"]:
             if value not in then:
-                yield Broken(where, f"may be {value} now")
+                yield BreakingChange(where, f"may be {value} now")
 
 
 def _limit_changes(
     where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     for name in _LIMITS:
         then, now = old.get(name), new.get(name)
         if then == now:
             continue
         if way is Compatibility.BACKWARD and now is not None and not _wider(name, then, now):
-            yield Broken(where, f"is narrower: {name} {now}")
+            yield BreakingChange(where, f"is narrower: {name} {now}")
         if way is Compatibility.FORWARD and then is not None and not _wider(name, now, then):
-            yield Broken(where, f"is wider: {name} was {then}")
+            yield BreakingChange(where, f"is wider: {name} was {then}")
 
 
 def _wider(name: str, old: Any, new: Any) -> bool:
@@ -216,20 +218,20 @@ def _wider(name: str, old: Any, new: Any) -> bool:
 
 def field_changes(
     versions: Versions, where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     """Yield what breaks between the fields of two objects."""
     fields, are = old.get("properties", {}), new.get("properties", {})
     for name, schema in fields.items():
         if name in are:
             yield from schema_changes(versions, f"{where}.{name}", schema, are[name], way)
         else:
-            yield Broken(f"{where}.{name}", "the field is gone")
+            yield BreakingChange(f"{where}.{name}", "the field is gone")
     then, now = set(old.get("required", ())), set(new.get("required", ()))
     if way is Compatibility.BACKWARD:
         for name in sorted(now - then):
-            yield Broken(f"{where}.{name}", "the field is required now")
+            yield BreakingChange(f"{where}.{name}", "the field is required now")
         if new.get("additionalProperties") is False is not old.get("additionalProperties"):
-            yield Broken(where, "takes no unknown fields any more")
+            yield BreakingChange(where, "takes no unknown fields any more")
     else:
         for name in sorted(then - now):
-            yield Broken(f"{where}.{name}", "the field may be missing now")
+            yield BreakingChange(f"{where}.{name}", "the field may be missing now")

@@ -26,7 +26,7 @@ from system.cluster.storm_callers import Crowd, Nodes, asked_for
 from system.cluster.storm_checks import bugs, stored
 from system.cluster.storm_deaths import Deaths, kept_running
 from system.cluster.storm_paid import Provider, provider
-from system.cluster.storm_report import Deeds, Report, heard, shown
+from system.cluster.storm_report import Damage, Report, client_results, shown
 from system.cluster.storm_roles import POINTS, Keeper
 from system.cluster.storm_servers import LEADERS, Servers
 from system.faults.caller import Caller, Notebook, final, http_client
@@ -129,7 +129,7 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
         tell("the log is checked, and replayed")
         found = await stored(cluster)
         return Report(
-            deeds=Deeds(
+            damage=Damage(
                 kills=dict(keeper.kills),
                 at_start=keeper.at_start,
                 points=dict(keeper.hit),
@@ -139,7 +139,7 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
                 bugs=bugs(cluster),
                 seconds=time.monotonic() - began,
             ),
-            heard=heard(notes, end),
+            clients=client_results(notes, end),
             stored=found,
             paid=paid.charges.total(),
             paid_twice=paid.too_often(found.questions),
@@ -224,11 +224,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = storm(plan, Path(folder), errors.print)
     print_table(("What", "How many"), shown(report), folds=["How many"])
-    for search, how in report.heard.otherwise.items():
+    for search, how in report.clients.otherwise.items():
         console.print(f"{search} {how}", markup=False)
         for line in report.stored.histories.get(search, ()):
             console.print(f"  {line}", markup=False)
-    for line in (*report.deeds.fell, *report.faults):
+    for line in (*report.damage.fell, *report.faults):
         console.print(line, markup=False)
     sys.exit(1 if report.faults else 0)
 

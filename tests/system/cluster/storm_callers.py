@@ -72,7 +72,7 @@ class Crowd:
 
 def asked_for(notes: Notebook) -> str:
     """Return in a few words how far the clients are."""
-    answered = sum(one.heard is not None for one in notes.asked)
-    waiting = [one.sent for one in notes.asked if one.heard is None]
+    answered = sum(one.answered_at is not None for one in notes.requests)
+    waiting = [one.sent_at for one in notes.requests if one.answered_at is None]
     oldest = f", the oldest for {time.monotonic() - min(waiting):.0f} s" if waiting else ""
-    return f"{answered} of {len(notes.asked)} wishes answered{oldest}"
+    return f"{answered} of {len(notes.requests)} wishes answered{oldest}"

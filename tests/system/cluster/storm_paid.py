@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
-from outside.loopback_web import Asked, Web, reply, serve
+from outside.loopback_web import Web, WebRequest, reply, serve
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "paid_source"
 #: Name and domain of a brand: all that the plug-in asks about.
@@ -27,7 +27,7 @@ class Provider:
     chance: random.Random
     web: Web = field(default_factory=lambda: Web("", 0))
 
-    async def answer(self, _: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(self, _: WebRequest, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self.chance.expovariate(1 / _THINKS_S))
         reply(writer, b"nobody")
 

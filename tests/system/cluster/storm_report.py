@@ -8,13 +8,21 @@ import msgspec
 
 from system.cluster.storm_checks import Stored
 from system.faults.caller import Notebook
-from system.faults.told import Asked, Body, End, Kind, Wrong, as_intended, check
+from system.faults.promises import (
+    Body,
+    BrokenPromise,
+    ClientRequest,
+    FinalState,
+    Kind,
+    as_intended,
+    check,
+)
 
 #: Of searches that ended, how many must end as the world intends.
 GOOD_SHARE = 0.95
 
 
-class Deeds(msgspec.Struct, frozen=True, kw_only=True):
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
     """What was done to the cluster."""
 
     kills: Mapping[str, int]  # by kind of role
@@ -27,8 +35,8 @@ class Deeds(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """What its clients met with."""
+class ClientResults(msgspec.Struct, frozen=True, kw_only=True):
+    """What its clients met with, and how their searches ended."""
 
     calls: int
     cut: int
@@ -42,12 +50,12 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     intended: int
     otherwise: Mapping[str, str]  # by search: how it ended, and how it should have
     slowest_s: float
-    wrong: Sequence[Wrong]
+    broken: Sequence[BrokenPromise]
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    deeds: Deeds
-    heard: Heard
+    damage: Damage
+    clients: ClientResults
     stored: Stored
     paid: int
     paid_twice: Sequence[str]
@@ -55,27 +63,27 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def faults(self) -> list[str]:
         """Return every promise that was broken; empty if all were kept."""
-        heard, stored = self.heard, self.stored
-        found = [f"{wrong.kind}: {wrong.what}" for wrong in heard.wrong]
+        clients, stored = self.clients, self.stored
+        found = [f"{each.kind}: {each.what}" for each in clients.broken]
         found += [f"log: {line}" for line in stored.log]
         found += [f"view: {line}" for line in stored.views]
         found += [f"paid twice: {question}" for question in self.paid_twice]
         if not self.paid:
             found.append("nobody was asked for money: nothing was proven")
-        found += [f"bug: {line}" for line in self.deeds.bugs]
-        found += [f"nobody died at {point}" for point in self.deeds.missing]
+        found += [f"bug: {line}" for line in self.damage.bugs]
+        found += [f"nobody died at {point}" for point in self.damage.missing]
         if stored.unfinished:
             found.append(f"{stored.unfinished} searches are not settled")
-        if not heard.intended >= GOOD_SHARE * heard.searches > 0:
-            found.append(f"{heard.intended} of {heard.searches} ended as the world intends")
+        if not clients.intended >= GOOD_SHARE * clients.searches > 0:
+            found.append(f"{clients.intended} of {clients.searches} ended as the world intends")
         return found
 
 
-def heard(notes: Notebook, end: End) -> Heard:
+def client_results(notes: Notebook, end: FinalState) -> ClientResults:
     """Return what clients met with, held against the *end*."""
-    ended: dict[str, Asked] = {
+    ended: dict[str, ClientRequest] = {
         one.search: one
-        for one in notes.asked
+        for one in notes.requests
         if one.search is not None and end.searches.get(one.search, _RUNS)["status"] != "running"
     }
     otherwise = {
@@ -84,41 +92,43 @@ def heard(notes: Notebook, end: End) -> Heard:
         if not as_intended(one.wish, end.searches[search])
     }
     bodies = [body for body in end.searches.values() if body["status"] != "running"]
-    return Heard(
+    return ClientResults(
         calls=notes.calls,
         cut=notes.cut,
         refused=notes.refused,
-        asked=len(notes.asked),
-        no_quota=sum(one.heard is not None and one.search is None for one in notes.asked),
-        keys=len({one.key for one in notes.asked if one.search is not None}),
+        asked=len(notes.requests),
+        no_quota=sum(
+            one.answered_at is not None and one.search is None for one in notes.requests
+        ),
+        keys=len({one.key for one in notes.requests if one.search is not None}),
         searches=len(end.searches),
         reused=sum(body["cached"] for body in bodies),
         charged=sum(body["charged"] for body in bodies),
         intended=len(ended) - len(otherwise),
         otherwise=otherwise,
         slowest_s=max((_took_s(notes, search) for search in ended), default=0.0),
-        wrong=tuple(check(notes.told, notes.asked, end)),
+        broken=tuple(check(notes.answers, notes.requests, end)),
     )
 
 
 def shown(report: Report) -> list[tuple[str, str]]:
     """Return *report* as rows for people."""
-    deeds, heard, stored = report.deeds, report.heard, report.stored
-    found = Counter(wrong.kind for wrong in heard.wrong)
-    hit = sum(deeds.points.values())
+    damage, clients, stored = report.damage, report.clients, report.stored
+    found = Counter(each.kind for each in clients.broken)
+    hit = sum(damage.points.values())
     return [
-        ("kills", f"{sum(deeds.kills.values())}, {deeds.at_start} of them while it started"),
-        *((f"  {kind}", str(number)) for kind, number in sorted(deeds.kills.items())),
-        ("at fail points", f"{hit}, at {len(deeds.points)} points; never: {deeds.missing}"),
-        ("servers and leaders", ", ".join(deeds.servers)),
-        ("ended by themselves", str(len(deeds.fell))),
-        ("seconds", f"{deeds.seconds:.0f}"),
-        ("calls", f"{heard.calls}, {heard.cut} cut off, {heard.refused} refused"),
-        ("asked for", f"{heard.asked}, {heard.no_quota} refused for good: no quota"),
-        ("searches", f"{heard.searches} of {heard.keys} keys, {heard.reused} from reuse"),
-        ("slowest", f"{heard.slowest_s:.0f} s"),
-        ("charged", str(heard.charged)),
-        ("ended as intended", f"{heard.intended} of {heard.searches}"),
+        ("kills", f"{sum(damage.kills.values())}, {damage.at_start} of them while it started"),
+        *((f"  {kind}", str(number)) for kind, number in sorted(damage.kills.items())),
+        ("at fail points", f"{hit}, at {len(damage.points)} points; never: {damage.missing}"),
+        ("servers and leaders", ", ".join(damage.servers)),
+        ("ended by themselves", str(len(damage.fell))),
+        ("seconds", f"{damage.seconds:.0f}"),
+        ("calls", f"{clients.calls}, {clients.cut} cut off, {clients.refused} refused"),
+        ("asked for", f"{clients.asked}, {clients.no_quota} refused for good: no quota"),
+        ("searches", f"{clients.searches} of {clients.keys} keys, {clients.reused} from reuse"),
+        ("slowest", f"{clients.slowest_s:.0f} s"),
+        ("charged", str(clients.charged)),
+        ("ended as intended", f"{clients.intended} of {clients.searches}"),
         ("paid calls", f"{report.paid}, {len(report.paid_twice)} questions too often"),
         *((kind, str(found[kind])) for kind in get_args(Kind)),
         ("log", f"{stored.events} events, {len(stored.log)} violations"),
@@ -132,11 +142,11 @@ _RUNS: Body = {"status": "running"}
 
 def _took_s(notes: Notebook, search: str) -> float:
     """Return how long *search* was waited for: until somebody was told that it had ended."""
-    began = min(one.sent for one in notes.asked if one.search == search)
+    began = min(one.sent_at for one in notes.requests if one.search == search)
     ends = [
-        told.heard
-        for told in notes.told
-        if told.body["id"] == search and told.body["status"] != "running"
+        each.received_at
+        for each in notes.answers
+        if each.body["id"] == search and each.body["status"] != "running"
     ]
     return min(ends) - began if ends else 0.0
 

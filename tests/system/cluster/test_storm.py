@@ -30,11 +30,11 @@ SHORT = Plan(
 def test_a_storm_over_a_cluster_loses_nothing_and_charges_nobody_twice(tmp_path: Path) -> None:
     report = storm(SHORT, tmp_path, lambda _: None)
 
-    assert report.faults == [], (report.heard.otherwise, report.deeds.fell)
+    assert report.faults == [], (report.clients.otherwise, report.damage.fell)
     # A storm in which nothing happened would prove nothing.
-    assert sum(report.deeds.kills.values()) >= SHORT.kills
-    assert list(report.deeds.servers) == list(SHORT.servers)
-    assert report.heard.charged >= 5
+    assert sum(report.damage.kills.values()) >= SHORT.kills
+    assert list(report.damage.servers) == list(SHORT.servers)
+    assert report.clients.charged >= 5
 
 
 def test_some_role_is_known_to_reach_every_point() -> None:

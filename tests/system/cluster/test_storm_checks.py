@@ -12,16 +12,16 @@ from contracts.views import History
 from cs.projections.catalogue import projections
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.views import SqliteViews
-from outside.loopback_web import Asked
+from outside.loopback_web import WebRequest
 from projections.history import write
 from projections.stored import table_of
 from system.cluster.storm_checks import Stored, compared
 from system.cluster.storm_paid import Provider
-from system.cluster.storm_report import Deeds, Heard, Report
-from system.faults.told import Wrong
+from system.cluster.storm_report import ClientResults, Damage, Report
+from system.faults.promises import BrokenPromise
 
 GOOD = Report(
-    deeds=Deeds(
+    damage=Damage(
         kills={"relay": 1},
         at_start=0,
         points={"relay.after-publish": 1},
@@ -31,7 +31,7 @@ GOOD = Report(
         bugs=(),
         seconds=1.0,
     ),
-    heard=Heard(
+    clients=ClientResults(
         calls=1,
         cut=0,
         refused=0,
@@ -44,7 +44,7 @@ GOOD = Report(
         intended=19,
         otherwise={},
         slowest_s=1.0,
-        wrong=(),
+        broken=(),
     ),
     stored=Stored(events=1, log=(), unfinished=0, views=(), rows=1, histories={}, questions={}),
     paid=1,
@@ -101,7 +101,7 @@ def test_a_question_that_was_charged_twice_is_found(
     asked: int, lookups: int, too_often: int
 ) -> None:
     provider = Provider(random.Random(1))
-    provider.web.asked = [Asked("/people?brand=Acme&domain=acme.test", {})] * asked
+    provider.web.asked = [WebRequest("/people?brand=Acme&domain=acme.test", {})] * asked
 
     assert len(provider.too_often({("Acme", "acme.test"): lookups})) == too_often
 
@@ -113,14 +113,14 @@ def test_a_report_of_a_good_storm_names_no_fault() -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        replace(GOOD, heard=replace(GOOD.heard, wrong=(Wrong("lost", "s1"),))),
-        replace(GOOD, heard=replace(GOOD.heard, intended=18)),
-        replace(GOOD, heard=replace(GOOD.heard, searches=0, intended=0)),
+        replace(GOOD, clients=replace(GOOD.clients, broken=(BrokenPromise("lost", "s1"),))),
+        replace(GOOD, clients=replace(GOOD.clients, intended=18)),
+        replace(GOOD, clients=replace(GOOD.clients, searches=0, intended=0)),
         replace(GOOD, stored=replace(GOOD.stored, log=("a violation",))),
         replace(GOOD, stored=replace(GOOD.stored, views=("a row",))),
         replace(GOOD, stored=replace(GOOD.stored, unfinished=1)),
-        replace(GOOD, deeds=replace(GOOD.deeds, missing=("relay.after-publish",))),
-        replace(GOOD, deeds=replace(GOOD.deeds, bugs=("role_failed",))),
+        replace(GOOD, damage=replace(GOOD.damage, missing=("relay.after-publish",))),
+        replace(GOOD, damage=replace(GOOD.damage, bugs=("role_failed",))),
         replace(GOOD, paid_twice=("a",)),
         replace(GOOD, paid=0),
     ],

@@ -11,7 +11,7 @@ import httpx
 import msgspec
 
 from cs.operations.operator import NewSecret
-from system.faults.told import Asked, Body, End, Told
+from system.faults.promises import Body, ClientAnswer, ClientRequest, FinalState
 from system.faults.world import Wish
 
 #: How long a call may take before it is given up and made again.
@@ -28,10 +28,10 @@ _NO = frozenset({402, 404})
 
 @dataclass
 class Notebook:
-    """What all clients together were told."""
+    """What all clients together asked for and were answered."""
 
-    told: list[Told] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    answers: list[ClientAnswer] = field(default_factory=list)
+    requests: list[ClientRequest] = field(default_factory=list)
     calls: int = 0
     cut: int = 0  # calls that ended without an answer
     refused: int = 0  # calls answered with an error
@@ -54,14 +54,18 @@ class Caller:
 
     async def want(self, wish: Wish, *, wait: bool) -> Body | None:
         """Ask for *wish* and follow it to its end; None if it was refused for good."""
-        ask = f"{self.chance.getrandbits(64):016x}"
-        sent, noted = time.monotonic(), len(self.notes.asked)
-        self.notes.asked.append(Asked(self.key.id, ask, wish, sent, None, None))
+        idempotency_key = f"{self.chance.getrandbits(64):016x}"
+        sent_at, noted = time.monotonic(), len(self.notes.requests)
+        self.notes.requests.append(
+            ClientRequest(self.key.id, idempotency_key, wish, sent_at, None, None)
+        )
         body = {**wish.body, "wait": wait}
-        record = await self._retry_while_unavailable("POST", "/contacts", ask, body)
+        record = await self._retry_while_unavailable("POST", "/contacts", idempotency_key, body)
         search = record["id"] if record else None
-        heard = time.monotonic()
-        self.notes.asked[noted] = Asked(self.key.id, ask, wish, sent, heard, search)
+        answered_at = time.monotonic()
+        self.notes.requests[noted] = ClientRequest(
+            self.key.id, idempotency_key, wish, sent_at, answered_at, search
+        )
         while record is not None and record["status"] == "running":
             await asyncio.sleep(_POLL_S)
             record = await self.read(record["id"])
@@ -77,14 +81,20 @@ class Caller:
         return found
 
     async def _retry_while_unavailable(
-        self, method: str, path: str, ask: str = "", body: dict[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        idempotency_key: str = "",
+        body: dict[str, Any] | None = None,
     ) -> Body | None:
-        headers = {"Idempotency-Key": ask} if ask else {}
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
         answer, sent = await self._answered(method, path, headers, body)
         if answer.status_code in _NO:
             return None
         found: Body = msgspec.json.decode(answer.content)
-        self.notes.told.append(Told(self.key.id, ask, sent, time.monotonic(), found))
+        self.notes.answers.append(
+            ClientAnswer(self.key.id, idempotency_key, sent, time.monotonic(), found)
+        )
         return found
 
     async def _answered(
@@ -117,15 +127,17 @@ def http_client() -> httpx.AsyncClient:
     return httpx.AsyncClient(timeout=_CALL_S, trust_env=False, limits=limits)
 
 
-async def final(callers: Sequence[Caller]) -> End:
+async def final(callers: Sequence[Caller]) -> FinalState:
     """Read everything again that *callers* were told of; one caller a key."""
     searches: dict[str, Body] = {}
     usage: dict[str, Body] = {}
     for caller in callers:
-        told = caller.notes.told
-        for search in sorted({t.body["id"] for t in told if t.key == caller.key.id}):
+        answers = caller.notes.answers
+        for search in sorted(
+            {each.body["id"] for each in answers if each.key == caller.key.id}
+        ):
             record = await caller.read(search)
             if record is not None:
                 searches[search] = record
         usage[caller.key.id] = await caller.usage()
-    return End(searches, usage)
+    return FinalState(searches, usage)

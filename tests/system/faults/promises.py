@@ -1,7 +1,8 @@
 """What clients were told, held against what holds in the end.
 
 Knows only the promises of docs/contract.md and what came over HTTP: no event, no view.  Times
-are seconds of the clients' own clock; an answer is between its ``sent`` and ``heard``.
+are seconds of the clients' own clock; an answer is between its ``sent_at`` and
+``received_at``.
 """
 
 from collections import defaultdict
@@ -35,45 +36,47 @@ Body = Mapping[str, Any]
 _BREAKDOWNS = ("timeout", "scrape_error", "error")
 
 
-class Told(msgspec.Struct, frozen=True):
+class ClientAnswer(msgspec.Struct, frozen=True):
     """One answer that a client got: a search's record, 200 or 202."""
 
     key: str
-    ask: str  # idempotency key of a POST, empty for a GET
-    sent: float
-    heard: float
+    idempotency_key: str  # of a POST; empty for a GET
+    sent_at: float
+    received_at: float
     body: Body
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ClientRequest(msgspec.Struct, frozen=True):
     """One wish of a client, however often it had to be sent."""
 
     key: str
-    ask: str
+    idempotency_key: str
     wish: Wish
-    sent: float  # the first time
-    heard: float | None  # the answer that ended it; None: never
+    sent_at: float  # the first time
+    answered_at: float | None  # the answer that ended it; None: never
     search: str | None  # None: refused for good (402)
 
 
-class End(msgspec.Struct, frozen=True):
+class FinalState(msgspec.Struct, frozen=True):
     """How everything stands when all is over."""
 
     searches: Mapping[str, Body]  # by id, of those that were found
     usage: Mapping[str, Body]  # by key
 
 
-class Wrong(msgspec.Struct, frozen=True):
+class BrokenPromise(msgspec.Struct, frozen=True):
     kind: Kind
     what: str
 
 
-def check(told: Sequence[Told], asked: Sequence[Asked], end: End) -> Iterator[Wrong]:
+def check(
+    answers: Sequence[ClientAnswer], requests: Sequence[ClientRequest], end: FinalState
+) -> Iterator[BrokenPromise]:
     """Yield every promise that was not kept."""
-    yield from _kept(told, asked, end)
-    yield from _stayed(told, end)
-    yield from _charged(told, end)
-    yield from _limits(told, asked)
+    yield from _answered(answers, requests, end)
+    yield from _unchanged(answers, end)
+    yield from _charged(answers, end)
+    yield from _limits(answers, requests)
 
 
 def as_intended(wish: Wish, body: Body) -> bool:
@@ -95,38 +98,42 @@ def is_untrue(wish: Wish, body: Body) -> bool:
     return body.get("reason") not in {*_BREAKDOWNS, wish.outcome}
 
 
-def _kept(told: Sequence[Told], asked: Sequence[Asked], end: End) -> Iterator[Wrong]:
-    for one in asked:
-        if one.heard is None:
-            yield Wrong("unanswered", one.ask)
-    for search in sorted({answer.body["id"] for answer in told}):
+def _answered(
+    answers: Sequence[ClientAnswer], requests: Sequence[ClientRequest], end: FinalState
+) -> Iterator[BrokenPromise]:
+    for one in requests:
+        if one.answered_at is None:
+            yield BrokenPromise("unanswered", one.idempotency_key)
+    for search in sorted({answer.body["id"] for answer in answers}):
         found = end.searches.get(search)
         if found is None or found["status"] == "running":
-            yield Wrong("lost", search)
+            yield BrokenPromise("lost", search)
     searches = defaultdict(set)
-    for answer in told:
-        if answer.ask:
-            searches[answer.key, answer.ask].add(answer.body["id"])
-    for (_, ask), ids in searches.items():
+    for answer in answers:
+        if answer.idempotency_key:
+            searches[answer.key, answer.idempotency_key].add(answer.body["id"])
+    for (_, key), ids in searches.items():
         if len(ids) > 1:
-            yield Wrong("two-searches", f"{ask}: {sorted(ids)}")
+            yield BrokenPromise("two-searches", f"{key}: {sorted(ids)}")
 
 
-def _stayed(told: Sequence[Told], end: End) -> Iterator[Wrong]:
+def _unchanged(answers: Sequence[ClientAnswer], end: FinalState) -> Iterator[BrokenPromise]:
     ended_at: dict[str, float] = {}
-    for answer in told:
+    for answer in answers:
         search, body = answer.body["id"], answer.body
         if body["status"] != "running":
-            ended_at[search] = min(answer.heard, ended_at.get(search, answer.heard))
+            ended_at[search] = min(answer.received_at, ended_at.get(search, answer.received_at))
             final = end.searches.get(search)
             if final is not None and _lasting(body) != _lasting(final):
-                yield Wrong("changed", f"{search}: {_lasting(body)} became {_lasting(final)}")
-    for answer in told:
+                yield BrokenPromise(
+                    "changed", f"{search}: {_lasting(body)} became {_lasting(final)}"
+                )
+    for answer in answers:
         search = answer.body["id"]
-        if answer.body["status"] == "running" and answer.sent > ended_at.get(
+        if answer.body["status"] == "running" and answer.sent_at > ended_at.get(
             search, float("inf")
         ):
-            yield Wrong("reopened", search)
+            yield BrokenPromise("reopened", search)
 
 
 def _lasting(body: Body) -> Body:
@@ -134,8 +141,8 @@ def _lasting(body: Body) -> Body:
     return {name: value for name, value in body.items() if name != "usage"}
 
 
-def _charged(told: Sequence[Told], end: End) -> Iterator[Wrong]:
-    owners = {answer.body["id"]: answer.key for answer in told}
+def _charged(answers: Sequence[ClientAnswer], end: FinalState) -> Iterator[BrokenPromise]:
+    owners = {answer.body["id"]: answer.key for answer in answers}
     charged: dict[str, int] = defaultdict(int)
     for search, body in end.searches.items():
         if body["status"] == "running":
@@ -143,73 +150,80 @@ def _charged(told: Sequence[Told], end: End) -> Iterator[Wrong]:
         charged[owners[search]] += body["charged"]
         verified = any(contact.get("email") for contact in body["contacts"])
         if not body["charged"] == verified == (body["status"] == "done"):
-            yield Wrong("charge", search)
+            yield BrokenPromise("charge", search)
     for key, usage in end.usage.items():
         if usage["used"] != charged[key]:
-            yield Wrong("usage", f"{key}: {usage['used']} used, {charged[key]} charged")
-    for key, usages in _usages(told, end).items():
+            yield BrokenPromise("usage", f"{key}: {usage['used']} used, {charged[key]} charged")
+    for key, usages in _usages(answers, end).items():
         most = 0
         for before, usage in usages:
             most = max(most, before)
             if usage["used"] < most:
-                yield Wrong("usage-back", f"{key}: {usage['used']} after {most}")
+                yield BrokenPromise("usage-back", f"{key}: {usage['used']} after {most}")
             if (
                 usage["used"] > usage["quota"]
                 or usage["used"] + usage["remaining"] != usage["quota"]
             ):
-                yield Wrong("quota", f"{key}: {usage}")
+                yield BrokenPromise("quota", f"{key}: {usage}")
 
 
-def _usages(told: Sequence[Told], end: End) -> dict[str, list[tuple[int, Body]]]:
+def _usages(
+    answers: Sequence[ClientAnswer], end: FinalState
+) -> dict[str, list[tuple[int, Body]]]:
     """Return each key's use as told, with the most that had been told when it was asked."""
-    of_key: dict[str, list[Told]] = defaultdict(list)
-    for answer in told:
-        of_key[answer.key].append(answer)
+    answers_of: dict[str, list[ClientAnswer]] = defaultdict(list)
+    for answer in answers:
+        answers_of[answer.key].append(answer)
     found: dict[str, list[tuple[int, Body]]] = {}
-    for key, answers in of_key.items():
-        heard = sorted(answers, key=lambda answer: answer.heard)
+    for key, mine in answers_of.items():
+        by_receipt = sorted(mine, key=lambda answer: answer.received_at)
         rows = []
         most, place = 0, 0
-        for answer in sorted(answers, key=lambda answer: answer.sent):
-            while place < len(heard) and heard[place].heard < answer.sent:
-                most = max(most, heard[place].body["usage"]["used"])
+        for answer in sorted(mine, key=lambda answer: answer.sent_at):
+            while place < len(by_receipt) and by_receipt[place].received_at < answer.sent_at:
+                most = max(most, by_receipt[place].body["usage"]["used"])
                 place += 1
             rows.append((most, answer.body["usage"]))
-        everything = max(answer.body["usage"]["used"] for answer in answers)
+        everything = max(answer.body["usage"]["used"] for answer in mine)
         found[key] = [*rows, *([(everything, end.usage[key])] if key in end.usage else [])]
     return found
 
 
-def _limits(told: Sequence[Told], asked: Sequence[Asked]) -> Iterator[Wrong]:
+def _limits(
+    answers: Sequence[ClientAnswer], requests: Sequence[ClientRequest]
+) -> Iterator[BrokenPromise]:
     spans: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for one in asked:
-        if one.search is not None and one.heard is not None:
-            spans[one.key].append((one.sent, one.heard))
+    for one in requests:
+        if one.search is not None and one.answered_at is not None:
+            spans[one.key].append((one.sent_at, one.answered_at))
     for key, of_key in spans.items():
         if len(of_key) > _PER_DAY:
-            yield Wrong("day", f"{key}: {len(of_key)}")
+            yield BrokenPromise("day", f"{key}: {len(of_key)}")
         for begin, _ in of_key:
-            inside = sum(begin <= sent and heard < begin + 60 for sent, heard in of_key)
+            inside = sum(begin <= sent and answered < begin + 60 for sent, answered in of_key)
             if inside > _PER_MINUTE:
-                yield Wrong("minute", f"{key}: {inside}")
-    for key, running in _running(told).items():
+                yield BrokenPromise("minute", f"{key}: {inside}")
+    for key, running in _running(answers).items():
         for begin, _ in running:
             at_once = sum(sent <= begin < until for sent, until in running)
             if at_once > _IN_FLIGHT:
-                yield Wrong("in-flight", f"{key}: {at_once}")
+                yield BrokenPromise("in-flight", f"{key}: {at_once}")
 
 
-def _running(told: Iterable[Told]) -> dict[str, list[tuple[float, float]]]:
+def _running(answers: Iterable[ClientAnswer]) -> dict[str, list[tuple[float, float]]]:
     """Return when each key's searches were running beyond doubt.
 
     From the first answer that said so to the last question that was answered so.
     """
     spans: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
-    for answer in told:
-        if answer.body["status"] == "running" and not answer.ask:
+    for answer in answers:
+        if answer.body["status"] == "running" and not answer.idempotency_key:
             search = answer.body["id"]
-            first, last = spans[answer.key].get(search, (answer.heard, answer.sent))
-            spans[answer.key][search] = (min(first, answer.heard), max(last, answer.sent))
+            first, last = spans[answer.key].get(search, (answer.received_at, answer.sent_at))
+            spans[answer.key][search] = (
+                min(first, answer.received_at),
+                max(last, answer.sent_at),
+            )
     return {
         key: [span for span in of.values() if span[0] < span[1]] for key, of in spans.items()
     }

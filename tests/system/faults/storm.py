@@ -25,7 +25,16 @@ from cs.eventlog.errors import LogUnavailable
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.crashing_service import CrashingService, cs, forget, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world
-from system.faults.told import Asked, Body, End, Kind, Wrong, as_intended, check, is_untrue
+from system.faults.promises import (
+    Body,
+    BrokenPromise,
+    ClientRequest,
+    FinalState,
+    Kind,
+    as_intended,
+    check,
+    is_untrue,
+)
 from system.faults.world import Wish, make_world, wishes
 
 #: A share of the deaths comes while the service starts, within this; seconds.
@@ -72,12 +81,12 @@ class Report(msgspec.Struct, frozen=True):
     otherwise: tuple[str, ...]  # broken down or cut off
     untrue: tuple[str, ...]
     fell: tuple[str, ...]  # the service ended by itself
-    wrong: tuple[Wrong, ...]
+    broken: tuple[BrokenPromise, ...]
     log: str
 
     @property
     def good(self) -> bool:
-        held = not (self.wrong or self.untrue or self.fell) and self.log.endswith(
+        held = not (self.broken or self.untrue or self.fell) and self.log.endswith(
             "no violations"
         )
         return held and self.intended >= GOOD_SHARE * self.searches > 0
@@ -105,14 +114,14 @@ async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report
         service.kill()
     code, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
     if left != 0:
-        deaths.fell.append(f"it left with {left}")
+        deaths.fell.append(f"it left with {left}: {''.join(service.lines[-20:])}")
     assert code == 0 or "violation" in said, said
     return _report(notes, end, deaths, said.strip(), time.monotonic() - began)
 
 
 async def _storm(
     plan: Plan, service: CrashingService, clock: WorldClock, tell: Callable[[str], None]
-) -> tuple[Notebook, End, Deaths]:
+) -> tuple[Notebook, FinalState, Deaths]:
     """Kill *service* as *plan* says; return what clients were told, and what holds then."""
     chance = random.Random(-plan.seed)
     wanted = wishes(service.world)
@@ -184,10 +193,12 @@ async def _forget(
             await forget(service.folder, chance.choice(wanted).body)
 
 
-def _report(notes: Notebook, end: End, deaths: Deaths, log: str, seconds: float) -> Report:
-    ended: dict[str, Asked] = {
+def _report(
+    notes: Notebook, end: FinalState, deaths: Deaths, log: str, seconds: float
+) -> Report:
+    ended: dict[str, ClientRequest] = {
         one.search: one
-        for one in notes.asked
+        for one in notes.requests
         if one.search is not None
         and one.search in end.searches
         and end.searches[one.search]["status"] != "running"
@@ -209,8 +220,10 @@ def _report(notes: Notebook, end: End, deaths: Deaths, log: str, seconds: float)
         calls=notes.calls,
         cut=notes.cut,
         refused=notes.refused,
-        asked=len(notes.asked),
-        no_quota=sum(one.heard is not None and one.search is None for one in notes.asked),
+        asked=len(notes.requests),
+        no_quota=sum(
+            one.answered_at is not None and one.search is None for one in notes.requests
+        ),
         searches=len(end.searches),
         reused=sum(body["cached"] for body in bodies),
         charged=sum(body["charged"] for body in bodies),
@@ -218,12 +231,12 @@ def _report(notes: Notebook, end: End, deaths: Deaths, log: str, seconds: float)
         otherwise=tuple(otherwise),
         untrue=tuple(untrue),
         fell=tuple(deaths.fell),
-        wrong=tuple(check(notes.told, notes.asked, end)),
+        broken=tuple(check(notes.answers, notes.requests, end)),
         log=log,
     )
 
 
-def _differs(one: Asked, body: Body) -> str:
+def _differs(one: ClientRequest, body: Body) -> str:
     emails = [contact["email"] for contact in body["contacts"] if contact.get("email")]
     ended = " ".join([str(body.get("reason", body["status"])), *emails])
     return f"{one.wish.body}: {ended}, not {one.wish.outcome}"
@@ -231,7 +244,7 @@ def _differs(one: Asked, body: Body) -> str:
 
 def shown(report: Report) -> list[tuple[str, str]]:
     """Return *report* as rows for people."""
-    found = Counter(wrong.kind for wrong in report.wrong)
+    found = Counter(each.kind for each in report.broken)
     share = f"{report.intended} of {report.searches}"
     return [
         ("kills", f"{report.kills}, {report.at_start} of them while it started"),
@@ -263,7 +276,7 @@ def main() -> None:
         *report.otherwise,
         *(f"not so: {line}" for line in report.untrue),
         *report.fell,
-        *(f"{w.kind}: {w.what}" for w in report.wrong),
+        *(f"{w.kind}: {w.what}" for w in report.broken),
     ):
         console.print(line)
     sys.exit(0 if report.good else 1)

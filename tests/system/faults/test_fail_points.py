@@ -11,7 +11,7 @@ import pytest
 from cs.runtime import failpoints
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.crashing_service import CrashingService, cs, new_keys
-from system.faults.told import as_intended, check
+from system.faults.promises import as_intended, check
 from system.faults.world import make_world, wishes
 
 pytestmark = pytest.mark.slow
@@ -75,8 +75,8 @@ async def test_a_death_at_any_point_costs_nothing(
         left = await service.stop()
     verified, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
 
-    assert list(check(notes.told, notes.asked, end)) == []
-    for call, one in zip(wanted, notes.asked, strict=True):
+    assert list(check(notes.answers, notes.requests, end)) == []
+    for call, one in zip(wanted, notes.requests, strict=True):
         record = call.result()
         assert record is not None, one
         assert as_intended(one.wish, record), (one, record)

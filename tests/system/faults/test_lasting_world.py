@@ -11,7 +11,7 @@ from harness.served import stored_topics
 from system.faults.caller import Caller, Notebook, http_client
 from system.faults.crashing_service import CrashingService, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world
-from system.faults.told import as_intended
+from system.faults.promises import as_intended
 from system.faults.world import make_world, wishes
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,15 @@ from typing import Any, get_args
 import pytest
 from msgspec.structs import replace
 
-from system.faults.told import Asked, End, Kind, Told, as_intended, check, is_untrue
+from system.faults.promises import (
+    ClientAnswer,
+    ClientRequest,
+    FinalState,
+    Kind,
+    as_intended,
+    check,
+    is_untrue,
+)
 from system.faults.world import Wish
 
 WISH = Wish({"brand": "Acme"}, "done", frozenset({"ida@acme.test"}))
@@ -29,27 +37,27 @@ FAILED: dict[str, Any] = {
 }
 RUNNING: dict[str, Any] = {"id": "s1", "status": "running", "usage": UNUSED}
 
-Story = tuple[list[Told], list[Asked], End]
+Story = tuple[list[ClientAnswer], list[ClientRequest], FinalState]
 
 
-def told(body: dict[str, Any], at: float, ask: str = "") -> Told:
-    return Told("k", ask, at, at + 0.5, body)
+def answer(body: dict[str, Any], at: float, idempotency_key: str = "") -> ClientAnswer:
+    return ClientAnswer("k", idempotency_key, at, at + 0.5, body)
 
 
-def asked(ask: str, at: float, search: str | None = "s1") -> Asked:
-    return Asked("k", ask, WISH, at, at + 0.5, search)
+def request(idempotency_key: str, at: float, search: str | None = "s1") -> ClientRequest:
+    return ClientRequest("k", idempotency_key, WISH, at, at + 0.5, search)
 
 
 def sound() -> Story:
     """Asked twice because the first answer was lost, followed to the end, used up once."""
-    answers = [told(RUNNING, 1, "a"), told(RUNNING, 2), told(DONE, 3), told(DONE, 4)]
-    return answers, [asked("a", 0)], End({"s1": DONE}, {"k": USAGE})
+    answers = [answer(RUNNING, 1, "a"), answer(RUNNING, 2), answer(DONE, 3), answer(DONE, 4)]
+    return answers, [request("a", 0)], FinalState({"s1": DONE}, {"k": USAGE})
 
 
-def live(number: int, at: float, until: float) -> list[Told]:
+def live(number: int, at: float, until: float) -> list[ClientAnswer]:
     """Return how search *number* is told to run from *at* to *until*."""
     body = {**RUNNING, "id": f"s{number}"}
-    return [told(body, at), told(body, until)]
+    return [answer(body, at), answer(body, until)]
 
 
 def ended(number: int, usage: dict[str, int] | None = None) -> dict[str, Any]:
@@ -58,54 +66,61 @@ def ended(number: int, usage: dict[str, int] | None = None) -> dict[str, Any]:
 
 def many(times: list[float]) -> Story:
     """Return a story of failed searches asked for at *times*."""
-    answers = [told(ended(n), at, f"a{n}") for n, at in enumerate(times)]
-    wants = [asked(f"a{n}", at, f"s{n}") for n, at in enumerate(times)]
-    return answers, wants, End({f"s{n}": ended(n) for n in range(len(times))}, {"k": UNUSED})
+    answers = [answer(ended(n), at, f"a{n}") for n, at in enumerate(times)]
+    requests = [request(f"a{n}", at, f"s{n}") for n, at in enumerate(times)]
+    return (
+        answers,
+        requests,
+        FinalState({f"s{n}": ended(n) for n in range(len(times))}, {"k": UNUSED}),
+    )
 
 
 def at_once(count: int) -> Story:
     """Return a story of *count* live searches that run at the same time."""
-    answers = [answer for n in range(count) for answer in live(n, 1 + n, 20)]
-    return answers, [], End({f"s{n}": ended(n) for n in range(count)}, {"k": UNUSED})
+    answers = [each for n in range(count) for each in live(n, 1 + n, 20)]
+    return answers, [], FinalState({f"s{n}": ended(n) for n in range(count)}, {"k": UNUSED})
 
 
 def with_final(body: dict[str, Any], usage: dict[str, int] = USAGE) -> Story:
-    answers, wants, _ = sound()
-    return [*answers[:2]], wants, End({"s1": body}, {"k": usage})
+    answers, requests, _ = sound()
+    return [*answers[:2]], requests, FinalState({"s1": body}, {"k": usage})
 
 
-def plus(*more: Told) -> Story:
-    answers, wants, end = sound()
-    return [*answers, *more], wants, end
+def plus(*more: ClientAnswer) -> Story:
+    answers, requests, end = sound()
+    return [*answers, *more], requests, end
 
 
 def unanswered() -> Story:
-    answers, wants, end = sound()
-    return answers, [replace(wants[0], heard=None, search=None)], end
+    answers, requests, end = sound()
+    return answers, [replace(requests[0], answered_at=None, search=None)], end
 
 
 PLANTED: list[tuple[Kind, Callable[[], Story]]] = [
-    ("lost", lambda: (*sound()[:2], End({}, {"k": {**USAGE, "used": 0, "remaining": 3}}))),
+    (
+        "lost",
+        lambda: (*sound()[:2], FinalState({}, {"k": {**USAGE, "used": 0, "remaining": 3}})),
+    ),
     ("lost", lambda: with_final(RUNNING, UNUSED)),
     ("unanswered", unanswered),
-    ("changed", lambda: plus(told({**DONE, "contacts": DONE["contacts"][:1]}, 5))),
-    ("changed", lambda: plus(told({**FAILED, "usage": USAGE}, 5))),
-    ("reopened", lambda: plus(told({**RUNNING, "usage": USAGE}, 5))),
-    ("two-searches", lambda: plus(told({**RUNNING, "id": "s2"}, 1.5, "a"))),
+    ("changed", lambda: plus(answer({**DONE, "contacts": DONE["contacts"][:1]}, 5))),
+    ("changed", lambda: plus(answer({**FAILED, "usage": USAGE}, 5))),
+    ("reopened", lambda: plus(answer({**RUNNING, "usage": USAGE}, 5))),
+    ("two-searches", lambda: plus(answer({**RUNNING, "id": "s2"}, 1.5, "a"))),
     ("charge", lambda: with_final({**DONE, "charged": False}, UNUSED)),
     ("charge", lambda: with_final({**FAILED, "charged": True}, USAGE)),
     ("charge", lambda: with_final({**DONE, "contacts": [{"email": None}]})),
     ("usage", lambda: with_final(DONE, {"quota": 3, "used": 2, "remaining": 1})),
     ("usage", lambda: with_final(DONE, UNUSED)),
-    ("usage-back", lambda: plus(told({**DONE, "usage": UNUSED}, 5))),
-    ("usage-back", lambda: (*sound()[:2], End({"s1": DONE}, {"k": UNUSED}))),
+    ("usage-back", lambda: plus(answer({**DONE, "usage": UNUSED}, 5))),
+    ("usage-back", lambda: (*sound()[:2], FinalState({"s1": DONE}, {"k": UNUSED}))),
     (
         "quota",
-        lambda: plus(told({**DONE, "usage": {"quota": 3, "used": 4, "remaining": -1}}, 5)),
+        lambda: plus(answer({**DONE, "usage": {"quota": 3, "used": 4, "remaining": -1}}, 5)),
     ),
     (
         "quota",
-        lambda: plus(told({**DONE, "usage": {"quota": 3, "used": 1, "remaining": 1}}, 5)),
+        lambda: plus(answer({**DONE, "usage": {"quota": 3, "used": 1, "remaining": 1}}, 5)),
     ),
     ("minute", lambda: many([0, 1, 2, 3, 4, 5, 59])),
     ("day", lambda: many([n * 30.0 for n in range(61)])),
@@ -114,7 +129,7 @@ PLANTED: list[tuple[Kind, Callable[[], Story]]] = [
 
 
 def kinds(story: Story) -> set[Kind]:
-    return {wrong.kind for wrong in check(*story)}
+    return {each.kind for each in check(*story)}
 
 
 @pytest.mark.parametrize(("kind", "story"), PLANTED, ids=[kind for kind, _ in PLANTED])
@@ -135,7 +150,7 @@ def test_every_kind_is_planted() -> None:
         at_once(2),
         with_final(FAILED, UNUSED),
         # Asked before the end was heard: the answer may be older.
-        plus(Told("k", "", 3.2, 6.0, RUNNING)),
+        plus(ClientAnswer("k", "", 3.2, 6.0, RUNNING)),
     ],
 )
 def test_what_is_right_is_left_alone(story: Story) -> None:

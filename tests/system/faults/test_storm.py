@@ -13,7 +13,7 @@ async def test_a_storm_of_kills_loses_nothing_and_charges_nobody_twice(tmp_path:
 
     report = await storm(plan, tmp_path, lambda _: None)
 
-    assert report.wrong == ()
+    assert report.broken == ()
     assert report.fell == ()
     assert report.untrue == ()
     assert report.log.endswith("no violations"), report.log

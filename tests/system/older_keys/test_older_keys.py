@@ -106,8 +106,8 @@ async def end_of(service: Service, key: NewSecret, search: str) -> dict[str, Any
 
 
 @dataclass
-class Told:
-    """What callers were told before the keys were put back."""
+class EarlierSearches:
+    """The searches that were made before the keys were put back."""
 
     key: NewSecret
     before: dict[str, Any]
@@ -115,7 +115,7 @@ class Told:
     runs: str  # the search that runs
 
 
-async def searched(service: Service, form: Form, at: Gate) -> Told:
+async def searched(service: Service, form: Form, at: Gate) -> EarlierSearches:
     """Make the three searches; the keys are copied between the first and the second."""
     key = await service.new_key()
     ended: dict[str, dict[str, Any]] = {}
@@ -127,7 +127,7 @@ async def searched(service: Service, form: Form, at: Gate) -> Told:
             await form.copy_keys()
     runs: str = (await service.search(key, brand=RUNS, wait=False)).json()["id"]
     await at.asked.wait()
-    return Told(key, ended[BEFORE], ended[AFTER], runs)
+    return EarlierSearches(key, ended[BEFORE], ended[AFTER], runs)
 
 
 class OlderKeys:
@@ -138,19 +138,19 @@ class OlderKeys:
     ) -> None:
         here = gate()
         async with form.service(outside(here)) as service:
-            told = await searched(service, form, here)
+            earlier = await searched(service, form, here)
             await form.put_keys_back()
             here.let.set()
-            runs = await end_of(service, told.key, told.runs)
+            runs = await end_of(service, earlier.key, earlier.runs)
         assert (runs["status"], runs["charged"]) == ("done", True)
         assert [c["full_name"] for c in runs["contacts"]] == ["Ada Kern", "Ben Ode"]
 
         await form.forget_views()
         with capture_logs() as lines:
             async with asyncio.timeout(30), form.service(outside(here)) as service:
-                assert await get(service, told.key, told.runs) == runs
-                await self.reads_what_is_left(service, told)
-                await self.searches_anew_what_is_lost(service, told)
+                assert await get(service, earlier.key, earlier.runs) == runs
+                await self.reads_what_is_left(service, earlier)
+                await self.searches_anew_what_is_lost(service, earlier)
         assert [x["log_level"] for x in lines if x["event"] == "data_keys_lost"] == ["error"]
         await self.verifies(form, capsys)
 
@@ -160,13 +160,13 @@ class OlderKeys:
         """Nothing of the people found is in memory any more when the search goes on."""
         here = gate()
         async with form.service(outside(here)) as service:
-            told = await searched(service, form, here)
+            earlier = await searched(service, form, here)
         await form.put_keys_back()
         here.let.set()
 
         async with form.service(outside(here)) as service:
-            runs = await end_of(service, told.key, told.runs)
-            again = (await service.search(told.key, brand=RUNS)).json()
+            runs = await end_of(service, earlier.key, earlier.runs)
+            again = (await service.search(earlier.key, brand=RUNS)).json()
         assert (runs["status"], runs["reason"], runs["charged"]) == (
             "failed",
             "no_emails",
@@ -177,22 +177,27 @@ class OlderKeys:
 
         await form.forget_views()
         async with asyncio.timeout(30), form.service(outside(here)) as service:
-            assert await get(service, told.key, told.runs) == runs
-            await self.reads_what_is_left(service, told)
+            assert await get(service, earlier.key, earlier.runs) == runs
+            await self.reads_what_is_left(service, earlier)
         await self.verifies(form, capsys)
 
-    async def reads_what_is_left(self, service: Service, told: Told) -> None:
-        assert await get(service, told.key, told.before["id"]) == told.before
-        assert await get(service, told.key, told.after["id"]) == {**told.after, "contacts": []}
+    async def reads_what_is_left(self, service: Service, earlier: EarlierSearches) -> None:
+        assert await get(service, earlier.key, earlier.before["id"]) == earlier.before
+        assert await get(service, earlier.key, earlier.after["id"]) == {
+            **earlier.after,
+            "contacts": [],
+        }
         ready, health = await service.running.health.check()
         assert ready
         lost: Any = health["keys_lost"]
         assert sum(lost.values()) >= 2
 
-    async def searches_anew_what_is_lost(self, service: Service, told: Told) -> None:
+    async def searches_anew_what_is_lost(
+        self, service: Service, earlier: EarlierSearches
+    ) -> None:
         """Nobody is charged for an answer without anybody in it."""
         for name, cached in ((BEFORE, True), (AFTER, False), (AFTER, True)):
-            again = (await service.search(told.key, brand=name)).json()
+            again = (await service.search(earlier.key, brand=name)).json()
             assert (again["status"], again["cached"], again["charged"]) == (
                 "done",
                 cached,

@@ -11,7 +11,7 @@ from cs.outside.resolver import DnsResolver
 from cs.verifiers.smtp.session import SmtpTimeouts
 from cs.verifiers.smtp.verifier import SmtpVerifier
 from verifiers.smtp.dns_server import Zone, dns_server
-from verifiers.smtp.smtp_servers import Answer, Heard, Script, smtp_server
+from verifiers.smtp.smtp_servers import Answer, Script, ServerRecord, smtp_server
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOMAIN = "acme.test"
@@ -39,7 +39,7 @@ class World:
         self._stack = stack
         self._exchangers = 0
 
-    async def exchanger(self, script: Script | Answer, *, preference: int = 10) -> Heard:
+    async def exchanger(self, script: Script | Answer, *, preference: int = 10) -> ServerRecord:
         """Add a mail server, and a record that names it."""
         number = self._add_record(preference)
         if not isinstance(script, Script):

@@ -86,7 +86,7 @@ def said_to(known: dict[str, str], others: Reply = NO_SUCH_USER) -> Answer:
     return answer
 
 
-class Heard:
+class ServerRecord:
     """What a server has been told, session by session."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class _Conversation:
     def __init__(
         self,
         script: Script,
-        heard: Heard,
+        heard: ServerRecord,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
@@ -195,9 +195,9 @@ class _Conversation:
 @asynccontextmanager
 async def smtp_server(
     script: Script, address: str = "127.77.25.1", port: int = 0
-) -> AsyncIterator[tuple[Heard, int]]:
+) -> AsyncIterator[tuple[ServerRecord, int]]:
     """Serve *script*; gives what it hears, and its port."""
-    heard = Heard()
+    heard = ServerRecord()
     heard.address = address
     talks: set[asyncio.Task[None]] = set()
 

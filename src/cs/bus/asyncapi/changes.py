@@ -7,7 +7,7 @@ tag is added.  Everything else is a new topic beside the old one.
 from collections.abc import Iterator
 
 from cs.runtime.schema_changes import (
-    Broken,
+    BreakingChange,
     Compatibility,
     Document,
     Schema,
@@ -17,27 +17,27 @@ from cs.runtime.schema_changes import (
 )
 
 
-def broken(old: Document, new: Document) -> list[Broken]:
+def broken(old: Document, new: Document) -> list[BreakingChange]:
     """Return what *new* breaks of *old*, both AsyncAPI documents of `cs.bus.asyncapi.document`.
 
     >>> broken(
     ...     {"channels": {"a": {"address": "cs.a.v1", "messages": {}}}}, {"channels": {}}
     ... )
-    [Broken(where='a', what='the channel is gone')]
+    [BreakingChange(where='a', what='the channel is gone')]
     """
     return list(dict.fromkeys(_document_changes(old, new)))
 
 
-def _document_changes(old: Document, new: Document) -> Iterator[Broken]:
+def _document_changes(old: Document, new: Document) -> Iterator[BreakingChange]:
     for name, channel in old["channels"].items():
         there = new["channels"].get(name)
         if there is None:
-            yield Broken(name, "the channel is gone")
+            yield BreakingChange(name, "the channel is gone")
             continue
         if channel["address"] != there["address"]:
-            yield Broken(name, f"the address is now {there['address']}")
+            yield BreakingChange(name, f"the address is now {there['address']}")
         for message in channel["messages"].keys() - there["messages"].keys():
-            yield Broken(name, f"the message {message} is gone")
+            yield BreakingChange(name, f"the message {message} is gone")
     messages = new.get("components", {}).get("messages", {})
     for name, message in old.get("components", {}).get("messages", {}).items():
         if name in messages:
@@ -46,11 +46,11 @@ def _document_changes(old: Document, new: Document) -> Iterator[Broken]:
 
 def _message_changes(
     versions: Versions, name: str, old: Schema, new: Schema
-) -> Iterator[Broken]:
+) -> Iterator[BreakingChange]:
     if old["contentType"] != new["contentType"]:
-        yield Broken(name, f"the content type is now {new['contentType']}")
+        yield BreakingChange(name, f"the content type is now {new['contentType']}")
     if old["bindings"]["kafka"]["key"] != new["bindings"]["kafka"]["key"]:
-        yield Broken(name, "the key is another")
+        yield BreakingChange(name, "the key is another")
     # Whoever speaks or reads a topic holds messages of the old form: they stay valid.
     way = Compatibility.BACKWARD
     headers = old["headers"], new["headers"]
