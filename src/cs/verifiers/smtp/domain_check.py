@@ -18,12 +18,12 @@ from cs.plugins.verifiers import (
     is_mailbox,
 )
 from cs.verifiers.smtp.errors import NoUsableReply
-from cs.verifiers.smtp.exchanger import Exchanger, PauseTimeout
+from cs.verifiers.smtp.exchanger import PauseTimeout
 from cs.verifiers.smtp.mail_route import MailRoute
 from cs.verifiers.smtp.probe import ProbeMemory, ProbeOutcome, ProbeResult, probe_names
 from cs.verifiers.smtp.session import MxAddress
 from cs.verifiers.smtp.transcript import Transcript
-from cs.verifiers.smtp.verdict import RecipientFinding, judge, probe
+from cs.verifiers.smtp.verdict import RecipientFinding, Recipients, judge, probe
 
 #: After so many addresses that timed out no further one of the domain is asked.
 _TIMEOUTS = 2
@@ -49,7 +49,7 @@ class CheckDependencies(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
     mail_hosts: Callable[[str], Awaitable[MailHosts]]
     route: Callable[[MailHosts], Awaitable[MailRoute]]
-    exchanger: Callable[[MxAddress, Transcript, PauseTimeout], Exchanger]
+    exchanger: Callable[[MxAddress, Transcript, PauseTimeout], Recipients]
     memory: ProbeMemory
     salt: str
 
@@ -72,7 +72,7 @@ class SmtpCheck:
         self._one_at_a_time = asyncio.Lock()
         self._plan: RecipientFinding | MailRoute | None = None
         self._answered = False
-        self._exchangers: dict[MxAddress, Exchanger] = {}
+        self._exchangers: dict[MxAddress, Recipients] = {}
         self._probes: dict[MxAddress, ProbeResult] = {}
         self._timeouts = 0
         self._limit: asyncio.Timeout | None = None
@@ -144,7 +144,7 @@ class SmtpCheck:
             self._plan = await self._make_plan()
         if isinstance(self._plan, RecipientFinding):
             return self._plan, None
-        return await self._ask_in_turn(address, self._plan.mx_addresses)
+        return await self.ask_in_turn(address, self._plan.mx_addresses)
 
     async def _make_plan(self) -> RecipientFinding | MailRoute:
         try:
@@ -165,7 +165,7 @@ class SmtpCheck:
         why = "forbidden-address" if route.forbidden else "mail-host-without-address"
         return RecipientFinding(Verdict.UNKNOWN, why)
 
-    async def _ask_in_turn(
+    async def ask_in_turn(
         self, address: str, mx_addresses: tuple[MxAddress, ...]
     ) -> tuple[RecipientFinding, MxAddress]:
         """Ask *mx_addresses* in order until one settles it; else say what was best."""
@@ -187,10 +187,10 @@ class SmtpCheck:
                 return finding, mx
             undecided.append((finding, mx))
         # What a server said weighs more than that another one was silent.
-        return min(undecided, key=lambda found: found[0].reason in _SILENT)
+        return min(undecided, key=lambda found: found[0].reason in SILENT)
 
     async def _ask(
-        self, exchanger: Exchanger, address: str, *, is_backup: bool
+        self, exchanger: Recipients, address: str, *, is_backup: bool
     ) -> RecipientFinding:
         probe_result = await self._probe(exchanger)
         if probe_result.outcome is ProbeOutcome.ACCEPTED:
@@ -216,7 +216,7 @@ class SmtpCheck:
             self._remember(exchanger.mx, ProbeResult(ProbeOutcome.ACCEPTED))
         return finding
 
-    async def _probe(self, exchanger: Exchanger) -> ProbeResult:
+    async def _probe(self, exchanger: Recipients) -> ProbeResult:
         mx = exchanger.mx
         if mx not in self._probes:
             probe_result = self._dependencies.memory.get(self._domain, mx.address)
@@ -233,7 +233,7 @@ class SmtpCheck:
             self._probes[mx] = probe_result
             self._dependencies.memory.put(self._domain, mx.address, probe_result)
 
-    def _exchanger(self, mx: MxAddress) -> Exchanger:
+    def _exchanger(self, mx: MxAddress) -> Recipients:
         if mx not in self._exchangers:
             self._exchangers[mx] = self._dependencies.exchanger(
                 mx, self._transcript, self._pause_timeout
@@ -247,4 +247,4 @@ class SmtpCheck:
 _BAD_ADDRESS = RecipientFinding(Verdict.UNDELIVERABLE, "bad-address")
 _CATCH_ALL = RecipientFinding(Verdict.CATCH_ALL, "catch-all", settles=True)
 _TIMED_OUT = RecipientFinding(Verdict.UNKNOWN, "timeout", retry_in_s=_RETRY_TIMEOUT_S)
-_SILENT = frozenset({"connect", "timeout", "closed", "protocol", "out-of-step", "tls"})
+SILENT = frozenset({"connect", "timeout", "closed", "protocol", "out-of-step", "tls"})

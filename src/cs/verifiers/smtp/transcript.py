@@ -13,7 +13,8 @@ LINE = 512
 #: Encoded bytes that the lines of one piece of evidence may take; with its other fields
 #: an `Evidence` stays under 8 KiB.
 BYTES = 7_000
-_GAP = Line(at_ms=0, who="S", text="[...]")
+#: In the place of what there was no room for.
+GAP = Line(at_ms=0, who="S", text="[...]")
 
 
 class Transcript:
@@ -76,4 +77,4 @@ def bounded(lines: Sequence[Line], limit: int = BYTES) -> tuple[Line, ...]:
     while tail > head and sizes[tail - 1] <= room:
         tail -= 1
         room -= sizes[tail]
-    return (*lines[:head], _GAP, *lines[tail:])
+    return (*lines[:head], GAP, *lines[tail:])

@@ -1,5 +1,7 @@
 """From what an exchanger says to a verdict: the rules, and the questions they call for."""
 
+from typing import Protocol
+
 import msgspec
 
 from cs.domain.mail.reply import SmtpReply
@@ -12,12 +14,34 @@ from cs.domain.mail.reply_meaning import (
 )
 from cs.plugins.verifiers import Verdict
 from cs.verifiers.smtp.errors import NoUsableReply
-from cs.verifiers.smtp.exchanger import Exchanger
 from cs.verifiers.smtp.probe import ProbeOutcome, ProbeResult
+from cs.verifiers.smtp.session import MxAddress
 
 #: Enhanced codes (and Exchange Online's words for 5.4.1) that can be about nothing but
 #: the recipient: no control is asked.
 _ABOUT_RECIPIENT = ("5.1.", "5.4.1")
+
+
+class Recipients(Protocol):
+    """Answers questions about recipients, as one mail exchanger does.
+
+    What its methods and attributes are is said at `cs.verifiers.smtp.exchanger.Exchanger`.
+    """
+
+    one_recipient: bool
+    has_accepted: bool
+    refuses_unknown: bool
+
+    @property
+    def mx(self) -> MxAddress: ...
+    async def ask(
+        self, address: str, *, room_for: int = 1
+    ) -> tuple[SmtpReply, ReplyMeaning]: ...
+    async def ask_in_same_session(
+        self, address: str
+    ) -> tuple[SmtpReply, ReplyMeaning] | None: ...
+    async def hang_up(self) -> None: ...
+    async def abort(self) -> None: ...
 
 
 class RecipientFinding(msgspec.Struct, frozen=True):
@@ -32,14 +56,14 @@ class RecipientFinding(msgspec.Struct, frozen=True):
     retry_in_s: float | None = None
 
 
-async def probe(exchanger: Exchanger, names: tuple[str, ...], mail_domain: str) -> ProbeResult:
+async def probe(exchanger: Recipients, names: tuple[str, ...], mail_domain: str) -> ProbeResult:
     """Ask about *names*, which nobody has, in a session of their own.
 
     Refused only if every one is refused as a recipient.  A bare 550 counts as that if the
     same session accepts the postmaster.
 
     Raises:
-        NoUsableReply: As `Exchanger.ask`.
+        NoUsableReply: As `Recipients.ask`.
     """
     await exchanger.hang_up()
     bare, doubt = False, None
@@ -64,7 +88,7 @@ async def probe(exchanger: Exchanger, names: tuple[str, ...], mail_domain: str) 
 
 
 async def judge(
-    exchanger: Exchanger, address: str, probe_result: ProbeResult, unlikely: str
+    exchanger: Recipients, address: str, probe_result: ProbeResult, unlikely: str
 ) -> RecipientFinding:
     """Ask about *address* and return what is found.
 
@@ -75,7 +99,7 @@ async def judge(
         unlikely: An address that nobody has, to make sure of an acceptance.
 
     Raises:
-        NoUsableReply: As `Exchanger.ask`.
+        NoUsableReply: As `Recipients.ask`.
     """
     # Room for a control beside it, so that both answers are of the same machine.
     reply, meaning = await exchanger.ask(
@@ -96,7 +120,7 @@ async def judge(
 
 
 async def _accepted(
-    exchanger: Exchanger, probe_result: ProbeResult, unlikely: str
+    exchanger: Recipients, probe_result: ProbeResult, unlikely: str
 ) -> RecipientFinding:
     exchanger.has_accepted = True
     if probe_result.outcome is not ProbeOutcome.REFUSED:
@@ -117,7 +141,7 @@ async def _accepted(
 
 
 async def _refused(
-    exchanger: Exchanger, address: str, reply: SmtpReply, meaning: ReplyMeaning
+    exchanger: Recipients, address: str, reply: SmtpReply, meaning: ReplyMeaning
 ) -> RecipientFinding:
     verdict = Verdict.MAILBOX_FULL if meaning.kind is ReplyKind.FULL else Verdict.UNDELIVERABLE
     finding = RecipientFinding(
@@ -136,7 +160,7 @@ async def _refused(
 
 
 async def _control_allows(
-    exchanger: Exchanger, address: str, reply: SmtpReply, *, bare: bool
+    exchanger: Recipients, address: str, reply: SmtpReply, *, bare: bool
 ) -> bool:
     """Ask about the postmaster: is it this recipient that is refused, or are we?"""
     domain = address.rpartition("@")[2]

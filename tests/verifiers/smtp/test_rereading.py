@@ -1,0 +1,113 @@
+"""What is read of a recorded conversation is what was read of it then."""
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cs.domain.mail.mailbox import Evidence, Line, Verdict
+from cs.verifiers.smtp.rereading import Reading, reread
+from cs.verifiers.smtp.transcript import GAP
+from verifiers.smtp.mail_world import World
+from verifiers.smtp.server_cases import PLAIN, SERVERS
+
+LINES = st.sampled_from(
+    [
+        "[connect mx.acme.test 127.1.2.3:25]",
+        "[connect mx2.acme.test ::1:25]",
+        "[probed earlier: refused]",
+        "[probed earlier: accepted]",
+        "220 mx.acme.test ESMTP",
+        "EHLO us.test",
+        "250-mx.acme.test",
+        "250 ok",
+        "MAIL FROM:<>",
+        "STARTTLS",
+        "QUIT",
+        "RCPT TO:<jo@acme.test>",
+        "RCPT TO:<postmaster@acme.test>",
+        "RCPT TO:<q1w2e3@acme.test>",
+        "RCPT TO:<aldous.yarrow@acme.test>",
+        "550 5.1.1 no such user",
+        "550 rejected",
+        "421 closing",
+        "452 4.5.3 too many recipients",
+        "nonsense",
+        "[...]",
+    ]
+) | st.text(max_size=20)
+
+
+def read_then(evidence: Evidence) -> Reading:
+    return Reading(evidence.verdict, evidence.reason)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.parametrize("order", [("jo", "al"), ("al", "jo"), ("jo", "al", "jo", "cy")])
+async def test_every_kind_of_server_is_read_again_as_it_was(
+    name: str, order: tuple[str, ...], world: World
+) -> None:
+    await world.exchanger(SERVERS[name].script)
+
+    found, _ = await world.check(*order)
+
+    for evidence in found:
+        again = reread(evidence)
+        assert again in {None, read_then(evidence)}, evidence
+    first = found[0]
+    if any(line.who == "S" for line in first.conversation) and GAP not in first.conversation:
+        assert reread(first) == read_then(first), "the first address has all of its lines"
+
+
+def replied(evidence: Evidence, before: str, after: str) -> Evidence:
+    """Return *evidence* with other words of the server's in the place of *before*."""
+    assert any(before in line.text for line in evidence.conversation if line.who == "S")
+    lines = (
+        msgspec.structs.replace(line, text=line.text.replace(before, after))
+        for line in evidence.conversation
+    )
+    return msgspec.structs.replace(evidence, conversation=tuple(lines))
+
+
+async def test_another_reply_is_read_as_the_verifier_would_have(world: World) -> None:
+    await world.exchanger(PLAIN)
+    [jo, al], _ = await world.check("jo", "al")
+
+    assert reread(jo) == Reading(Verdict.DELIVERABLE, "recipient-accepted")
+    assert reread(al) == Reading(Verdict.UNDELIVERABLE, "recipient-refused")
+    [refusal] = {
+        line.text
+        for line in al.conversation
+        if line.who == "S" and line.text.startswith("550") and "al@" in line.text
+    }
+    full = replied(al, refusal, "452 4.2.2 mailbox full")
+    assert reread(full) == Reading(Verdict.MAILBOX_FULL, "mailbox-full")
+
+
+async def test_what_cannot_be_read_again_is_told(world: World) -> None:
+    await world.exchanger(PLAIN)
+    [jo], _ = await world.check("jo")
+
+    silent = [line for line in jo.conversation if line.who == "C"]
+    cut = (*jo.conversation[:3], GAP, *jo.conversation[3:])
+    unasked = [line for line in jo.conversation if "jo@" not in line.text]
+    for lines in ((), silent, cut, unasked):
+        assert reread(msgspec.structs.replace(jo, conversation=tuple(lines))) is None
+
+
+@given(st.lists(st.builds(Line, at_ms=st.just(0), who=st.sampled_from("CS"), text=LINES)))
+def test_whatever_was_recorded_is_read_or_not_and_breaks_nothing(lines: list[Line]) -> None:
+    evidence = Evidence(
+        address="jo@acme.test",
+        verdict=Verdict.UNKNOWN,
+        reason="closed",
+        verifier="smtp",
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        conversation=tuple(lines),
+    )
+
+    again = reread(evidence)
+
+    assert again is None or again.verdict in Verdict
