@@ -1,6 +1,6 @@
 """Who of the people found is shown, and in which order.  Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Person, Ranked
 from cs.domain.headline.role import JobRole, classify
@@ -10,7 +10,11 @@ _FAMILIES = ("influencer", "social", "partnerships", "brand")
 
 
 def rank(
-    brand: BrandFacts, people: Sequence[Person], *, limit: int = CONTACTS
+    brand: BrandFacts,
+    people: Sequence[Person],
+    *,
+    limit: int = CONTACTS,
+    read: Callable[[str], JobRole] = classify,
 ) -> tuple[tuple[Ranked, ...], tuple[LeftOut, ...]]:
     """Return who is shown, best first, and who is left out and why.
 
@@ -23,11 +27,12 @@ def rank(
             parent are left out as "other-company".
         people: Everybody found, in any order.
         limit: At most this many are shown; the others are "over-limit".
+        read: Reads a headline; for who ranks many people again, one that remembers.
     """
     shown: list[tuple[tuple[float, float, str, str, str], Ranked]] = []
     left: list[LeftOut] = []
     for person in people:
-        role = classify(person.headline or "")
+        role = read(person.headline or "")
         if not role.eligible:
             left.append(LeftOut(person.person, "not-eligible"))
         elif not _works_there(person, role, brand):

@@ -80,6 +80,8 @@ class PostgresEventLog(TableLog):
             None if values is None else sorted(values)
             for values in (where.topics, where.streams, where.prefixes)
         )
+        if streams is not None and not prefixes:
+            return await self._rows(_OF_STREAMS, after, upto, topics, streams)
         return await self._rows(_WHERE, after, upto, topics, streams, prefixes)
 
     async def _last_position(self) -> int:
@@ -146,6 +148,13 @@ AND (
     OR originator_id = ANY($4)
     OR EXISTS (SELECT 1 FROM unnest($5::text[]) AS p WHERE starts_with(originator_id, p))
 )
+ORDER BY notification_id
+"""  # noqa: S608
+# By the index of streams, however long the log is.
+_OF_STREAMS = f"""
+SELECT {_COLUMNS} FROM stored_events
+WHERE notification_id > $1 AND notification_id <= $2
+AND ($3::text[] IS NULL OR topic = ANY($3)) AND originator_id = ANY($4::text[])
 ORDER BY notification_id
 """  # noqa: S608
 _START = """

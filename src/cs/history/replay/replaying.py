@@ -1,0 +1,151 @@
+"""A replay of all of the history, some brands at a time: read, run again, compared, told.
+
+The order is that of the brands' first lookups, and does not depend on who compares how many
+of them at once: two replays of the same log are the same to the byte.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from cs.domain.brand.events import LookupStarted
+from cs.domain.contact import Query
+from cs.eventlog.key_cache import DataKeyReader
+from cs.eventlog.port import EventLog, Where
+from cs.history.replay.charges import WINDOW, AffectedLookup
+from cs.history.replay.difference import Compared, Difference, Totals, sealed
+from cs.history.replay.ranking import compare_ranking
+from cs.history.replay.recorded import (
+    Kind,
+    RecordedLookup,
+    recorded_lookups,
+    topics_of,
+)
+from cs.history.replay.resolution import compare_resolution
+from cs.history.replay.rules import Rules
+from cs.history.replay.verdicts import compare_verdicts
+
+#: Lookups, and brands, that are in memory at once; a brand is not divided.
+LOOKUPS = 200
+BRANDS = 64
+
+_COMPARE: dict[Kind, Callable[[RecordedLookup, Rules, Totals], Compared]] = {
+    "ranking": compare_ranking,
+    "verdicts": compare_verdicts,
+    "resolution": compare_resolution,
+}
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """Brands whose lookups are compared in one go, by their streams."""
+
+    streams: tuple[str, ...]
+
+
+class ComparedBrand(msgspec.Struct, frozen=True):
+    """What comparing the lookups of one brand came to.
+
+    Attributes:
+        query: As it was asked for first.
+        affected: By lookup: those whose charges would be others, or may be.
+    """
+
+    stream: str
+    query: Query
+    totals: Totals
+    differences: tuple[Difference, ...]
+    affected: dict[str, AffectedLookup]
+
+
+class _Started(msgspec.Struct, frozen=True):
+    lookup: str
+
+
+_STARTED = msgspec.json.Decoder(_Started)
+
+
+async def brand_streams(log: EventLog, upto: int) -> dict[str, int]:
+    """Return the streams of all brands by their first lookups, with how many each has.
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+    """
+    found: dict[str, int] = {}
+    where = Where(topics_of((LookupStarted,)))
+    for after in range(0, upto, WINDOW):
+        for stored in await log.select(where, after, min(after + WINDOW, upto)):
+            found[stored.stream] = found.get(stored.stream, 0) + 1
+    return found
+
+
+def chunks(streams: dict[str, int]) -> Iterator[Chunk]:
+    """Yield *streams* in portions that fit into memory."""
+    brands: list[str] = []
+    lookups = 0
+    for stream, number in streams.items():
+        if brands and (lookups + number > LOOKUPS or len(brands) == BRANDS):
+            yield Chunk(tuple(brands))
+            brands, lookups = [], 0
+        brands.append(stream)
+        lookups += number
+    if brands:
+        yield Chunk(tuple(brands))
+
+
+class Replay:
+    """Runs lookups of *log* again that began up to position *upto*.
+
+    Args:
+        log: Where they are.
+        keys: What opens their people.
+        kind: What is run again.
+        upto: The last position that is looked at.
+        rules: That are run.
+        reveals: Whether differences say who people are.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        keys: DataKeyReader,
+        kind: Kind,
+        *,
+        upto: int,
+        rules: Rules,
+        reveals: bool = False,
+    ) -> None:
+        self._log = log
+        self._keys = keys
+        self._kind = kind
+        self._upto = upto
+        self._rules = rules
+        self._reveals = reveals
+
+    async def compare(self, chunk: Chunk) -> list[ComparedBrand]:
+        """Return what would be otherwise for the brands of *chunk*, in order.
+
+        Raises:
+            LogUnavailable: Log or key store cannot be read now.
+            DamagedEvent: An event of one of them is damaged.
+            BrokenRules: The rules fail.
+        """
+        by_stream: dict[str, list[RecordedLookup]] = {stream: [] for stream in chunk.streams}
+        for lookup in await recorded_lookups(
+            self._log, self._keys, self._kind, chunk.streams, self._upto
+        ):
+            by_stream[lookup.stream].append(lookup)
+        return [
+            self._compared(stream, lookups) for stream, lookups in by_stream.items() if lookups
+        ]
+
+    def _compared(self, stream: str, lookups: Sequence[RecordedLookup]) -> ComparedBrand:
+        totals = Totals(lookups=len(lookups))
+        differences: list[Difference] = []
+        affected: dict[str, AffectedLookup] = {}
+        for lookup in lookups:
+            compared = _COMPARE[self._kind](lookup, self._rules, totals)
+            differences += compared.differences
+            if compared.effect is not None:
+                affected[lookup.lookup] = AffectedLookup(stream, lookup.query, compared.effect)
+        told = differences if self._reveals else map(sealed, differences)
+        return ComparedBrand(stream, lookups[0].query, totals, tuple(told), affected)
