@@ -39,6 +39,7 @@ COMMANDS = (
     ("state", "cs.cli.state:state", "How a key, brand or mail domain stood at any time."),
     ("ledger", "cs.cli.ledger:show_ledger", "What became of a key's quota, search by search."),
     ("report", "cs.cli.report:report", "A period in figures, as tables or a page."),
+    ("replay", "cs.cli.replay:app", "What other rules would have done with the history."),
     ("log", "cs.cli.log:app", "Check the event log."),
     ("master-key", "cs.cli.master_key:app", "Change the master key while the service runs."),
     ("db", "cs.cli.db:app", "Bring PostgreSQL databases up to this version."),

@@ -1,0 +1,346 @@
+"""``cs replay``: rules run again over all of the history, and what would be otherwise."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import App, Group, Parameter
+
+from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.assembly.parallel_replay import ReplayJob, replayed
+from cs.cli.options import Config, DataDir, Json
+from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.progress import Progress
+from cs.cli.revealing import Reveal, check_reason, disclose
+from cs.cli.settings_in_force import settings
+from cs.domain.brand.brand import brand_stream
+from cs.domain.contact import Query
+from cs.domain.disclosure import Asked
+from cs.domain.names.brand_names import canonical_domain, clean_brand
+from cs.history.replay.charges import AffectedLookup, charge_differences
+from cs.history.replay.difference import ChargeDifference, Difference, Totals
+from cs.history.replay.recorded import Kind
+from cs.history.replay.replaying import brand_streams, chunks
+from cs.history.replay.rules import BrokenRules
+from cs.settings import Settings
+
+app = App(
+    name="replay",
+    help="Rules run again over all of the history: what would be otherwise. Nothing is written "
+    "to the log, and nobody outside is asked.\n\n"
+    "Works on the data folder or the databases, beside a running service or without one. How "
+    "to try a changed rule before it ships: docs/changing-a-rule.md.",
+)
+
+#: Processes at most: each opens the data by itself.
+PROCESSES = 64
+#: Brands in the table, those with the most differences first.
+_BRANDS = 10
+
+_WHICH = Group("Which brand", help="All of them unless one is named.", sort_key=2)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)  # what cyclopts makes options of
+class Wanted:
+    """What is run again, and how much of it is shown."""
+
+    rules: Annotated[
+        str | None,
+        Parameter(
+            help="Instead of today's: a Python file with rank(), read_reply(), conclude() or "
+            "resolve(); the folder of another version, such as a git worktree; or the name of "
+            "an entry point of cs.rules. It is run with your rights."
+        ),
+    ] = None
+    brand: Annotated[
+        str | None,
+        Parameter(group=_WHICH, help="This brand, as it was searched; with --domain, of both."),
+    ] = None
+    domain: Annotated[
+        str | None, Parameter(group=_WHICH, help="The brand of this web domain.")
+    ] = None
+    processes: Annotated[
+        int, Parameter(help="So many at once; what is told is the same for any number.")
+    ] = 1
+    examples: Annotated[
+        int, Parameter(help="Print so many differences; --json prints all.")
+    ] = 10
+
+    def query(self) -> Query | None:
+        """Return the brand that is named, if one is."""
+        if self.brand is None and self.domain is None:
+            return None
+        return Query(
+            None if self.brand is None else clean_brand(self.brand),
+            None if self.domain is None else canonical_domain(self.domain),
+        )
+
+    def check(self) -> None:
+        """End the command if a number is none that can be."""
+        if not 1 <= self.processes <= PROCESSES:
+            stop(f"--processes: a whole number from 1 to {PROCESSES}, not {self.processes}", 2)
+        if self.examples < 0:
+            stop(f"--examples: a whole number from 0 on, not {self.examples}", 2)
+
+
+EVERYTHING = Wanted()
+
+
+@app.command
+def ranking(
+    wanted: Wanted = EVERYTHING,
+    *,
+    reveal: Reveal = None,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Rank all people found again: who would be shown, who not any more, who elsewhere.
+
+    Example: `cs replay ranking --rules stricter.py --processes 2`
+    """
+    _run(_Run("ranking", wanted, reveal), config, data_dir, json=json)
+
+
+@app.command
+def verdicts(
+    wanted: Wanted = EVERYTHING,
+    *,
+    reveal: Reveal = None,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Read all conversations with mail servers again: whose mailbox would be verified.
+
+    Example: `cs replay verdicts --rules ../worktree --json > differences.ndjson`
+    """
+    _run(_Run("verdicts", wanted, reveal), config, data_dir, json=json)
+
+
+@app.command
+def resolution(
+    wanted: Wanted = EVERYTHING,
+    *,
+    json: Json = False,
+    data_dir: DataDir = None,
+    config: Config = None,
+) -> None:
+    """Resolve all brands again: which brand would be meant, of those that sources named.
+
+    Example: `cs replay resolution --brand Delta`
+    """
+    _run(_Run("resolution", wanted, None), config, data_dir, json=json)
+
+
+class _Found:
+    """What was found so far; a brand without a difference takes no memory."""
+
+    def __init__(self) -> None:
+        self.every = Totals()
+        self.brands: dict[str, tuple[Query, Totals]] = {}
+        self.affected: dict[str, AffectedLookup] = {}
+
+    def of_brand(self, stream: str, query: Query) -> Totals:
+        return self.brands.setdefault(stream, (query, Totals()))[1]
+
+
+class _Run:
+    """One replay, from the command line to what is shown of it."""
+
+    def __init__(self, kind: Kind, wanted: Wanted, reveal: str | None) -> None:
+        wanted.check()
+        check_reason(reveal)
+        self.kind = kind
+        self.wanted = wanted
+        self.query = wanted.query()
+        self.upto = 0
+        self.found = _Found()
+        self._reveal = reveal
+
+    async def differences(
+        self, settings: Settings
+    ) -> AsyncIterator[Difference | ChargeDifference]:
+        """Yield what would be otherwise, then which charges would be."""
+        async with open_command_context(settings) as data:
+            self.upto = await data.log.head()
+            await self._disclose(data)
+            with Progress() as progress:
+                async for told in self._of_brands(data, settings, progress):
+                    yield told
+                charges = charge_differences(data.log, self.found.affected, self.upto)
+                async for stream, charge in charges:
+                    query = self.found.affected[charge.lookup].query
+                    self.found.every.count_charge(charge.change)
+                    self.found.of_brand(stream, query).count_charge(charge.change)
+                    yield charge
+
+    async def _disclose(self, data: CommandContext) -> None:
+        if self._reveal is not None:
+            asked = Asked(query=self.query, categories=("brand",), upto=self.upto)
+            command = f"replay {self.kind}"
+            await disclose(data, command, self._reveal, asked, upto=self.upto)
+
+    async def _of_brands(
+        self, data: CommandContext, settings: Settings, progress: Progress
+    ) -> AsyncIterator[Difference]:
+        found, done = self.found, 0
+        streams = await brand_streams(data.log, self.upto)
+        if self.query is not None:
+            stream = brand_stream(self.query)
+            if stream not in streams:
+                stop("that brand was never looked up; `cs brands list` shows those that were")
+            streams = {stream: streams[stream]}
+        rules = _absolute(self.wanted.rules)
+        job = ReplayJob(self.kind, self.upto, rules, self._reveal is not None)
+        portions = list(chunks(streams))
+        async for brands in replayed(data, settings, job, portions, self.wanted.processes):
+            for brand in brands:
+                found.every.add(brand.totals)
+                found.affected.update(brand.affected)
+                if brand.differences or brand.affected:
+                    found.of_brand(brand.stream, brand.query).add(brand.totals)
+                for difference in brand.differences:
+                    yield difference
+            done += len(brands)
+            progress.show(
+                f"{done} of {len(streams)} brands, {found.every.answers} answers run again, "
+                f"{found.every.differences} would differ"
+            )
+
+
+def _absolute(rules: str | None) -> str | None:
+    """Return *rules* as other processes find them: what is a path, as a whole one."""
+    if rules is None or not Path(rules).exists():
+        return rules
+    return str(Path(rules).resolve())
+
+
+def _run(run: _Run, config: Path | None, data_dir: Path | None, *, json: bool) -> None:
+    chosen = settings(config, data_dir=data_dir)
+    try:
+        asyncio.run(_print_lines(run, chosen) if json else _print_summary(run, chosen))
+    except BrokenRules as broken:
+        stop(f"--rules: {broken}")
+
+
+async def _print_lines(run: _Run, chosen: Settings) -> None:
+    """Print every difference as a line of JSON, then every charge, brand and the totals."""
+    async for told in run.differences(chosen):
+        print_json(told)
+    for stream, (query, totals) in run.found.brands.items():
+        about = {"brand": query.brand, "domain": query.domain, "stream": stream}
+        print_json({"kind": "brand", **about, **_counts(totals)})
+    of = {"replay": run.kind, "rules": run.wanted.rules, "upto": run.upto}
+    print_json({"kind": "total", **of, **_counts(run.found.every)})
+
+
+def _counts(totals: Totals) -> dict[str, Any]:
+    counts: dict[str, Any] = msgspec.to_builtins(totals)
+    counts.pop("kind")
+    for name in ("not_replayed", "by_rules"):
+        counts[name] = dict(sorted(counts[name].items()))
+    return counts
+
+
+async def _print_summary(run: _Run, chosen: Settings) -> None:
+    """Print totals, the brands that differ most, and some examples."""
+    most = run.wanted.examples
+    examples: list[Difference] = []
+    charges: list[ChargeDifference] = []
+    async for told in run.differences(chosen):
+        if isinstance(told, Difference):
+            examples += [told] * (len(examples) < most)
+        else:
+            charges += [told] * (len(charges) < most)
+    _print_totals(run)
+    _print_brands(run.found)
+    if examples or charges:
+        console.print()
+    for told in examples:
+        console.print(_example(told))
+    for charge in charges:
+        brand = _called(charge.brand, charge.domain)
+        console.print(f"charge {charge.change}: {brand}, {charge.search} of {charge.key}")
+
+
+def _print_totals(run: _Run) -> None:
+    every = run.found.every
+    rules = run.wanted.rules or "today's rules"
+    console.print(f"{run.kind} by {rules}, over what was recorded up to position {run.upto}")
+    console.print(
+        f"{every.replayed} of {every.lookups} lookups run again, "
+        f"{every.answers} {_ANSWERS[run.kind]}"
+    )
+    console.print(f"  gained {every.gained}, lost {every.lost}, changed {every.changed}")
+    console.print(
+        f"searches charged otherwise: {every.charges_lost} not any more, "
+        f"{every.charges_gained} newly, {every.charges_open} not known without asking"
+    )
+    for name, number in sorted(every.by_rules.items()):
+        console.print(f"answered then by {name}: {number}")
+    for why, number in sorted(every.not_replayed.items()):
+        console.print(f"not run again, {why}: {number}")
+
+
+def _print_brands(found: _Found) -> None:
+    if not found.brands:
+        return
+    # Of those with as many differences the one that was looked up first.
+    most = sorted(found.brands.values(), key=lambda brand: -brand[1].differences)
+    rows = [
+        (
+            _called(query.brand, query.domain),
+            *(str(getattr(totals, column)) for column in _COLUMNS.values()),
+        )
+        for query, totals in most[:_BRANDS]
+    ]
+    console.print()
+    print_table(("Brand", *_COLUMNS), rows, folds=["Brand"])
+    if len(most) > _BRANDS:
+        console.print(f"and {len(most) - _BRANDS} more brands; --json has all")
+
+
+_ANSWERS: dict[Kind, str] = {
+    "ranking": "people",
+    "verdicts": "verdicts",
+    "resolution": "resolutions",
+}
+_COLUMNS = {
+    "Lookups": "lookups",
+    "Gained": "gained",
+    "Lost": "lost",
+    "Changed": "changed",
+    "Not charged": "charges_lost",
+    "Charged": "charges_gained",
+    "Not known": "charges_open",
+}
+
+
+def _example(told: Difference) -> str:
+    who = told.name or told.person or told.lookup
+    brand = _called(told.brand, told.domain)
+    return f"{told.change}: {brand}, {who}: {_words(told.was)} -> {_words(told.would_be)}"
+
+
+def _called(brand: str | None, domain: str | None) -> str:
+    return " ".join(word for word in (brand, domain) if word)
+
+
+def _words(said: Any) -> str:
+    """Return what rules *said*, in a line; what is not said is left out."""
+    plain = msgspec.to_builtins(said)
+    told = {name: value for name, value in plain.items() if value not in (None, False, {})}
+    return ", ".join(f"{name} {_value(value)}" for name, value in told.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {_value(inner)}" for name, inner in value.items())
+    return str(value)

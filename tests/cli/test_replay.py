@@ -1,0 +1,226 @@
+"""`cs replay` on a history, beside nothing else: what is printed, and that it is repeatable."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import Here
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.postgres_stores import open_shared_stores
+from cs.domain.disclosure import DisclosureMade
+from cs.runtime.data_folder import DataFolder
+from harness.servers.fixtures import new_database
+from history.replay.made_up import STRICTER, Looked, Seen, said, store
+from system.older_keys.forms import OnDatabases
+
+YES, FOR_NOW, NO = "250 2.1.5 Ok", "250 Ok for now", "550 5.1.1 No such user"
+SOCIAL, BRAND = "Social Media Manager at {}", "Senior Brand Manager at {}"
+#: What stricter rules do to it stands beside each lookup.
+HISTORY = (
+    # p2 is lost of the ranking; p1's mailbox is still verified.
+    Looked("Acme", (Seen(SOCIAL, YES), Seen(BRAND, YES)), searches=(False, True)),
+    # p1 is lost of both, and with it the charge of two searches.
+    Looked("Zenith", (Seen(BRAND, FOR_NOW), Seen(SOCIAL, NO)), searches=(False, True)),
+    # Not resolved any more, so that its search is not charged.
+    Looked("Nova", (Seen(SOCIAL, YES),), score=0.75),
+    Looked("Acme", (Seen(SOCIAL, YES, erased=True), Seen(BRAND, YES, erased=True))),
+    *(Looked(f"Brand{n}", (Seen(SOCIAL, NO),), named=n % 2 == 0) for n in range(70)),
+)
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("history") / "data"
+
+    async def make() -> None:
+        async with open_folder(DataFolder(folder)) as data:
+            await store(data.log, data.keys, HISTORY)
+
+    asyncio.run(make())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stricter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rules") / "stricter.py"
+    path.write_text(STRICTER)
+    return path
+
+
+def changes(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    told = said(rows, "difference")
+    return [
+        (row["change"], row["brand"], str(row["person"]).rpartition("#")[2]) for row in told
+    ]
+
+
+def charges(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(row["change"], row["brand"], row["cached"]) for row in said(rows, "charge")]
+
+
+EXPECTED: dict[str, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
+    "ranking": (
+        [("lost", "Acme", "p2"), ("lost", "Zenith", "p1")],
+        [("lost", "Zenith", False), ("lost", "Zenith", True)],
+    ),
+    "verdicts": (
+        [("lost", "Zenith", "p1")],
+        [("lost", "Zenith", False), ("lost", "Zenith", True)],
+    ),
+    "resolution": ([("lost", "Nova", "None")], [("lost", "Nova", False)]),
+}
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_stricter_rules_show_what_they_would_have_done(
+    history: Path, stricter: Path, here: Here, kind: str
+) -> None:
+    rows = here("replay", kind, f"--rules={stricter}", "--json", f"--data-dir={history}").rows
+
+    assert (changes(rows), charges(rows)) == EXPECTED[kind]
+    *_, total = rows
+    assert total["kind"] == "total"
+    assert total["lookups"] == len(HISTORY)
+    assert (total["gained"], total["lost"]) == (0, len(EXPECTED[kind][0]))
+    assert total["charges_lost"] == len(EXPECTED[kind][1])
+    of_brands = said(rows, "brand")
+    assert sum(row["lost"] for row in of_brands) == total["lost"]  # type: ignore[misc]
+    assert {row["brand"] for row in of_brands} == {brand for _, brand, _ in EXPECTED[kind][0]}
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_two_replays_are_the_same_to_the_byte_by_one_process_and_by_two(
+    history: Path, stricter: Path, here: Here, kind: str
+) -> None:
+    words = ("replay", kind, f"--rules={stricter}", "--json", f"--data-dir={history}")
+
+    one, again = here(*words), here(*words)
+    two = here(*words, "--processes=2")
+
+    assert one.code == 0
+    assert one.out == again.out == two.out
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_todays_rules_say_the_same_of_what_they_wrote(
+    history: Path, here: Here, kind: str
+) -> None:
+    rows = here("replay", kind, "--json", f"--data-dir={history}").rows
+
+    assert [row["kind"] for row in rows] == ["total"]
+    shown = here("replay", kind, f"--data-dir={history}").out
+    assert f"{kind} by today's rules" in shown
+    assert "gained 0, lost 0, changed 0" in shown
+
+
+def test_people_read_what_would_be_otherwise(history: Path, stricter: Path, here: Here) -> None:
+    words = ("replay", "ranking", f"--rules={stricter}", f"--data-dir={history}")
+
+    shown = here(*words, "--examples=1", width=120).out
+
+    assert "74 of 74 lookups run again, " in shown
+    assert "gained 0, lost 2, changed 0" in shown
+    assert "searches charged otherwise: 2 not any more, 0 newly, 0 not known" in shown
+    assert "answered then by ranking-1: " in shown
+    [example] = [line for line in shown.splitlines() if line.startswith("lost: ")]
+    assert example.startswith("lost: Acme, brand-")
+    assert example.endswith(
+        "#p2: place 2, family brand, level senior_manager, score 0.15 -> left_out not-wanted"
+    )
+    assert "Jo" not in shown
+
+
+def test_one_brand_is_replayed_if_it_is_named(
+    history: Path, stricter: Path, here: Here
+) -> None:
+    words = ("replay", "ranking", f"--rules={stricter}", "--json", f"--data-dir={history}")
+
+    rows = here(*words, "--brand=Zenith").rows
+
+    assert changes(rows) == [("lost", "Zenith", "p1")]
+    assert rows[-1]["lookups"] == 1
+    assert "never looked up" in here(*words, "--brand=Nobody").told()
+
+
+def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here: Here) -> None:
+    words = ("replay", "verdicts", f"--rules={stricter}", "--json", f"--data-dir={history}")
+    why = "a stricter rule is tried"
+
+    rows = here(*words, f"--reveal={why}").rows
+
+    [told] = said(rows, "difference")
+    assert "p1@zenith.test" in str(told)
+
+    async def last() -> Any:
+        async with open_folder(DataFolder(history)) as data:
+            return (await data.log.tail(await data.log.head() - 1))[-1].event
+
+    made = asyncio.run(last())
+    assert isinstance(made, DisclosureMade)
+    assert (made.command, made.why) == ("replay verdicts", why)
+    assert here(*words, "--reveal=why").code == 2
+
+
+def test_rules_that_fail_are_told_with_their_line_by_any_number_of_processes(
+    history: Path, tmp_path: Path, here: Here
+) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("def rank(brand, people, limit):\n    return people[99]\n")
+    words = ("replay", "ranking", f"--rules={file}", f"--data-dir={history}")
+
+    for processes in ("--processes=1", "--processes=2"):
+        why = here(*words, processes).told()
+        assert why.startswith(f"--rules: {file}, line 2, in rank(): IndexError")
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("--processes=0", "--processes: a whole number from 1 to 64, not 0"),
+        ("--processes=65", "--processes: a whole number from 1 to 64, not 65"),
+        ("--examples=-1", "--examples: a whole number from 0 on, not -1"),
+    ],
+)
+def test_numbers_that_cannot_be_are_told(
+    history: Path, here: Here, option: str, why: str
+) -> None:
+    assert here("replay", "ranking", option, f"--data-dir={history}").told(2) == why
+
+
+async def test_it_is_the_same_on_postgresql(
+    postgres: str, tmp_path: Path, stricter: Path, here: Here
+) -> None:
+    async with new_database(postgres) as service, new_database(postgres) as keys:
+        on = OnDatabases(service, keys, tmp_path)
+        await on.migrate()
+        async with open_shared_stores(on.settings, "test") as data:
+            await store(data.log, data.keys, HISTORY)
+        environment = {
+            "CS_POSTGRES": service,
+            "CS_KEYS_POSTGRES": keys,
+            "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
+        }
+
+        for kind, expected in EXPECTED.items():
+            words = ("replay", kind, f"--rules={stricter}", "--json", "--processes=2")
+            ran = await asyncio.to_thread(here, *words, **environment)
+
+            assert ran.code == 0, ran
+            assert (changes(ran.rows), charges(ran.rows)) == expected
+
+
+def test_the_file_that_the_page_shows_loses_who_is_no_head(
+    history: Path, tmp_path: Path, here: Here
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/changing-a-rule.md").read_text()
+    file = tmp_path / "juniors.py"
+    file.write_text(page.partition("```python\n")[2].partition("```")[0])
+
+    rows = here("replay", "ranking", f"--rules={file}", "--json", f"--data-dir={history}").rows
+
+    told = said(rows, "difference")
+    assert len(told) == 75
+    assert {row["would_be"]["left_out"] for row in told} == {"too-junior"}  # type: ignore[index]
