@@ -13,6 +13,7 @@ have another key of the same name (docs/decisions/0017-a-sealed-value-names-its-
 import hmac
 import os
 from base64 import b64decode, b64encode
+from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -204,6 +205,15 @@ def unseal(
 
     found: dict[str, Any] = _walk(plain, is_sealed, opened)
     return found
+
+
+def open_with(key: bytes, name: str, box: str) -> bytes:
+    """Return the JSON in *box*, which is not empty, of the value sealed under *key*.
+
+    Raises:
+        cryptography.exceptions.InvalidTag: Another key or name, or damage.
+    """
+    return _decrypted(key, name, a2b_base64(box))
 
 
 def open_box(

@@ -117,7 +117,7 @@ class History:
         Raises:
             LogUnavailable, DamagedEvent: As `events`.
         """
-        where = selection.where()
+        where, where_is_all = selection.where(), selection.is_told_by_where
         upto = await self.head()
         if selection.upto is not None:
             upto = min(upto, selection.upto)
@@ -130,7 +130,7 @@ class History:
             page = [
                 event
                 for event in map(_history_event, stored)
-                if selection.holds(event.stream, event.at, event.lookup)
+                if where_is_all or selection.holds(event.stream, event.at, event.lookup)
             ]
             yield end, page
             after = end

@@ -101,6 +101,12 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             return stream_of(self.lookup)
         return None if self.query is None else brand_stream(self.query)
 
+    @property
+    def is_told_by_where(self) -> bool:
+        """Return whether `holds` is true of every event that `where` selects."""
+        told = (self.since, self.until, self.lookup, self.query)
+        return all(each is None for each in told)
+
     def holds(self, stream: str, at: datetime, lookup: str | None) -> bool:
         """Return whether an event that `where` selects is meant.
 

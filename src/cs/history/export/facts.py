@@ -13,7 +13,7 @@ import msgspec
 
 from cs.domain.brand import events as brand
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import Checked, Person, Ranked
+from cs.domain.contact import Person, Ranked
 from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
@@ -29,6 +29,7 @@ from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.eventlog.sealing import key_name
 from cs.history.export.opening import DAMAGED, OpenPage, ReadEvent, people_named
+from cs.history.export.stored_shapes import StoredChecked
 from cs.history.history import damaged
 
 #: By name, the columns of the rows: ``name:TYPE`` as DuckDB has it, text unless it is said.
@@ -316,7 +317,7 @@ def _finished(to: FactRows, read: ReadEvent) -> None:
 # People.
 def _people_found(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
     event, lookup = read.event, read.said.lookup
-    for ref, person, erased in page.people(read, read.said.people, Person):
+    for ref, person, erased in page.people(read, Person):
         name = key_name(lookup, ref)
         row: tuple[Any, ...] = (event.position, event.at, lookup, name)
         if erased:
@@ -345,7 +346,7 @@ def _ranked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
     said = read.said
     roles: dict[str, Ranked | None] = dict.fromkeys(people_named(said.ranked))
     if to.reveal:
-        roles = {each.person: each.value for each in page.people(read, said.ranked, Ranked)}
+        roles = {each.person: each.value for each in page.people(read, Ranked)}
     for place, (ref, role) in enumerate(roles.items(), 1):
         read_as = (None,) * 3 if role is None else (role.title, role.family, role.level)
         to.rows["ranked"].append(
@@ -358,7 +359,7 @@ def _ranked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
 
 def _checked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
     event, lookup = read.event, read.said.lookup
-    ref, checked, _ = page.person(read, read.said.checked, Checked)
+    ref, checked, _ = next(page.people(read, StoredChecked))
     person = key_name(lookup, ref)
     verified = read.kind is brand.MailboxVerified
     row: tuple[Any, ...] = (event.position, event.at, lookup, person, verified)
@@ -369,7 +370,7 @@ def _checked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
         (
             *row,
             checked.mail_domain,
-            checked.verdict.value,
+            checked.verdict,
             checked.verifier,
             _rule(checked),
             checked.rules,
@@ -380,8 +381,7 @@ def _checked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
     for n, found in enumerate(checked.evidence, 1):
         personal: tuple[str | None, ...] = (None, None)
         if to.reveal:
-            lines = msgspec.json.encode(found.conversation).decode()
-            personal = (found.address, lines)
+            personal = (found.address, bytes(found.conversation).decode())
         to.rows["evidence"].append(
             (
                 event.position,
@@ -390,7 +390,7 @@ def _checked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
                 lookup,
                 person,
                 checked.mail_domain,
-                found.verdict.value,
+                found.verdict,
                 found.reason,
                 found.rules,
                 found.verifier,
@@ -402,7 +402,7 @@ def _checked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
         )
 
 
-def _rule(checked: Checked) -> str | None:
+def _rule(checked: Any) -> str | None:
     """Return the reason of the evidence that the verdict of *checked* rests on.
 
     That of the address which was verified; of the last that was asked with that verdict,

@@ -1,10 +1,15 @@
-"""The file beside an export in which its facts are gathered, and which says how far it is.
+"""The folder beside an export in which its facts are gathered, and which says how far it is.
 
-A DuckDB file, written in transactions: a process that is killed leaves it at a position, and
-the next one goes on there.
+``plan.json`` says what is exported.  ``facts-<position>/`` holds the facts of all events from
+where the one before it ends up to that position, a Parquet file for each kind; it is renamed
+to that name when it is whole.  So a process that is killed leaves whole parts, and the next
+one goes on behind the last.
 """
 
-from collections.abc import Callable, Iterator
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,8 +17,9 @@ from typing import Any
 import duckdb
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from cs.history.export.errors import ExportFailed, OtherExport
+from cs.history.export.errors import ExportFailed, OtherExport, disk_failures
 from cs.history.export.facts import FACTS, Rows, columns_of
 
 #: What DuckDB holds in memory at most; it sorts and joins on disk beyond.
@@ -32,6 +38,9 @@ _SCHEMAS: dict[str, pa.Schema] = {
 }
 #: Changes with what is written down as facts: another version's are not gone on with.
 FACTS_VERSION = 1
+
+_PLAN, _WRITING, _ERASED, _TEMPORARY = "plan.json", "writing", "erased.parquet", "tmp"
+_PART = "facts-"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,126 +69,150 @@ class Staging:
         position: All up to here is in it.
     """
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, plan: Plan, position: int) -> None:
-        self._database = database
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self._folder = folder
         self.plan = plan
-        self.position = position
+        self.position = max(map(_position_of, self._parts()), default=0)
 
     def add(self, rows: Rows, position: int) -> None:
-        """Store the facts up to *position*, all or none of them."""
-        with _failures():
-            self._database.begin()
-            try:
-                for name, of_fact in rows.items():
-                    if of_fact:
-                        self._insert(name, of_fact)
-                self._database.execute("UPDATE progress SET position = ?", [position])
-                self._database.commit()
-            except BaseException:
-                self._database.rollback()
-                raise
+        """Store the facts up to *position*, all or none of them.
+
+        Raises:
+            ExportFailed: The disk refuses it.
+        """
+        writing = self._folder / _WRITING
+        with disk_failures(self._folder):
+            shutil.rmtree(writing, ignore_errors=True)
+            writing.mkdir()
+            for fact, of_fact in rows.items():
+                if of_fact:
+                    _write(writing / f"{fact}.parquet", fact, of_fact)
+            writing.rename(self._folder / f"{_PART}{position:020}")
         self.position = position
 
-    def _insert(self, name: str, rows: list[tuple[Any, ...]]) -> None:
-        schema = _SCHEMAS[name]
-        columns = [
-            pa.array(values, field.type)
-            for values, field in zip(zip(*rows, strict=True), schema, strict=True)
-        ]
-        self._database.register("new_rows", pa.Table.from_arrays(columns, schema=schema))
-        self._database.execute(f"INSERT INTO {name} SELECT * FROM new_rows")
-        self._database.unregister("new_rows")
+    def add_erased(self, people: Sequence[str]) -> None:
+        """Store who was erased, also behind the last position; called once before making."""
+        with disk_failures(self._folder):
+            _write(self._folder / _ERASED, "erased", [(person,) for person in people])
 
-    def run(self, statement: str) -> None:
-        """Run *statement*, which makes something of the facts.
+    def _parts(self) -> list[Path]:
+        return sorted(self._folder.glob(f"{_PART}*"))
+
+    @contextmanager
+    def making(self) -> Iterator["Making"]:
+        """Yield what makes tables of the facts.
 
         Raises:
             ExportFailed: It cannot be written.
         """
-        with _failures():
-            self._database.execute(statement)
+        with duckdb.connect(":memory:") as database:
+            making = Making(database)
+            temporary = quoted(self._folder / _TEMPORARY)
+            making.run(f"SET memory_limit = '{MEMORY}'")
+            making.run(f"SET temp_directory = {temporary}")
+            # Nothing is fetched from anywhere.
+            making.run("SET autoinstall_known_extensions = false")
+            making.run("SET enable_progress_bar = false")
+            for fact in FACTS:
+                making.run(f"CREATE VIEW {fact} AS {self._stored(fact)}")
+            making.run("CREATE TABLE plan (selection VARCHAR, revealed BOOLEAN, upto BIGINT)")
+            plan = [self.plan.selection, self.plan.revealed, self.plan.upto]
+            making.run("INSERT INTO plan VALUES (?, ?, ?)", plan)
+            yield making
+
+    def _stored(self, fact: str) -> str:
+        """Return SQL that selects all rows of *fact*."""
+        files = [part / f"{fact}.parquet" for part in self._parts()]
+        if fact == "erased":
+            files.append(self._folder / _ERASED)
+        there = [quoted(file) for file in files if file.exists()]
+        if there:
+            return f"SELECT * FROM read_parquet([{', '.join(there)}])"
+        nothing = (f"NULL::{kind} AS {name}" for name, kind in columns_of(fact))
+        return f"SELECT {', '.join(nothing)} LIMIT 0"
+
+
+class Making:
+    """Made by `Staging.making`: facts are views of their names."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+
+    def run(self, statement: str, values: Sequence[object] = ()) -> None:
+        """Run *statement*.
+
+        Raises:
+            ExportFailed: It cannot be written.
+        """
+        try:
+            self._database.execute(statement, list(values))
+        except duckdb.Error as error:
+            why = " ".join(str(error).split())
+            raise ExportFailed(f"the tables could not be made: {why}") from error
 
     @contextmanager
     def attached(self, path: Path) -> Iterator[Callable[[str], None]]:
         """Attach a new file *path* as ``made``, and yield what runs statements."""
         self.run(f"ATTACH {quoted(path)} AS made")
         yield self.run
-        self.run(f"USE {_FACTS}")
+        self.run("USE memory")
         self.run("DETACH made")  # which writes down all that is still in memory
 
 
+def _write(file: Path, fact: str, rows: list[tuple[Any, ...]]) -> None:
+    schema = _SCHEMAS[fact]
+    values = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    columns = [pa.array(each, field.type) for each, field in zip(values, schema, strict=True)]
+    table = pa.Table.from_arrays(columns, schema=schema)
+    pq.write_table(table, file, compression="lz4")
+
+
 @contextmanager
-def opened(path: Path, plan: Plan) -> Iterator[Staging]:
-    """Open the file *path*, which is made for *plan* if it is not there or was never begun.
+def opened(folder: Path, plan: Plan) -> Iterator[Staging]:
+    """Open *folder*, which is made for *plan* if it is not there or was never begun.
 
     Raises:
-        OtherExport: It is none of ours.
-        ExportFailed: It cannot be written, or another process does so.
+        OtherExport: It is none of ours, or another process writes it.
+        ExportFailed: It cannot be written.
     """
-    if path.exists() and path.stat().st_size == 0:
-        path.unlink()
-    with _failures():
-        database = duckdb.connect(":memory:")
+    with disk_failures(folder):
+        if folder.exists() and not folder.is_dir():
+            raise OtherExport(f"{folder} is no export that was begun; remove it")
+        folder.mkdir(exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with _failures():
-            _set_up(database, path)
-            if not database.execute("SHOW TABLES").fetchall():
-                _create(database, plan)
-            found, position = _progress(database, path)
-        yield Staging(database, found, position)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OtherExport(f"{folder} is being written by another process") from None
+        yield Staging(folder, _plan(folder, plan))
     finally:
-        database.close()
+        os.close(descriptor)
 
 
-def _set_up(database: duckdb.DuckDBPyConnection, path: Path) -> None:
-    database.execute(f"SET memory_limit = '{MEMORY}'")
-    database.execute(f"SET temp_directory = {quoted(path.with_name(path.name + '.tmp'))}")
-    # Nothing is fetched from anywhere.
-    database.execute("SET autoinstall_known_extensions = false")
-    database.execute("SET enable_progress_bar = false")
-    database.execute(f"ATTACH {quoted(path)} AS {_FACTS}")
-    database.execute(f"USE {_FACTS}")
+def _plan(folder: Path, plan: Plan) -> Plan:
+    """Return the plan that *folder* was begun with, *plan* if it was not."""
+    file = folder / _PLAN
+    with disk_failures(folder):
+        if not file.exists():
+            if any(folder.iterdir()):
+                raise OtherExport(f"{folder} is no export that was begun; remove it")
+            new = folder / f"{_PLAN}.new"
+            new.write_bytes(msgspec.json.encode(plan))
+            new.rename(file)
+        try:
+            begun = msgspec.json.decode(file.read_bytes(), type=Plan)
+        except msgspec.MsgspecError as error:
+            raise OtherExport(f"{folder} is no export that was begun; remove it") from error
+    if begun.facts != FACTS_VERSION:
+        raise OtherExport(f"{folder} was begun by another version of cs; remove it")
+    return begun
 
 
-def _create(database: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    database.begin()
-    for fact in FACTS:
-        columns = ", ".join(f"{name} {kind}" for name, kind in columns_of(fact))
-        database.execute(f"CREATE TABLE {fact} ({columns})")
-    database.execute(_PROGRESS)
-    row = [plan.form, plan.selection, plan.revealed, plan.upto, plan.facts, 0]
-    database.execute("INSERT INTO progress VALUES (?, ?, ?, ?, ?, ?)", row)
-    database.commit()
-
-
-def _progress(database: duckdb.DuckDBPyConnection, path: Path) -> tuple[Plan, int]:
-    try:
-        row = database.execute("SELECT * FROM progress").fetchone()
-    except duckdb.CatalogException:
-        row = None
-    if row is None or len(row) != 6:
-        raise OtherExport(f"{path} is no export that was begun; remove it")
-    form, selection, revealed, upto, facts, position = row
-    plan = Plan(form=form, selection=selection, revealed=revealed, upto=upto, facts=facts)
-    return plan, position
+def _position_of(part: Path) -> int:
+    return int(part.name.removeprefix(_PART))
 
 
 def quoted(path: Path) -> str:
     """Return *path* as a string of SQL."""
     return "'" + str(path).replace("'", "''") + "'"
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    try:
-        yield
-    except duckdb.Error as error:
-        raise ExportFailed(f"the export stopped: {' '.join(str(error).split())}") from error
-
-
-#: The file's name in statements.
-_FACTS = "facts"
-_PROGRESS = (
-    "CREATE TABLE progress (form VARCHAR, selection VARCHAR, revealed BOOLEAN, upto BIGINT, "
-    "facts INTEGER, position BIGINT)"
-)

@@ -4,6 +4,7 @@
 holds people.  Reading it costs no key, and skips what is sealed: that is most of the log.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,8 @@ import msgspec
 from msgspec import NODEFAULT, Raw, inspect
 
 from cs.domain.codec import AnyEvent
+from cs.domain.contact import Checked
+from cs.domain.mail.mailbox import Evidence
 from cs.domain.personal import Personal
 from cs.eventlog.sealing import SEALED_WITH
 
@@ -33,19 +36,33 @@ def sealed_shape(event: type[AnyEvent]) -> type[msgspec.Struct]:
     """
     described = inspect.type_info(event)
     assert isinstance(described, inspect.StructType)
-    about_people = {f.name for f in described.fields if holds_people(f.type)}
+    about_people = {f.name: Raw for f in described.fields if holds_people(f.type)}
+    ids: Any = (SEALED_WITH, dict[str, str], msgspec.field(default_factory=dict))
+    return with_types(event, about_people, ids)
+
+
+def with_types(
+    shape: type[msgspec.Struct], types: Mapping[str, Any], *more: Any
+) -> type[msgspec.Struct]:
+    """Return *shape* with other *types* of some fields, and with *more* fields.
+
+    What is `msgspec.Raw` is an empty list where it is missing.
+    """
     fields: list[Any] = []
-    for field in msgspec.structs.fields(event):
-        if field.name in about_people:
-            default = NODEFAULT if field.required else Raw(b"[]")
-            fields.append((field.name, Raw, msgspec.field(default=default)))
-        elif field.default_factory is not NODEFAULT:
-            kept = msgspec.field(default_factory=field.default_factory)
-            fields.append((field.name, field.type, kept))
-        else:
-            fields.append((field.name, field.type, msgspec.field(default=field.default)))
-    fields.append((SEALED_WITH, dict[str, str], msgspec.field(default_factory=dict)))
-    return msgspec.defstruct(f"Sealed{event.__name__}", fields, kw_only=True, frozen=True)
+    for field in msgspec.structs.fields(shape):
+        kind = types.get(field.name, field.type)
+        default, factory = field.default, field.default_factory
+        if kind is Raw and not field.required:
+            default, factory = Raw(b"[]"), NODEFAULT
+        has = {"default": default} if factory is NODEFAULT else {"default_factory": factory}
+        fields.append((field.name, kind, msgspec.field(**has)))
+    name = f"Stored{shape.__name__}"
+    return msgspec.defstruct(name, [*fields, *more], kw_only=True, frozen=True)
+
+
+#: What verification found, conversations as they are stored: nobody but who reveals reads them.
+StoredEvidence: Any = with_types(Evidence, {"conversation": Raw})
+StoredChecked: Any = with_types(Checked, {"evidence": tuple[StoredEvidence, ...]})
 
 
 def holds_people(kind: inspect.Type) -> bool:

@@ -475,7 +475,7 @@ position BIGINT the last position of the log that is in it
 selection VARCHAR JSON: which events were chosen
 revealed BOOLEAN whether people are in it
 """),
-    "SELECT upto AS position, selection, revealed FROM progress",
+    "SELECT upto AS position, selection, revealed FROM plan",
 )
 
 #: In the order of the page that describes them.

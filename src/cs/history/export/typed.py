@@ -1,8 +1,8 @@
 """Typed tables: facts gathered beside the file, then tables and views made of them.
 
 A DuckDB file, or a folder of Parquet files with ``views.sql``.  It appears under its name
-when it is whole; until then ``NAME.part`` beside it holds the facts, and ``NAME.part.out``
-the tables while they are made.
+when it is whole; until then the folder ``NAME.part`` beside it holds the facts
+(`cs.history.export.staging`), and the tables while they are made.
 """
 
 import os
@@ -17,7 +17,7 @@ from cs.eventlog.mapper import DataKeys
 from cs.history.export.errors import OtherExport, disk_failures
 from cs.history.export.facts import FactRows
 from cs.history.export.opening import open_page
-from cs.history.export.staging import Plan, Staging, opened, quoted
+from cs.history.export.staging import Making, Plan, Staging, opened, quoted
 from cs.history.export.tables import TABLES
 from cs.history.export.views import VIEWS
 from cs.history.history import History, Progress
@@ -26,7 +26,7 @@ from cs.history.selection import Selection
 Form = Literal["duckdb", "tables"]
 
 #: Facts held in memory before they are stored, some 500 bytes each.
-FACTS_HELD = 50_000
+FACTS_HELD = 100_000
 #: Events by which people are erased, wherever they stand.
 ERASURES = Selection(types=("contacts-erased", "person.erased"))
 
@@ -63,7 +63,7 @@ class TablesExport:
         self._resume = resume
         self._reveal = reveal
         self._part = path.with_name(f"{path.name}.part")
-        self._out = path.with_name(f"{path.name}.part.out")
+        self._out = self._part / "made"
 
     async def make(self, progress: Progress, building: Callable[[str], object]) -> int:
         """Make it; return the position up to which it is.
@@ -84,14 +84,14 @@ class TablesExport:
                 self._check_begun(staging.plan)
                 await self._gather(staging, progress)
                 await self._gather_erasures(staging)
-                _remove(self._out)
-                if self._form == "duckdb":
-                    _make_file(staging, self._out, building)
-                else:
-                    _make_folder(staging, self._out, building)
-            with disk_failures(self._path):
-                self._out.replace(self._path)
-                _remove(self._part)
+                with staging.making() as making:
+                    _remove(self._out)
+                    if self._form == "duckdb":
+                        _make_file(making, self._out, building)
+                    else:
+                        _make_folder(making, self._out, building)
+                self._out.rename(self._path)
+                shutil.rmtree(self._part)
         finally:
             os.umask(mask)
         return staging.plan.upto
@@ -138,19 +138,21 @@ class TablesExport:
             if facts.count >= FACTS_HELD:
                 staging.add(facts.rows, position)
                 facts.clear()
-        staging.add(facts.rows, staging.plan.upto)
+        if staging.position < staging.plan.upto:
+            staging.add(facts.rows, staging.plan.upto)
 
     async def _gather_erasures(self, staging: Staging) -> None:
         """Take in who was erased until now, also behind the last position that is read."""
-        facts = FactRows()
+        erased: set[str] = set()
         async for _, page in self._history.pages(ERASURES):
+            facts = FactRows()
             facts.add_page(await open_page(self._keys, page))
-            staging.add({"erased": facts.rows["erased"]}, staging.position)
-            facts.clear()
+            erased.update(person for (person,) in facts.rows["erased"])
+        staging.add_erased(sorted(erased))
 
 
-def _make_file(staging: Staging, out: Path, building: Callable[[str], object]) -> None:
-    with staging.attached(out) as run:
+def _make_file(making: Making, out: Path, building: Callable[[str], object]) -> None:
+    with making.attached(out) as run:
         for table in TABLES:
             building(table.name)
             run(table.definition("made."))
@@ -164,12 +166,12 @@ def _make_file(staging: Staging, out: Path, building: Callable[[str], object]) -
             run(_comment(f"VIEW {view.name}", view.about))
 
 
-def _make_folder(staging: Staging, out: Path, building: Callable[[str], object]) -> None:
+def _make_folder(making: Making, out: Path, building: Callable[[str], object]) -> None:
     out.mkdir()
     for table in TABLES:
         building(table.name)
         file = quoted(out / f"{table.name}.parquet")
-        staging.run(f"COPY ({table.selected}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
+        making.run(f"COPY ({table.selected}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
     (out / "views.sql").write_text(views_sql())
 
 
@@ -192,9 +194,8 @@ def _comment(place: str, about: str) -> str:
 
 
 def _remove(made: Path) -> None:
-    """Remove *made*, a file with what DuckDB keeps beside it or a folder, if it is there."""
+    """Remove *made*, a folder or a file with what DuckDB keeps beside it, if it is there."""
     if made.is_dir():
         shutil.rmtree(made)
     for name in (made.name, f"{made.name}.wal"):
         made.with_name(name).unlink(missing_ok=True)
-    shutil.rmtree(made.with_name(f"{made.name}.tmp"), ignore_errors=True)
