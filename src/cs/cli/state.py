@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import open_command_context
+from cs.cli.moment import At, position_of
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, styled
 from cs.cli.settings_in_force import settings
@@ -21,7 +22,6 @@ from cs.history.history import History, StateAt
 from cs.history.masking import plain_state
 from cs.settings import Settings
 
-_AT = "As of this position or time (2026-03-01T12:00:00Z); else now."
 #: Of a value that changed, the first so many characters are shown in the table.
 _SHOWN = 60
 
@@ -55,7 +55,7 @@ def state(
     ],
     /,
     *,
-    at: Annotated[str | None, Parameter(help=_AT)] = None,
+    at: At = None,
     diff: Annotated[
         tuple[str, str] | None,
         Parameter(
@@ -86,7 +86,7 @@ def state(
 async def _state(chosen: Settings, stream: str, at: str | None) -> Stood:
     async with open_command_context(chosen) as data:
         history = History(data.log)
-        position = None if at is None else await _position(history, "--at", at)
+        position = None if at is None else await position_of(history, "--at", at)
         found = await history.state_at(stream, position)
         if found.version == NO_STREAM:
             await _stop_unknown(history, stream)
@@ -98,8 +98,8 @@ async def _changes(
 ) -> Sequence[EventChanges]:
     async with open_command_context(chosen) as data:
         history = History(data.log)
-        after = await _position(history, "--diff", first)
-        upto = await _position(history, "--diff", last)
+        after = await position_of(history, "--diff", first)
+        upto = await position_of(history, "--diff", last)
         if after > upto:
             stop(f"--diff: {first} is after {last}", 2)
         found: list[EventChanges] = []
@@ -138,17 +138,6 @@ def _stream(said: str) -> str:
         known = ", ".join(CATEGORIES)
         stop(f"{said!r} is no stream: its name begins with its category ({known})", 2)
     return said
-
-
-async def _position(history: History, option: str, said: str) -> int:
-    """Return the position that *said*, a position or a time, means."""
-    if said.isdecimal():
-        return int(said)
-    try:
-        at = datetime.fromisoformat(said)
-    except ValueError:
-        stop(f"{option}: a position or a time such as 2026-03-01T12:00:00Z, not {said!r}", 2)
-    return await history.position_at(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
 
 
 def _show(stood: Stood, *, json: bool) -> None:
