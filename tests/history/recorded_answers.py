@@ -5,12 +5,12 @@ erased, age out and are found again, and all the while every search is read over
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from cs.assembly.folder_stores import open_folder
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.contact import Query
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.eventlog.fingerprints import profile_print
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
@@ -28,6 +29,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import NewSecret
+from cs.plugins.verifiers import DomainCheck
 from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
@@ -39,6 +41,12 @@ from harness.in_process import Service, one_process
 from operations.erasure.service import ADA_MAILBOX, BEN_MAILBOX, Waits, at_zenith, outside
 from system.loop.outside import ADA, BEN, CID
 
+T = TypeVar("T")
+#: What is said of people in this world, and stands in no sealed output.
+PERSONAL = (
+    *("Ada Kern", "Ben Ode", "Cid Fell", "ada.kern", "ben.ode", "ada-kern", "akern@"),
+    *("Head of Influencer Marketing", "Social Media Manager", "Designer", "no such user"),
+)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 #: By the name that erasing them goes by.
 PEOPLE = {"Ada Kern": ADA, "Ben Ode": BEN, "Cid Fell": CID}
@@ -99,6 +107,34 @@ class InDatabases:
             yield Stores(data.log, data.keys, data.views)
 
 
+@dataclass
+class Conversing(Waits):
+    """Has a conversation with a mail server about each address."""
+
+    @asynccontextmanager
+    async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
+        async with super().open(mail_domain, known) as check:
+            yield ConversingCheck(check)
+
+
+@dataclass
+class ConversingCheck:
+    check_silently: DomainCheck
+    learned: DomainFacts = DomainFacts()
+
+    async def check(self, address: str) -> Evidence:
+        found = await self.check_silently.check(address)
+        exists = found.verdict is Verdict.DELIVERABLE
+        reply = "250 2.1.5 Ok" if exists else f"550 5.1.1 <{address}>: no such user"
+        lines = (
+            Line(at_ms=0, who="C", text="MAIL FROM:<probe@ours.test>"),
+            Line(at_ms=3, who="S", text="250 2.1.0 Ok"),
+            Line(at_ms=4, who="C", text=f"RCPT TO:<{address}>"),
+            Line(at_ms=9, who="S", text=reply),
+        )
+        return msgspec.structs.replace(found, conversation=lines, mx="mx.acme.test")
+
+
 class Answer(msgspec.Struct, frozen=True):
     """What the API said of a search, and the log's last positions before and after."""
 
@@ -121,7 +157,7 @@ class Lifetime:
     keys: list[NewSecret] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.mailboxes = Waits(frozenset({ADA_MAILBOX, BEN_MAILBOX, "ada.kern@zenith.test"}))
+        self.mailboxes = Conversing(frozenset({ADA_MAILBOX, BEN_MAILBOX, "akern@zenith.test"}))
         self.mailboxes.told.set()
         self._stack = AsyncExitStack()
 
@@ -160,7 +196,7 @@ class Lifetime:
     async def ask(self, who: int, brand: str) -> None:
         """Search *brand* to its end, if a limit does not refuse it."""
         self.step(61)
-        answer = await self.service.search(self.keys[who], brand=brand)
+        answer = await self._ended(self.service.search(self.keys[who], brand=brand))
         await self._answered(who, answer)
 
     async def ask_meanwhile(self, who: int, brand: str) -> str | None:
@@ -178,11 +214,17 @@ class Lifetime:
         return found
 
     async def answer_all(self) -> None:
-        """Let mail servers answer, and every search end."""
+        """Let mail servers answer, and every search end: retries are made as they are due."""
         self.mailboxes.told.set()
         for search in self.searches:
-            async with asyncio.timeout(30):
-                await self.service.running.reading.until_settled(search)
+            await self._ended(self.service.running.reading.until_settled(search))
+
+    async def _ended(self, what: Coroutine[Any, Any, T]) -> T:
+        """Return what *what* comes to; the clock is moved on while it is waited for."""
+        task = asyncio.ensure_future(what)
+        while not (await asyncio.wait([task], timeout=0.5))[0]:
+            self.step(5)
+        return await task
 
     async def _answered(self, who: int, answer: Any) -> None:
         assert answer.status_code in {200, 202, 402, 429}, answer.text

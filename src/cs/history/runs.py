@@ -30,7 +30,16 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
-from cs.domain.contact import CONTACTS, BrandFacts, Checked, Contact, Person, Query, Ranked
+from cs.domain.contact import (
+    CONTACTS,
+    BrandFacts,
+    Checked,
+    Contact,
+    Person,
+    Query,
+    Ranked,
+    SourceMatches,
+)
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.table import closed_work
@@ -150,11 +159,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         number: Counts the runs of its brand from 1.
         shown_at_most: Contacts.
         resolution: How brand resolution ended; ``None``: it has not.
+        resolved_by: The rules that chose the brand; ``None``: not recorded.
+        matches: The brands that they chose from; ``None``: not recorded.
         status: Of the brand: matched, no_match or ambiguous.
         brand: What was found out about it.
         discovery: How contact discovery ended; ``None``: it has not.
         people: In the order in which they were found.
         ranked_at: When they were ranked.
+        ranked_by: The rules that did; ``None``: not recorded.
         mail_domains: In the order in which they were closed.
         finished_at: ``None``: it has not ended.
         outcome, reusable, verified, cut_off, contacts: Of its result; erased people are
@@ -172,11 +184,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     shown_at_most: int = CONTACTS
     attempts: tuple[Attempt, ...] = ()
     resolution: SourcesEnd | None = None
+    resolved_by: str | None = None
+    matches: tuple[SourceMatches, ...] | None = None
     status: str | None = None
     brand: BrandFacts | None = None
     discovery: SourcesEnd | None = None
     people: tuple[RunPerson, ...] = ()
     ranked_at: datetime | None = None
+    ranked_by: str | None = None
     mail_domains: tuple[ClosedMailDomain, ...] = ()
     finished_at: datetime | None = None
     outcome: SearchOutcome | None = None
@@ -249,7 +264,14 @@ class _Record:
                 ended = SourcesEnd(
                     position=position, at=event.at, sources=event.sources, causes=event.causes
                 )
-                self._run = replace(self._run, resolution=ended, status=status, brand=brand)
+                self._run = replace(
+                    self._run,
+                    resolution=ended,
+                    resolved_by=event.rules,
+                    matches=event.matches,
+                    status=status,
+                    brand=brand,
+                )
             case PeopleFound(people=people):
                 self._found(position, event.at, people)
             case ContactsDiscovered(people=people):
@@ -327,7 +349,7 @@ class _Record:
             )
 
     def _ranked(self, event: ContactsRanked) -> None:
-        self._run = replace(self._run, ranked_at=event.at)
+        self._run = replace(self._run, ranked_at=event.at, ranked_by=event.rules)
         for place, ranked in enumerate(event.ranked, 1):
             self._about(ranked.person, place=place, ranked=ranked)
         for left_out in event.left_out:

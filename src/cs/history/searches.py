@@ -14,7 +14,7 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.errors import LogUnavailable
-from cs.history.history import History
+from cs.history.history import History, Progress, unseen
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
 from cs.projections.port import Views
@@ -71,11 +71,13 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
         return search_body(self.found)
 
 
-async def key_of_search(history: History, views: Views, search: str) -> str | None:
+async def key_of_search(
+    history: History, views: Views, search: str, progress: Progress = unseen
+) -> str | None:
     """Return the id of the key that *search* was made with; ``None``: nobody made it.
 
     The views are asked where that is; of what they do not have yet, or if they are away, the
-    log is searched.
+    log is searched, which *progress* is told.
 
     Raises:
         LogUnavailable: The log cannot be read now.
@@ -89,7 +91,7 @@ async def key_of_search(history: History, views: Views, search: str) -> str | No
     if row is not None:
         return row.key_id
     newer = Selection(types=("search-admitted",), after=reflected)
-    async for event in history.events(newer):
+    async for event in history.events(newer, progress):
         if event.data().get("search") == search:
             return event.stream.removeprefix("key-")
     return None

@@ -1,0 +1,172 @@
+"""One search with all that lies behind it, sealed or in clear."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from cs.domain.contact import BrandFacts, Query
+from cs.history.runs import Run
+from cs.history.searches import ErasedSince, SearchAt
+from cs.history.shown.people import ShownPerson, is_erased, shown_people
+from cs.history.shown.stages import NO_MONEY, ShownStage, shown_stages
+
+
+class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that answers the search, as far as it had come.
+
+    Attributes:
+        number: Counts the runs of its brand.
+        position: Of the event that began it.
+        took_s: Seconds; ``None``: it goes on.
+        status: How brand resolution ended: matched, no_match or ambiguous.
+        erased: People of it who are erased by now; nothing is left of them.
+    """
+
+    lookup: str
+    number: int
+    query: Query
+    position: int
+    started_at: datetime
+    deadline_at: datetime
+    finished_at: datetime | None
+    took_s: float | None
+    outcome: str | None
+    reusable: bool
+    verified: int
+    cut_off: bool
+    status: str | None
+    brand: BrandFacts | None
+    stages: Sequence[ShownStage]
+    people: Sequence[ShownPerson]
+    erased: int
+
+
+class ShownSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """A search as of a position.
+
+    Attributes:
+        position: It was so when this was the log's last.
+        now: Whether it still is the log's last.
+        revealed: Whether people are in clear.
+        record: What ``GET /searches/{id}`` was answered with.  Sealed, a contact is the person
+            with role and status.
+        request: Of the POST; ``None``: not recorded.
+        waited_s: From the POST to the charge or its release, in seconds; ``None``: it runs.
+        repeated: How often it was asked for again while it ran.
+        reused: Whether it was answered from a run of before.
+        money: What all of it cost; not recorded, and why.
+        erased_since: People who left the run after the position.
+    """
+
+    search: str
+    key: str
+    position: int
+    now: bool
+    revealed: bool
+    record: Mapping[str, Any]
+    admitted_position: int
+    admitted_at: datetime
+    request: str | None
+    settled_position: int | None
+    settled_at: datetime | None
+    waited_s: float | None
+    repeated: int
+    reused: bool
+    money: str
+    run: ShownRun | None
+    erased_since: Sequence[ErasedSince]
+
+
+def shown_search(
+    then: SearchAt, *, head: int, pseudonyms: Mapping[str, str], reveal: bool
+) -> ShownSearch:
+    """Return *then* with its evidence.
+
+    Args:
+        then: As of a position.
+        head: The log's last position now.
+        pseudonyms: Of the run's people, by ``<lookup>#p1``; who is not in it is called so.
+        reveal: Whether to show people in clear.
+    """
+
+    def pseudonym(person: str) -> str:
+        name = f"{then.found.row.lookup}#{person}"
+        return pseudonyms.get(name, name)
+
+    settled = then.settled
+    run = None
+    if then.run is not None:
+        people = shown_people(then.run, pseudonym, reveal=reveal)
+        run = _run(then.run, people)
+    return ShownSearch(
+        search=then.search,
+        key=then.key_id,
+        position=then.position,
+        now=then.position >= head,
+        revealed=reveal,
+        record=_record(then, run, reveal=reveal),
+        admitted_position=then.admitted_position,
+        admitted_at=then.admitted.at,
+        request=then.admitted.request,
+        settled_position=then.settled_position,
+        settled_at=settled.at if settled else None,
+        waited_s=(settled.at - then.admitted.at).total_seconds() if settled else None,
+        repeated=then.repeated,
+        reused=then.found.row.cached,
+        money=NO_MONEY,
+        run=run,
+        erased_since=then.erased_since,
+    )
+
+
+def people_of(then: SearchAt) -> list[str]:
+    """Return the people of the run of *then* who are not erased, as ``<lookup>#p1``."""
+    if then.run is None:
+        return []
+    lookup = then.run.lookup
+    return [f"{lookup}#{each.person}" for each in then.run.people if not is_erased(each)]
+
+
+def _record(then: SearchAt, run: ShownRun | None, *, reveal: bool) -> Mapping[str, Any]:
+    record: dict[str, Any] = msgspec.json.decode(then.body)
+    if reveal or "contacts" not in record:
+        return record
+    shown = [person for person in run.people if person.is_shown] if run else []
+    contacts = record["contacts"]
+    assert len(shown) == len(contacts), "the answer is of this run"
+    record["contacts"] = [
+        {
+            "person": person.pseudonym,
+            "family": person.family,
+            "level": person.level,
+            "email_status": contact["email_status"],
+            "email_source": contact["email_source"],
+        }
+        for person, contact in zip(shown, contacts, strict=True)
+    ]
+    return record
+
+
+def _run(run: Run, people: Sequence[ShownPerson]) -> ShownRun:
+    took = None if run.finished_at is None else run.finished_at - run.started_at
+    return ShownRun(
+        lookup=run.lookup,
+        number=run.number,
+        query=run.query,
+        position=run.position,
+        started_at=run.started_at,
+        deadline_at=run.deadline_at,
+        finished_at=run.finished_at,
+        took_s=None if took is None else took.total_seconds(),
+        outcome=run.outcome,
+        reusable=run.reusable,
+        verified=run.verified,
+        cut_off=run.cut_off,
+        status=run.status,
+        brand=run.brand,
+        stages=shown_stages(run),
+        people=people,
+        erased=sum(is_erased(each) for each in run.people),
+    )

@@ -1,0 +1,190 @@
+"""The stages of a run: which attempts were made, how each ended, and who was asked."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.stages.work import StageName
+from cs.history.runs import Attempt, AttemptEnd, Run, SourcesEnd
+
+#: Why no costs in money are shown.
+NO_MONEY = "not recorded: the log says who was asked, and not what a question cost"
+
+
+class ShownAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt.
+
+    Attributes:
+        position: Of the event that issued it.
+        attempt: Counts from 1.
+        took_s: Seconds; ``None``: it goes on.
+        after_silence, after_restart: Why it was made again, if not for a failure.
+        why, causes: Of a failed one, the latter by source.
+        retry_at: Of a failed one: when the next one was to follow.
+    """
+
+    position: int
+    attempt: int
+    issued_at: datetime
+    deadline_at: datetime
+    ended_at: datetime | None
+    took_s: float | None
+    end: AttemptEnd
+    why: str | None
+    retry_at: datetime | None
+    after_silence: bool
+    after_restart: bool
+    causes: Mapping[str, str]
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A source or a verifier that a stage asked.
+
+    Attributes:
+        ended: Of a source: how.
+        why: Why it could not answer.
+        questions: Of a verifier: addresses it was asked about; of a source not recorded.
+        money: What it cost; always ``None`` so far (`NO_MONEY`).
+    """
+
+    name: str
+    ended: str | None = None
+    why: str | None = None
+    questions: int | None = None
+    money: float | None = None
+
+
+class ShownStage(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of work of a run.
+
+    Attributes:
+        item: The mail domain of a verification; else empty.
+        ended_at: Of its last attempt; ``None``: it goes on.
+        took_s: From the first attempt to the last one's end, in seconds.
+        working_s: Of that, seconds in which an attempt was in flight.
+        retries, silences, restarts: Attempts after a failure, after silence, after a restart.
+        rules: That decided what it found; ``None``: not recorded.
+        learned: Of a verification: what the mail domain is like.
+    """
+
+    stage: StageName
+    item: str
+    started_at: datetime
+    ended_at: datetime | None
+    took_s: float | None
+    working_s: float
+    retries: int
+    silences: int
+    restarts: int
+    rules: str | None
+    asked: Sequence[Asked]
+    learned: DomainFacts | None
+    attempts: Sequence[ShownAttempt]
+
+
+def shown_stages(run: Run) -> Sequence[ShownStage]:
+    """Return the stages of *run* in the order in which they were begun."""
+    work: dict[tuple[StageName, str], list[Attempt]] = {}
+    for attempt in run.attempts:
+        work.setdefault((attempt.stage, attempt.item), []).append(attempt)
+    return [_stage(run, stage, item, made) for (stage, item), made in work.items()]
+
+
+def _stage(run: Run, stage: StageName, item: str, made: Sequence[Attempt]) -> ShownStage:
+    attempts = [_attempt(each) for each in made]
+    ended_at = made[-1].ended_at
+    goes_on = made[-1].end == "failed" and made[-1].retry_at and run.finished_at is None
+    closed = next(
+        (d for d in run.mail_domains if stage == "verification" and d.mail_domain == item), None
+    )
+    again = [each for each in made if each.attempt > 1]
+    silences = sum(each.after_silence for each in again)
+    restarts = sum(each.after_restart for each in again)
+    return ShownStage(
+        stage=stage,
+        item=item,
+        started_at=made[0].issued_at,
+        ended_at=None if goes_on else ended_at,
+        took_s=None if goes_on else _seconds(made[0].issued_at, ended_at),
+        working_s=sum(each.took_s or 0.0 for each in attempts),
+        retries=len(again) - silences - restarts,
+        silences=silences,
+        restarts=restarts,
+        rules=_rules(run, stage),
+        asked=_asked(run, stage, item),
+        learned=None if closed is None else closed.learned,
+        attempts=attempts,
+    )
+
+
+def _attempt(made: Attempt) -> ShownAttempt:
+    return ShownAttempt(
+        position=made.position,
+        attempt=made.attempt,
+        issued_at=made.issued_at,
+        deadline_at=made.deadline_at,
+        ended_at=made.ended_at,
+        took_s=_seconds(made.issued_at, made.ended_at),
+        end=made.end,
+        why=made.why,
+        retry_at=made.retry_at,
+        after_silence=made.after_silence,
+        after_restart=made.after_restart,
+        causes=made.causes,
+    )
+
+
+def _seconds(since: datetime, until: datetime | None) -> float | None:
+    return None if until is None else round((until - since).total_seconds(), 6)
+
+
+def _rules(run: Run, stage: StageName) -> str | None:
+    match stage:
+        case "brand-resolution":
+            return run.resolved_by
+        case "ranking":
+            return run.ranked_by
+        case "contact-discovery" | "verification":
+            return None  # none decide there; those of verdicts are with each verdict
+
+
+def _asked(run: Run, stage: StageName, item: str) -> Sequence[Asked]:
+    match stage:
+        case "brand-resolution":
+            return _sources(run.resolution, run.attempts, stage)
+        case "contact-discovery":
+            return _sources(run.discovery, run.attempts, stage)
+        case "verification":
+            return _verifiers(run, item)
+        case "ranking":
+            return ()
+
+
+def _sources(
+    ended: SourcesEnd | None, attempts: Iterable[Attempt], stage: StageName
+) -> Sequence[Asked]:
+    causes: dict[str, str] = {}
+    for attempt in attempts:
+        if attempt.stage == stage:
+            causes |= attempt.causes
+    ends: Mapping[str, str] = {}
+    if ended is not None:
+        causes, ends = dict(ended.causes), ended.sources
+    return [
+        Asked(name=name, ended=ends.get(name), why=causes.get(name))
+        for name in dict.fromkeys((*ends, *causes))
+    ]
+
+
+def _verifiers(run: Run, mail_domain: str) -> Sequence[Asked]:
+    asked = Counter(
+        evidence.verifier
+        for person in run.people
+        for check in person.checks
+        if check.checked.mail_domain == mail_domain
+        for evidence in check.checked.evidence
+    )
+    return [Asked(name=name, questions=times) for name, times in sorted(asked.items())]

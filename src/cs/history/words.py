@@ -1,0 +1,91 @@
+"""What stored words of the rules mean, in a sentence for people.
+
+A reason that a plug-in made up has none: it stands for itself.
+"""
+
+from collections.abc import Mapping
+
+#: Why an address was read as it was (docs/verifiers.md, "Reasons").
+REASONS: Mapping[str, str] = {
+    "recipient-accepted": "the server takes mail for it, and refuses names that nobody has",
+    "recipient-refused": "the server says that there is no such mailbox",
+    "disabled": "the server says that the mailbox is shut",
+    "bare-refusal": "refused without a word",
+    "no-such-domain": "the mail domain does not exist in the DNS",
+    "null-mx": "the domain says that it takes no mail (RFC 7505)",
+    "no-mail-host": "the domain names no mail server",
+    "bad-address": "it is no address of the domain (RFC 5321)",
+    "catch-all": "the domain accepts every name, so acceptance proves nothing",
+    "accepts-anybody": "after a while the server accepted a name that nobody has",
+    "mailbox-full": "the server says that the mailbox is full",
+    "greylisted": "the server asked to come back later (RFC 6647)",
+    "in-progress": "the server was still finding out itself",
+    "recipient-busy": "the mailbox takes no more mail for now",
+    "transient": "the server had trouble for the moment",
+    "closing": "the server was closing",
+    "too-many-recipients": "the server wants fewer questions in one session",
+    "probe-inconclusive": "accepted, but the server would not say what it does with names "
+    "that nobody has",
+    "backup-accepts-anybody": "only a backup server could be asked, which accepts anybody",
+    "about-us": "the server refused us, not the mailbox",
+    "sender": "the server refused our sender, not the mailbox",
+    "starttls-required": "the server talks encrypted only, and that failed",
+    "not-hosted": "the server does not take mail for this domain",
+    "refused-like-postmaster": "refused in the words that postmaster is refused in: it is "
+    "us that is refused",
+    "cannot-verify": "the server says that it does not tell (252)",
+    "unclear": "the reply could be read either way",
+    "accepted": "the server takes mail for it",
+    "connect": "no connection to the server",
+    "timeout": "no answer in time",
+    "closed": "the server hung up",
+    "protocol": "the server did not speak SMTP",
+    "out-of-step": "the server answered before it was asked",
+    "tls": "encryption failed",
+    "dns-no-answer": "the DNS did not answer",
+    "forbidden-address": "the mail server's address is one that must not be contacted",
+    "mail-host-without-address": "the mail server has no address",
+}
+
+#: What a check came to (`cs.domain.mail.mailbox.Verdict`).
+VERDICTS: Mapping[str, str] = {
+    "deliverable": "exists",
+    "undeliverable": "does not exist",
+    "catch_all": "cannot be known: every name is accepted",
+    "mailbox_full": "exists and is full",
+    "unknown": "could not be found out",
+}
+
+#: Why somebody is in the answer or not.
+KEPT: Mapping[str, str] = {
+    "verified": "shown, with a verified e-mail",
+    "not-verified": "shown, no mailbox could be verified",
+    "anothers-mailbox": "shown without an e-mail: the mailbox is that of somebody ranked above",
+    "not-eligible": "left out: no role in influencer, social, partnerships or brand "
+    "marketing from manager up",
+    "other-company": "left out: works elsewhere by now",
+    "over-limit": "left out: more people than are shown",
+    "not-ranked": "not ranked yet",
+    "not-ended": "ranked, and the run has not ended",
+    "not-shown": "not in the answer",
+}
+
+#: How an attempt ended.
+ENDS: Mapping[str, str] = {
+    "open": "goes on",
+    "answered": "answered",
+    "failed": "failed",
+    "replaced": "replaced by another attempt",
+    "cut-off": "cut off by the end of the run",
+}
+
+#: How a search ended (contract text 7).
+OUTCOMES: Mapping[str, str] = {
+    "done": "at least one verified e-mail",
+    "no_linkedin": "the company could not be pinned down",
+    "no_contacts": "nobody in a marketing role",
+    "no_emails": "nobody's e-mail could be verified",
+    "scrape_error": "a source did not answer",
+    "timeout": "time ran out",
+    "error": "the service could not do its part",
+}
