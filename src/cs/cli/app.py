@@ -37,6 +37,7 @@ COMMANDS = (
     ("topics", "cs.cli.topics:app", "Make the topics on Kafka, and show them."),
     ("events", "cs.cli.events:app", "The history, event by event: show, follow, export."),
     ("state", "cs.cli.state:state", "How a key, brand or mail domain stood at any time."),
+    ("searches", "cs.cli.searches:app", "What a search was answered then, with its evidence."),
     ("ledger", "cs.cli.ledger:show_ledger", "What became of a key's quota, search by search."),
     ("report", "cs.cli.report:report", "A period in figures, as tables or a page."),
     ("replay", "cs.cli.replay:app", "What other rules would have done with the history."),

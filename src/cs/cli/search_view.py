@@ -1,0 +1,125 @@
+"""A search with its evidence as people read it on a terminal."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from cs.cli.foreign_text import all_harmless
+from cs.cli.output import console, print_table, styled
+from cs.domain.rule_sets import NOT_RECORDED
+from cs.history.page.drawing import seconds
+from cs.history.shown.people import ShownCheck, ShownPerson
+from cs.history.shown.phrases import people_were
+from cs.history.shown.search import ShownRun, ShownSearch
+from cs.history.shown.stages import ShownAttempt, ShownStage
+from cs.history.words import ENDS, OUTCOMES, REASONS
+from cs.projections.searches import instant
+
+
+def print_search(shown: ShownSearch) -> None:
+    """Print the answer, then the run behind it, then everybody considered."""
+    record = all_harmless(shown.record)
+    when = f"as of position {shown.position}" + (", now" if shown.now else "")
+    console.print(styled("[bold]{}[/]  {}  [dim]{}[/]", record["brand"], shown.search, when))
+    console.print(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
+    for erased in shown.erased_since:
+        who = people_were(erased.people)
+        console.print(styled("[yellow]{} erased since, on {}[/]", who, instant(erased.at)))
+    waited = "" if shown.waited_s is None else f", settled after {seconds(shown.waited_s)}"
+    console.print(f"asked for with {shown.key} at {instant(shown.admitted_at)}{waited}")
+    console.print(f"cost in money: {shown.money}")
+    if shown.run is not None:
+        _print_run(shown.run, reused=shown.reused)
+
+
+def _print_run(run: ShownRun, *, reused: bool) -> None:
+    took = "goes on" if run.took_s is None else f"took {seconds(run.took_s)}"
+    ended = "" if run.outcome is None else f": {run.outcome}, {OUTCOMES.get(run.outcome, '')}"
+    of_before = " (a run of before)" if reused else ""
+    console.print(styled("\n[bold]Run[/] {}{} {}{}", run.lookup, of_before, took, ended))
+    _print_stages(run)
+    if run.people:
+        console.print(styled("\n[bold]Everybody considered[/]"))
+        people = [_person(each) for each in run.people]
+        print_table(("Person", "Role", "Level", "Place", "Why"), people, folds=["Why"])
+    if run.erased:
+        console.print(f"besides, {people_were(run.erased)} considered and erased since")
+    tried = [
+        row for person in run.people for check in person.checks for row in _tried(person, check)
+    ]
+    if tried:
+        console.print(styled("\n[bold]Addresses, and what was read of them[/]"))
+        columns = ("Person", "Mail domain", "Verdict", "Reply", "Rule", "Rules")
+        print_table(columns, tried, folds=["Rule", "Reply"])
+
+
+def _print_stages(run: ShownRun) -> None:
+    attempts = [
+        (
+            _stage_name(stage),
+            str(attempt.attempt),
+            f"+{seconds((attempt.issued_at - run.started_at).total_seconds())}",
+            "" if attempt.took_s is None else seconds(attempt.took_s),
+            _attempt(attempt),
+        )
+        for stage in run.stages
+        for attempt in stage.attempts
+    ]
+    columns = ("Stage", "Attempt", "Began", "Took", "How it ended")
+    print_table(columns, attempts, folds=["Stage", "How it ended"])
+    asked = [
+        (
+            _stage_name(stage),
+            each.name,
+            each.ended or "",
+            "" if each.questions is None else str(each.questions),
+            each.why or "",
+        )
+        for stage in run.stages
+        for each in stage.asked
+    ]
+    if asked:
+        who = ("Stage", "Asked", "Ended", "Addresses", "Why not")
+        print_table(who, asked, folds=["Stage", "Why not"])
+
+
+def _stage_name(stage: ShownStage) -> str:
+    return f"{stage.stage} {stage.item}".strip()
+
+
+def _attempt(attempt: ShownAttempt) -> str:
+    after = [
+        "after silence" if attempt.after_silence else "",
+        "after a restart" if attempt.after_restart else "",
+    ]
+    return ", ".join(filter(None, (ENDS[attempt.end], attempt.why, *after)))
+
+
+def _person(person: ShownPerson) -> tuple[str, ...]:
+    return (
+        _who(person),
+        person.family or "",
+        person.level or "",
+        str(person.place or ""),
+        person.why,
+    )
+
+
+def _tried(person: ShownPerson, check: ShownCheck) -> Iterator[tuple[str, ...]]:
+    for tried in check.tried:
+        reply = tried.reply
+        said = "" if reply is None else f"{reply.code} {reply.enhanced or ''} {reply.kind}"
+        yield (
+            tried.address or _who(person),
+            check.mail_domain,
+            "verified" if check.verified and tried.verdict == "deliverable" else tried.verdict,
+            " ".join(said.split()),
+            f"{tried.reason}: {REASONS[tried.reason]}"
+            if tried.reason in REASONS
+            else tried.reason,
+            tried.rules or NOT_RECORDED,
+        )
+
+
+def _who(person: ShownPerson) -> str:
+    return person.in_clear.full_name if person.in_clear else person.pseudonym

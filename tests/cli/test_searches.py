@@ -1,0 +1,282 @@
+"""`cs searches` on what a service left that lived through restarts and erasures."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from cli.command import Here
+from cs.history.words import KEPT, REASONS
+from harness.servers.fixtures import new_database
+from history.recorded_answers import (
+    BRANDS,
+    PERSONAL,
+    Answer,
+    InDatabases,
+    InFolder,
+    Place,
+    live_long,
+    lived,
+)
+from system.older_keys.forms import OnDatabases
+
+WHY = "--reveal=Held against what callers were told, ticket 1"
+
+
+class Left(NamedTuple):
+    """Data that a service left, the options that name it, and what it had answered."""
+
+    options: dict[str, str]
+    answers: list[Answer]
+    as_left: dict[bytes, bytes]
+    keys: list[str]
+
+    def search(self, status: str) -> Answer:
+        """Return the last answer with *status*."""
+        found = [a for a in self.answers if json.loads(a.body)["status"] == status]
+        return found[-1]
+
+
+async def live_at(place: Place, options: dict[str, str]) -> Left:
+    async with lived(place) as lifetime:
+        await live_long(lifetime)
+        as_left = {a.body: lifetime.as_left(a.body) for a in lifetime.answers}
+        keys = [key.id for key in lifetime.keys]
+        return Left(options, lifetime.answers, as_left, keys)
+
+
+@pytest.fixture(scope="module")
+def in_folder(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("searches") / "data"
+    return asyncio.run(live_at(InFolder(folder), {"CS_DATA_DIR": str(folder)}))
+
+
+@pytest.fixture(scope="module")
+def nobody_erased(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("searches") / "data"
+
+    async def live() -> Left:
+        async with lived(InFolder(folder)) as lifetime:
+            for brand in BRANDS:
+                await lifetime.ask(0, brand)
+            await lifetime.read_all()
+            return Left({"CS_DATA_DIR": str(folder)}, lifetime.answers, {}, [])
+
+    return asyncio.run(live())
+
+
+@pytest.fixture
+async def in_databases(postgres: str, tmp_path: Path) -> AsyncIterator[Left]:
+    async with new_database(postgres) as service, new_database(postgres) as keys:
+        on = OnDatabases(service, keys, tmp_path)
+        await on.migrate()
+        options = {
+            "CS_DATA_DIR": str(tmp_path),
+            "CS_POSTGRES": service,
+            "CS_KEYS_POSTGRES": keys,
+            "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
+        }
+        yield await live_at(InDatabases(on.settings), options)
+
+
+def show(here: Here, left: Left, search: str, *options: str) -> dict[str, Any]:
+    ran = here("searches", "show", search, "--json", *options, **left.options)
+    assert ran.code == 0, ran
+    return ran.rows[0]
+
+
+def hold(here: Here, left: Left) -> None:
+    """Hold the command's record to every answer."""
+    assert len(left.answers) > 30
+    for answer in left.answers:
+        shown = show(here, left, answer.search, f"--at={answer.after}", WHY)
+        assert shown["record"] == json.loads(left.as_left[answer.body])
+        assert shown["position"] == answer.after
+
+
+def test_the_record_is_what_was_answered_then(in_folder: Left, here: Here) -> None:
+    hold(here, in_folder)
+
+
+@pytest.mark.slow
+async def test_the_record_is_what_was_answered_then_on_postgresql(
+    in_databases: Left, here: Here
+) -> None:
+    await asyncio.to_thread(hold, here, in_databases)
+
+
+def outputs(here: Here, left: Left, tmp_path: Path, *options: str) -> Iterator[str]:
+    """Yield everything that the command can say of every search as it is now."""
+    tmp_path.mkdir(exist_ok=True)
+    for n, search in enumerate(dict.fromkeys(a.search for a in left.answers)):
+        page = tmp_path / f"{n}.html"
+        for form in ("--json", f"--html={page}", ""):
+            words = filter(None, ("searches", "show", search, form, *options))
+            ran = here(*words, width=200, **left.options)
+            assert ran.code == 0, ran
+            yield ran.out
+        assert page.stat().st_mode & 0o777 == 0o600
+        yield page.read_text()
+
+
+def test_people_are_sealed(nobody_erased: Left, here: Here, tmp_path: Path) -> None:
+    said = list(outputs(here, nobody_erased, tmp_path))
+
+    assert [text for text in PERSONAL for each in said if text in each] == []
+    revealed = "".join(outputs(here, nobody_erased, tmp_path / "revealed", WHY))
+    assert [text for text in PERSONAL if text not in revealed] == []
+    assert any("person_" in each for each in said)
+    assert any("not-listed" in each for each in said)
+
+
+def test_who_is_erased_is_nowhere(in_folder: Left, here: Here, tmp_path: Path) -> None:
+    said = "".join(outputs(here, in_folder, tmp_path, WHY))
+
+    gone = ("Ada Kern", "Ben Ode", "ada.kern", "akern@", "ada-kern", "ben-ode")
+    assert [text for text in gone if text in said] == []
+    assert "Cid Fell" in said
+    assert "Designer at Acme" in said
+    assert "erased since" in said
+
+
+def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
+    zenith = next(
+        a for a in in_folder.answers if json.loads(a.body).get("domain") == "zenith.test"
+    )
+
+    shown = show(here, in_folder, zenith.search, WHY)
+
+    run = shown["run"]
+    stages = [(stage["stage"], stage["item"]) for stage in run["stages"]]
+    assert stages == [
+        ("brand-resolution", ""),
+        ("contact-discovery", ""),
+        ("ranking", ""),
+        ("verification", "zenith.test"),
+    ]
+    verification = run["stages"][-1]
+    assert verification["restarts"] == 1
+    assert [each["end"] for each in verification["attempts"]] == ["replaced", "answered"]
+    assert verification["attempts"][1]["after_restart"]
+    assert run["stages"][0]["asked"][0]["ended"] == "used"
+    assert run["stages"][0]["rules"].startswith("resolution-")
+    assert shown["money"].startswith("not recorded")
+    assert run["erased"] == 1
+    (cid,) = run["people"]
+    assert (cid["why"], cid["is_shown"]) == ("not-eligible", False)
+    assert cid["in_clear"]["full_name"] == "Cid Fell"
+
+
+def test_each_address_has_its_conversation_and_the_rule_that_read_it(
+    nobody_erased: Left, tmp_path: Path, here: Here
+) -> None:
+    left = nobody_erased
+    search = left.answers[0].search
+
+    ada, ben, cid = show(here, left, search, WHY)["run"]["people"]
+    sealed, _, _ = show(here, left, search)["run"]["people"]
+
+    assert [each["why"] for each in (ada, ben, cid)] == ["verified", "verified", "not-eligible"]
+    (check,) = ada["checks"]
+    assert check["verified"]
+    tried = check["tried"][-1]
+    assert tried["address"] == "ada.kern@acme.test"
+    assert tried["conversation"][-1]["text"] == "250 2.1.5 Ok"
+    reply = {"code": 250, "enhanced": "2.1.5", "text": "Ok", "kind": "accepted"}
+    assert (tried["reply"], tried["took_ms"]) == (reply, 9)
+    seen = sealed["checks"][0]["tried"][-1]
+    assert seen["reply"] == reply | {"text": ""}
+    assert (seen["address"], seen["conversation"], sealed["in_clear"]) == (None, None, None)
+    assert {**sealed, "checks": [], "in_clear": None} == {**ada, "checks": [], "in_clear": None}
+    page = tmp_path / "page.html"
+    here("searches", "show", search, WHY, f"--html={page}", **left.options)
+    assert "RCPT TO:&lt;ada.kern@acme.test&gt;" in page.read_text()
+
+
+def test_who_looks_is_stored_first(in_folder: Left, here: Here, tmp_path: Path) -> None:
+    answer = in_folder.search("done")
+    page = tmp_path / "looked.html"
+
+    at = f"--at={answer.after}"
+    ran = here(
+        "searches", "show", answer.search, at, WHY, f"--html={page}", **in_folder.options
+    )
+
+    assert ran.out == f"written to {page}\n"
+    events = here("events", "export", "--type=disclosure.made", **in_folder.options).rows
+    told = events[-1]["data"]
+    assert told["command"] == "searches show"
+    assert told["why"] == WHY.removeprefix("--reveal=")
+    assert (told["file"], told["upto"]) == ("looked.html", answer.after)
+    assert told["asked"]["lookup"].startswith("brand-")
+
+
+def test_searches_are_listed(in_folder: Left, here: Here) -> None:
+    listed = here("searches", "list", "--json", **in_folder.options).rows
+
+    last = {a.search: json.loads(a.body) for a in in_folder.answers}
+    assert {row["search"] for row in listed} == set(last)
+    for row in listed:
+        record = last[row["search"]]
+        assert row["brand"] == record["brand"]
+        assert row["outcome"] == record.get("reason", record["status"])
+        assert (row["reused"], row["charged"]) == (record["cached"], record["charged"])
+
+    def ids(*options: str) -> set[str]:
+        ran = here("searches", "list", "--json", *options, **in_folder.options)
+        assert ran.code == 0, ran
+        return {row["search"] for row in ran.rows}
+
+    assert ids("--brand=acme") == {r["search"] for r in listed if r["brand"].lower() == "acme"}
+    assert ids("--outcome=no_linkedin") == {
+        row["search"] for row in listed if row["outcome"] == "no_linkedin"
+    }
+    first, second = in_folder.keys
+    assert ids(f"--key={first}") | ids(f"--key={second}") == set(last)
+    assert ids(f"--lookup={listed[0]['lookup']}") >= {listed[0]["search"]}
+    assert ids("--since=2026-01-20") | ids("--until=2026-01-20") == set(last)
+    assert ids("--since=2026-01-20") & ids("--until=2026-01-20") == set()
+    assert ids("--last=1") == {listed[-1]["search"]}
+    table = here("searches", "list", width=200, **in_folder.options).out
+    assert all(search in table for search in last)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("show", "srch_none"), 1, "there is no search srch_none; `cs searches list` shows"),
+        (("show", "{search}", "--at=1"), 1, "had not been made by then"),
+        (("show", "{search}", "--at=soon"), 2, "--at: a position or a time such as"),
+        (("show", "{search}", "--reveal=so"), 2, "--reveal: a reason has 10 to 300"),
+        (("show", "{search}", "--html={there}"), 2, "is there already: name another file"),
+        (("show", "{search}", "--html={nowhere}"), 1, "cannot be written: No such file"),
+        (("list", "--since=soon"), 2, "--since: a time such as"),
+        (("list", "--last=-1"), 2, "--last: a number from 0, not -1"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(
+    words: tuple[str, ...], code: int, said: str, in_folder: Left, here: Here
+) -> None:
+    folder = Path(in_folder.options["CS_DATA_DIR"])
+    there = folder / "log.db"
+    names = {
+        "search": in_folder.answers[0].search,
+        "there": there,
+        "nowhere": folder / "none" / "page.html",
+    }
+    spelt = [word.format(**names) for word in words]
+
+    assert said in here("searches", *spelt, **in_folder.options).told(code)
+
+
+def test_every_reason_of_the_verifier_s_document_has_words() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "verifiers.md").read_text()
+    table = text.partition("## Reasons")[2].partition("\n\n`greylisted`")[0]
+
+    told = {word for line in table.splitlines() for word in line.split("`")[1:-3:2]}
+    assert len(told) > 30
+    assert told - REASONS.keys() == set()
+    assert all(KEPT.values())
