@@ -16,6 +16,7 @@ from msgspec import inspect
 
 from cli.command import ran
 from cs.assembly.folder_stores import open_folder
+from cs.domain.causation import OperatorCause
 from cs.domain.codec import TOPICS
 from cs.domain.personal import Personal
 from cs.eventlog.port import NO_STREAM, Append, EventLog
@@ -46,7 +47,8 @@ def of_an_export() -> list[str]:
 
 async def filled(log: EventLog) -> None:
     for category, stream in STREAMS.items():
-        await log.append([Append(stream, NO_STREAM, golden_events(category))])
+        cause = OperatorCause(command="keys create") if category == "key" else None
+        await log.append([Append(stream, NO_STREAM, golden_events(category), cause)])
 
 
 @pytest.fixture
@@ -122,12 +124,12 @@ def test_every_query_answers_alike_on_both_stores(folder: Path, every_database: 
 
     embedded = on_sqlite(folder)
     assert asyncio.run(run()) == embedded
-    assert len(embedded) == 7
+    assert len(embedded) == 8
     assert all(rows and rows != [(None,)] for rows in embedded)
 
 
 def test_what_the_queries_find_is_what_was_stored(folder: Path) -> None:
-    outcomes, charges, steps, sources, causes, position, quota = on_sqlite(folder)
+    outcomes, charges, steps, sources, causes, led_by, position, quota = on_sqlite(folder)
 
     assert dict(outcomes) == {"done": 1}
     assert charges == [("key-k1", 1, 1)]
@@ -135,6 +137,8 @@ def test_what_the_queries_find_is_what_was_stored(folder: Path) -> None:
     assert steps[0][2] == "brand.lookup-started.v1"
     assert {ended for _, ended, _ in sources} >= {"used"}
     assert all(why for _, why, _ in causes)
+    on_key = len(golden_events("key"))
+    assert led_by == [("not known", _stored() - on_key), ("operator", on_key)]
     assert position == [(_stored(),)]
     assert quota[0][0] == "key-k1"
 
