@@ -36,7 +36,7 @@ async def test_each_act_is_a_line(lines: list[Any]) -> None:
         await operator.forget_brand(Query("Acme"))
 
         async def reflected() -> None:
-            await running.health.views.reached(await running.streams.log.head())
+            await running.views.reached(await running.streams.log.head())
 
         erasure = Erasure(running.streams, keys, running.api.clock, reflected, by="ada")
         await erasure.erase_mailbox(person["email"])

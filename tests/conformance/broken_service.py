@@ -51,7 +51,7 @@ async def serve(folder: Path) -> None:
         sockets = {n: stack.enter_context(listen(HOST, 0)) for n in (SOUND, *BROKEN)}
         spoils = {SOUND: Spoil()} | {name: broken.spoil() for name, broken in BROKEN.items()}
         apps = [(Breaking(service.app, spoils[name]), sockets[name]) for name in sockets]
-        admin_part = (admin_app(service.health, clock_advance(service, clock)), admin)
+        admin_part = (admin_app(service.ready, clock_advance(service, clock)), admin)
         await stack.enter_async_context(serving([admin_part, *apps], service.api.draining))
         leaving = asyncio.Event()
         with on_signal(leaving.set):

@@ -1,7 +1,6 @@
 """The admin port: health, for whoever runs the service.  Never under ``/v1``."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import msgspec
 from starlette.applications import Starlette
@@ -13,55 +12,7 @@ from starlette.types import ASGIApp
 from cs.admin.clock_routes import ClockAdvancer, clock_routes
 from cs.admin.docs_page import docs_routes
 from cs.admin.known_hosts import KnownHosts
-from cs.admin.readiness import LAG, ReadinessCheck
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import EventLog
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
-from cs.pipeline.misconfiguration import Misconfiguration
-from cs.projections.follower import Follower
-
-#: A name that no data key has, so that none is kept open of it and the store is asked.
-_NO_KEY = "readyz"
-
-
-@dataclass(frozen=True)
-class Health:
-    events: EventLog
-    views: Follower
-    keys: KeyStore
-    misconfiguration: Misconfiguration | None = None
-
-    async def check(self) -> tuple[bool, dict[str, object]]:
-        """Return whether calls can be answered, and what that rests on."""
-        try:
-            head = await self.events.head()
-        except LogUnavailable as error:
-            return False, {"ready": False, "log": str(error)}
-        try:
-            await self.keys.find([_NO_KEY])
-        except KeysUnavailable as error:
-            return False, {"ready": False, "log": "ok", "keys": str(error)}
-        lag = max(0, head - self.views.position)
-        held = self.views.gate.why  # whoever else follows the log is held there as well
-        wrong = self.misconfiguration or Misconfiguration()
-        ready = lag <= LAG and held is None and not wrong.blocks
-        body: dict[str, object] = {
-            "ready": ready,
-            "log": "ok",
-            "keys": "ok",
-            "head": head,
-            "views_behind": lag,
-        }
-        if lost := self.keys.lost.keys:  # shown, and no reason not to answer
-            body["keys_lost"] = lost
-        if held is not None:
-            body["held"] = held
-        if (damaged := self.views.set_aside.why) is not None:
-            body["set_aside"] = damaged  # everything else can be answered: it stays ready
-        if wrong.reasons:
-            body["misconfigured"] = wrong.reasons
-        return ready, body
+from cs.admin.readiness import ReadinessCheck
 
 
 def build(

@@ -1,4 +1,4 @@
-"""Whether a role can do its work now, and what that rests on."""
+"""Whether a service, or a role of one, can do its work now, and what that rests on."""
 
 from typing import Any, Protocol
 
@@ -61,14 +61,18 @@ class Leadership(Protocol):
 
 
 class Readiness:
-    """Asks each of the parts that a role has."""
+    """Asks each of the parts that there are.
+
+    Args:
+        time: Where all go by the database's time; one process goes by its machine's.
+    """
 
     def __init__(
         self,
         events: EventLog | None = None,
         keys: KeyStore | None = None,
         *,
-        time: ClockCheck,
+        time: ClockCheck | None = None,
         views: Follower | None = None,
         leader: Leadership | None = None,
         bus: MeasuredBus | None = None,
@@ -92,8 +96,9 @@ class Readiness:
             await self._check_log(self._events, body)
         if self._keys is not None:
             await self._check_keys(self._keys, body)
-        body["clock_off_s"] = round(self._time.skew_s, 3)
-        body["ready"] &= self._time.ready
+        if self._time is not None:
+            body["clock_off_s"] = round(self._time.skew_s, 3)
+            body["ready"] &= self._time.ready
         if self._leader is not None:
             body["leads"] = self._leader.epoch is not None
             if self._leader.held is not None:

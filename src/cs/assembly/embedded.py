@@ -71,6 +71,4 @@ async def run_embedded(
 
 def clock_advance(service: RunningService, clock: SandboxClock) -> OneProcessClockAdvancer:
     """Return what moves *clock*, which *service* goes by."""
-    return OneProcessClockAdvancer(
-        clock, service.health.events, service.health.views, service.manager
-    )
+    return OneProcessClockAdvancer(clock, service.streams.log, service.views, service.manager)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from starlette.types import ASGIApp
 
-from cs.admin.app import Health
+from cs.admin.readiness import Readiness
 from cs.api.api import Api
 from cs.api.app import build
 from cs.assembly.call_answering import ApiTerms, build_api
@@ -34,6 +34,7 @@ from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.plugins.stages import Stage
+from cs.projections.follower import Follower
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
@@ -46,8 +47,9 @@ class RunningService(msgspec.Struct, frozen=True):
     app: ASGIApp
     api: Api
     streams: Streams
+    views: Follower
     reading: Reading
-    health: Health
+    ready: Readiness
     manager: ProcessManager
 
 
@@ -117,7 +119,13 @@ async def run_service(
     if kept_for_months is not None:
         ageing = Ageing(streams, keys, clock, reflected, forget_calls=forget_calls)
         retention = Retention(log, views, ageing, clock, months=kept_for_months)
-    health = Health(log, runner, keys, misconfiguration)
+    ready = Readiness(
+        log,
+        keys,
+        views=runner,
+        misconfiguration=misconfiguration,
+        set_aside=streams.set_aside,
+    )
     async with asyncio.TaskGroup() as tasks:
         roles = [
             tasks.create_task(runner.run(), name="views"),
@@ -142,6 +150,6 @@ async def run_service(
         ]
         if retention is not None:
             roles.append(tasks.create_task(retention.run(), name="retention"))
-        yield RunningService(build(api), api, streams, reading, health, manager)
+        yield RunningService(build(api), api, streams, runner, reading, ready, manager)
         for role in roles:
             role.cancel()

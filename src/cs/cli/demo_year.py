@@ -237,7 +237,7 @@ class _Year:
                 service.streams,
                 data.keys,
                 self._clock,
-                reached_end(data.log, service.health.views),
+                reached_end(data.log, service.views),
                 by=OPERATOR,
             )
             await erasure.erase(email_print(data.keys, email))

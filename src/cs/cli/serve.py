@@ -130,7 +130,7 @@ async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
         for name, why in plugins.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
         advancer = clock_advance(service, clock) if clock else None
-        admin = admin_app(service.health, advancer, {chosen.admin_host, *chosen.admin_names})
+        admin = admin_app(service.ready, advancer, {chosen.admin_host, *chosen.admin_names})
         await stack.enter_async_context(
             serving(
                 [(service.app, api_socket)],

@@ -184,7 +184,7 @@ async def test_a_lookup_that_runs_on_once_it_is_mended_is_answered(stores: Store
         await stores.write(at, b"\xff")
         with pytest.raises(DamagedEvent):
             await erase_in(stores)
-        await service.running.health.views.reached(await log.head())
+        await service.running.views.reached(await log.head())
         await stores.write(at, whole)
 
         waits.told.set()

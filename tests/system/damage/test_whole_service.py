@@ -84,13 +84,13 @@ async def test_one_damaged_key_gets_a_clear_error_and_all_others_their_answers(
 
         done = await service.search(other, brand="Acme")
         assert done.json()["status"] == "done"
-        ready, told = await service.running.health.check()
+        ready, told = await service.running.ready.check()
         assert ready
         assert told["set_aside"] == [f"the event at position {position} cannot be read"]
 
         state(tmp_path, position, whole)
         async with asyncio.timeout(20):
-            while "set_aside" in (await service.running.health.check())[1]:
+            while "set_aside" in (await service.running.ready.check())[1]:
                 await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
         answer = await service.search(hurt, brand="Acme")
         assert answer.json()["status"] == "done"

@@ -236,7 +236,7 @@ async def test_a_live_service_has_no_such_clock() -> None:
     async with (
         in_memory(StagePlugins([], [], [])) as service,
         httpx.AsyncClient(
-            transport=httpx.ASGITransport(build(service.running.health)),
+            transport=httpx.ASGITransport(build(service.running.ready)),
             base_url="http://localhost",
         ) as admin,
     ):

@@ -48,7 +48,7 @@ HARM = [
 
 
 async def _ready(service: Service) -> tuple[int, dict[str, Any]]:
-    transport = httpx.ASGITransport(build(service.running.health))
+    transport = httpx.ASGITransport(build(service.running.ready))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.get("/readyz")
     return answer.status_code, answer.json()

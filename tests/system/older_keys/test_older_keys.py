@@ -187,7 +187,7 @@ class OlderKeys:
             **earlier.after,
             "contacts": [],
         }
-        ready, health = await service.running.health.check()
+        ready, health = await service.running.ready.check()
         assert ready
         lost: Any = health["keys_lost"]
         assert sum(lost.values()) >= 2

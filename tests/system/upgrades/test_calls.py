@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import pytest
 from structlog.testing import capture_logs
 
-from cs.admin.app import Health
 from cs.operations.operator import NewSecret
 from harness.in_process import Service, in_memory
 from system.loop.outside import tools
@@ -49,9 +48,7 @@ async def test_other_keys_are_admitted_and_their_checks_are_errors_until_the_upg
     """What the views do not show yet is not guessed, for anybody."""
     key, other = await service.new_key(), await service.new_key()
     await lend(service, key)
-    health = service.running.health
-    assert isinstance(health, Health)
-    await ready(health, wanted=False)
+    await ready(service.running.ready, service.running.streams.log, wanted=False)
 
     async with service.client(other) as client:
         posted = await client.post("/contacts", json={"brand": "Acme"})
@@ -64,7 +61,7 @@ async def test_other_keys_are_admitted_and_their_checks_are_errors_until_the_upg
     assert usage.json()["used"] == 0  # told by the key's own events
 
     with upgraded():
-        await ready(health, wanted=True)
+        await ready(service.running.ready, service.running.streams.log, wanted=True)
         done = await service.search(other, brand="Acme")
         again = await service.search(key, brand="Acme")
     assert (done.json()["status"], again.json()["status"]) == ("done", "done")

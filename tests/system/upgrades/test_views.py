@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from contracts.views import History
-from cs.admin.app import Health
+from cs.admin.readiness import Readiness
 from cs.eventlog.errors import NewerEvent
+from cs.eventlog.port import EventLog
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
@@ -51,14 +52,14 @@ async def running(follower: ViewFollower | ViewRunner) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def ready(health: Health, *, wanted: bool) -> dict[str, object]:
-    """Return what `health` rests on once it is as *wanted*."""
+async def ready(check: Readiness, log: EventLog, *, wanted: bool) -> dict[str, object]:
+    """Return what readiness by *check* rests on once it is as *wanted*."""
     async with asyncio.timeout(5):
         while True:
-            is_ready, told = await health.check()
+            is_ready, told = await check.check()
             if is_ready == wanted:
                 return told
-            await asyncio.wait([asyncio.ensure_future(health.events.grown(0))])
+            await asyncio.wait([asyncio.ensure_future(log.grown(0))])
 
 
 async def test_the_views_of_one_process_stand_still_and_go_on_from_there(
@@ -67,16 +68,16 @@ async def test_the_views_of_one_process_stand_still_and_go_on_from_there(
     runner = history.runner(views)
     await runner.catch_up()
     before = await history.log.head()
-    health = Health(history.log, runner, history.keys)
+    check = Readiness(history.log, history.keys, views=runner)
     async with running(runner):
         position = await lend(history)
-        told = await ready(health, wanted=False)
+        told = await ready(check, history.log, wanted=False)
 
         assert TOPIC in str(told["held"])
         assert await views.position() == before
 
         with upgraded():
-            assert "held" not in await ready(health, wanted=True)
+            assert "held" not in await ready(check, history.log, wanted=True)
             async with asyncio.timeout(5):
                 await runner.reached(position)
 
@@ -114,7 +115,8 @@ async def test_a_reader_is_told_at_once_and_gets_no_answer_of_before(
     assert await reading.usage("one") is not None
     async with running(follower):
         await lend(history)
-        await ready(Health(history.log, follower, history.keys), wanted=False)
+        check = Readiness(history.log, history.keys, views=follower)
+        await ready(check, history.log, wanted=False)
 
         with pytest.raises(NewerEvent):
             async with asyncio.timeout(1):
