@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cs.bus.headers import answer_id
+from cs.bus.topics import OUTCOMES
 from cs.domain.causation import (
     AnyCause,
     EventCause,
@@ -14,6 +16,8 @@ from cs.domain.causation import (
     TimerCause,
 )
 from cs.domain.codec import decode, encode
+from cs.domain.stages.limits import check_outcome
+from cs.domain.stages.work import Failed, Outcome
 from cs.eventlog.stored_cause import cause_in, with_cause
 from domain.golden_files import NAMES, golden, golden_event
 
@@ -83,6 +87,21 @@ def test_an_event_without_a_known_cause_is_stored_as_ever(name: str) -> None:
 )
 def test_what_is_no_cause_that_is_known_here_is_not_known(state: bytes) -> None:
     assert cause_in(state) is None
+
+
+def test_a_cause_is_short_however_long_what_it_names_may_be() -> None:
+    lookup, item = f"brand-{'a' * 64}.{'9' * 10}-{'b' * 64}", ".".join(["c" * 50] * 5)[:253]
+    found = Failed(why="bug", retryable=False)
+    outcome = Outcome(
+        lookup=lookup, stage="contact-discovery", item=item, attempt=1_000, finding=found
+    )
+    check_outcome(outcome)
+
+    stored = with_cause(
+        b'{"at":1}', MessageCause(topic=OUTCOMES, id=answer_id(outcome), attempt=1_000)
+    )
+
+    assert len(stored) < 1_000
 
 
 def test_a_cause_is_found_wherever_it_stands() -> None:

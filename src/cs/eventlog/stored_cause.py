@@ -42,7 +42,7 @@ def cause_in(state: bytes) -> AnyCause | None:
     and has a kind of cause that this one does not know.
 
     Raises:
-        msgspec.MsgspecError: *state* is no JSON.
+        msgspec.MsgspecError, UnicodeDecodeError: *state* is no JSON.
     """
     begins = state.rfind(_NAMED)
     if begins < 0:

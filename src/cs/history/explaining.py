@@ -29,8 +29,8 @@ _WIDE = 100_000
 _TAUGHT = 50_000
 #: Events of one admission: a search, its run, and the first work.
 _ADMISSION = 3
-#: A run that has ended, whose searches are all settled, is read so much further: somebody may
-#: have joined it just before its end, and an answer is stored 30 s later at most.
+#: A run that has ended, whose searches are all settled, is read so much further: who joined it
+#: as it ended is stored seconds later, and what it taught when a driver comes to it.
 AFTER_THE_END = timedelta(hours=1)
 
 
@@ -61,10 +61,9 @@ class Explainer:
             LogUnavailable: The log cannot be read now.
             DamagedEvent: What is stored there is no event.
         """
-        stored = await self._log.select(EVERYTHING, max(position - 1, 0), position)
-        if not stored or position < 1:
+        row = await self._at(position)
+        if row is None:
             return None
-        row = stored[0]
         asked = _readable(row)
         if asked is None:
             why = f"event {position}, {row.stream} version {row.version}, is damaged"
@@ -78,6 +77,12 @@ class Explainer:
         return Explanation(
             asked, _in_order(chains.before(position)), _in_order(chains.after(position))
         )
+
+    async def _at(self, position: int) -> SealedEvent | None:
+        if position < 1:
+            return None
+        rows = await self._log.select(EVERYTHING, position - 1, position)
+        return rows[0] if rows else None
 
     async def _related(self, asked: CausedEvent) -> AsyncIterator[CausedEvent]:
         """Yield what may be linked to *asked*, in order of position."""
@@ -109,7 +114,7 @@ class Explainer:
             case OperatorCause() | TimerCause(timer="ageing"):
                 return None
             case EventCause(position=position) if asked.said.lookup is None:
-                (row,) = await self._log.select(EVERYTHING, position - 1, position) or (None,)
+                row = await self._at(position)
                 cause = None if row is None else _readable(row)
                 return None if cause is None else cause.said.lookup
         if asked.is_a(DomainLearned):
@@ -231,9 +236,13 @@ _OTHERS = Where(
 )
 
 
+#: What decoding raises if a stored event is not what was stored.
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
 def _readable(row: SealedEvent) -> CausedEvent | None:
     """Return the event in *row*; ``None`` if it is damaged."""
-    with suppress(msgspec.MsgspecError):
+    with suppress(*_UNREADABLE):
         return caused_event(row)
     return None
 
