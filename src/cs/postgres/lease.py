@@ -72,6 +72,20 @@ class Leader:
                 if self.held is not None:
                     await asyncio.sleep(self._rests_s)
 
+    async def lead_once(self) -> bool:
+        """Do the work once; return whether nobody else led when it began.
+
+        The lease may be lost before the work is done.
+
+        Raises:
+            Exception: As `run`.
+        """
+        epoch = await self._take()
+        if epoch is None:
+            return False
+        await self._lead(epoch)
+        return True
+
     async def _take(self) -> int | None:
         try:
             return await self._ask(_TAKE, self._name, self._holder, self._lasts_s)

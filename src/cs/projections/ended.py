@@ -40,6 +40,10 @@ class EndedSearches:
         if row.status != "running":
             self._rows[search] = msgspec.json.encode(row)
 
+    def forget(self) -> None:
+        """Forget every row: those that were read may have been wrong."""
+        self._rows.clear()
+
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
         news = [each for each in page if self._is_news(each.event)]
         if not news:

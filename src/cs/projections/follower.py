@@ -3,13 +3,46 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from structlog import get_logger
+
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.version_gate import VersionGate
+from cs.projections.port import Views
+
+log = get_logger()
 
 #: Called with every page once its rows are committed, and with the events of a stream that
 #: was set aside when it is taken up.
 Listener = Callable[[Sequence[RecordedEvent]], None]
+#: Called when rows made anew have taken the place of the views': what was read of them before
+#: may have been wrong.
+ReplacedListener = Callable[[], None]
+
+
+class Edition:
+    """Notices that rows made anew have taken the place of those of *views*."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._seen: int | None = None  # None: nobody has looked
+        self._listeners: list[ReplacedListener] = []
+
+    def listen(self, listener: ReplacedListener) -> None:
+        self._listeners.append(listener)
+
+    async def look(self) -> None:
+        """Look whether it happened, and call the listeners if it did.
+
+        Raises:
+            LogUnavailable: The views cannot be read now.
+        """
+        edition = await self._views.edition()
+        before, self._seen = self._seen, edition
+        if before is not None and edition != before:
+            log.info("views_replaced", edition=edition)
+            for listener in self._listeners:
+                listener()
 
 
 class Follower(Protocol):
@@ -30,6 +63,9 @@ class Follower(Protocol):
 
     def listen_early(self, listener: Listener) -> None:
         """Hand *listener* every event from now on, once, also before its rows are committed."""
+
+    def listen_replaced(self, listener: ReplacedListener) -> None:
+        """Call *listener* whenever rows made anew have taken the place of the views'."""
 
     async def catch_up(self) -> None:
         """Return when the views reflect what the log holds now."""

@@ -16,7 +16,7 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.port import EventLog
 from cs.eventlog.version_gate import VersionGate
-from cs.projections.follower import Listener
+from cs.projections.follower import Edition, Listener, ReplacedListener
 from cs.projections.port import Views
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
 from cs.runtime.broadcast import Broadcast
@@ -39,6 +39,7 @@ class ViewFollower:
         self._early: list[Listener] = []
         self._early_position = 0  # the same of early listeners
         self._moved = Broadcast()
+        self._edition = Edition(views)
         self.gate = VersionGate("views")
         self._early_gate = VersionGate("keys")
 
@@ -48,6 +49,9 @@ class ViewFollower:
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
+
+    def listen_replaced(self, listener: ReplacedListener) -> None:
+        self._edition.listen(listener)
 
     def listen_early(self, listener: Listener) -> None:
         self._early.append(listener)
@@ -88,6 +92,7 @@ class ViewFollower:
         self._checkpoint = await retry_while_unavailable(
             partial(self._views.moved, self._checkpoint)
         )
+        await retry_while_unavailable(self._edition.look)
         self._moved.notify_all()
 
     async def _look_on(self, checkpoint: int) -> None:

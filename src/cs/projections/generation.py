@@ -27,6 +27,7 @@ _ASIDE = "aside1"
 #: its tables, so that a build that does would pass events over.  In PostgreSQL both may run
 #: at once: they must not share tables, so the names of their generations differ.
 _COPIES = "copies1"
+_ANEW = "_anew-"
 
 
 class Generation(msgspec.Struct, frozen=True):
@@ -65,6 +66,16 @@ def generation(projections: Sequence[Projection]) -> str:
     return "_".join([*(f"{p.name}{p.version}" for p in projections), _ASIDE, _COPIES])
 
 
+def anew_name(name: str, nonce: str) -> str:
+    """Return what a set of tables is called that is made anew beside the generation *name*."""
+    return f"{name}{_ANEW}{nonce}"
+
+
+def is_anew(name: str, of: str) -> bool:
+    """Return whether *name* is that of a set made anew beside the generation *of*."""
+    return name.startswith(f"{of}{_ANEW}")
+
+
 def table_prefix(name: str) -> str:
     """Return what the names of the tables of the generation *name* begin with."""
     return f"view_{sha256(name.encode()).hexdigest()[:12]}"
@@ -82,10 +93,14 @@ class TableNames:
         generation: As `generation` names it.
         prefix: What all of them begin with.
         tables: Those of all projections, and of what they share.
+
+    Args:
+        projections: All of them.
+        name: Of a set that is made anew beside the generation (`anew_name`).
     """
 
-    def __init__(self, projections: Sequence[Projection]) -> None:
-        self.generation = generation(projections)
+    def __init__(self, projections: Sequence[Projection], name: str | None = None) -> None:
+        self.generation = name or generation(projections)
         self.prefix = table_prefix(self.generation)
         self.tables = [self.table(name) for name in table_names(projections)]
 

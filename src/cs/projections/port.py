@@ -40,6 +40,9 @@ class Views(Protocol):
     async def last_event(self) -> str:
         """Return which event the checkpoint is at, as `named` names it; empty at 0."""
 
+    async def edition(self) -> int:
+        """Return how often rows made anew took the place of these, at the same checkpoint."""
+
     async def moved(self, after: int) -> int:
         """Return the checkpoint as soon as it is beyond *after*, or after a second."""
 

@@ -60,6 +60,7 @@ class Reading:
         self._results = ResultContacts(keys)
         self.secrets = KeySecrets(events, views, self._rows)
         follower.listen(self._on_events)
+        follower.listen_replaced(self._ended.forget)
 
     def _on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Take note of a page whose rows are committed."""

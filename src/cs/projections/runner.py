@@ -15,7 +15,7 @@ from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 from cs.projections.copied_rows import begin_with_copies, is_of_log
-from cs.projections.follower import Listener
+from cs.projections.follower import Edition, Listener, ReplacedListener
 from cs.projections.generation import CopiedRows
 from cs.projections.mended_streams import MendedStreams
 from cs.projections.port import Views
@@ -63,6 +63,7 @@ class ViewRunner:
         self._early: list[Listener] = []
         self._early_position = 0  # up to where early listeners were notified
         self._moved = Broadcast()
+        self._edition = Edition(views)
         self._mended = MendedStreams(
             events,
             views,
@@ -78,6 +79,9 @@ class ViewRunner:
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)
+
+    def listen_replaced(self, listener: ReplacedListener) -> None:
+        self._edition.listen(listener)
 
     def listen_early(self, listener: Listener) -> None:
         self._early.append(listener)
@@ -110,6 +114,7 @@ class ViewRunner:
         while self.position < head:
             await self._apply(await self._page())
         await self._mended.note()
+        await self._edition.look()
         self._early_position = max(self._early_position, self.position)
 
     async def _same_history(self) -> bool:
@@ -160,6 +165,7 @@ class ViewRunner:
                     await self._look()
                 with suppress(LogUnavailable):  # it is looked at again
                     await self._take_up_mended()
+                    await self._edition.look()
 
     async def _look(self) -> None:
         before = self.position

@@ -20,6 +20,7 @@ from cs.projections.generation import (
     Generation,
     TableNames,
     copy_plan,
+    is_anew,
     is_complete,
     table_prefix,
     to_copy_from,
@@ -34,10 +35,15 @@ COPY_S = 900.0
 
 
 class TableSet:
-    """The tables of the generation of *projections*."""
+    """The tables of the generation of *projections*, or of what is made anew beside it.
 
-    def __init__(self, projections: Sequence[Projection]) -> None:
-        self.names = TableNames(projections)
+    Args:
+        projections: All of them.
+        name: Of a set that is made anew (`cs.projections.generation.anew_name`).
+    """
+
+    def __init__(self, projections: Sequence[Projection], name: str | None = None) -> None:
+        self.names = TableNames(projections, name)
         self._projections = projections
 
     async def make(self, connection: PooledConnection) -> None:
@@ -45,6 +51,7 @@ class TableSet:
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         await connection.execute(_SETS)
         await connection.execute(_COPIES)
+        await connection.execute(_EDITIONS)
         made = await connection.fetchval(_ENTER, self.names.generation)
         if not made and await _are_there(connection, self.names.tables):
             return
@@ -81,6 +88,37 @@ class TableSet:
         """Return the generations whose rows may be copied, the best one first."""
         found = await connection.fetch(_OTHERS, self.names.generation)
         return to_copy_from(self._projections, [Generation(*row) for row in found])
+
+    async def edition(self, connection: PooledConnection) -> int:
+        """Return how often other tables took the place of these."""
+        edition: int | None = await connection.fetchval(_EDITION, self.names.generation)
+        return edition or 0
+
+    async def anew(self, connection: PooledConnection) -> Sequence[str]:
+        """Return the names of the sets that are made anew beside this one."""
+        names = [row["generation"] for row in await connection.fetch(_NAMES)]
+        return [name for name in names if is_anew(name, self.names.generation)]
+
+    async def drop(self, connection: PooledConnection) -> None:
+        """Drop these tables."""
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        await _drop(connection, self.names.prefix)
+        for statement in (_NO_COPIES, _NO_SET, _NO_EDITION):
+            await connection.execute(statement, self.names.generation)
+
+    async def exchange(self, connection: PooledConnection, other: "TableSet") -> None:
+        """Exchange the rows of these tables with those of *other*, at the same checkpoint.
+
+        To be called in a transaction that holds the checkpoint's row.  Nobody copies from
+        those of *other* from then on.
+        """
+        for ours, theirs in zip(self.names.tables, other.names.tables, strict=True):
+            await connection.execute(f"ALTER TABLE {ours} RENAME TO {ours}_old")
+            await connection.execute(f"ALTER TABLE {theirs} RENAME TO {ours}")
+            await connection.execute(f"ALTER TABLE {ours}_old RENAME TO {theirs}")
+        await connection.execute(_NO_COPIES, self.names.generation)
+        await connection.execute(_NEXT_EDITION, self.names.generation)
+        await connection.execute(_EMPTY, other.names.generation)
 
     async def copies(self, connection: PooledConnection) -> CopiedRows:
         """Return what these tables began with."""
@@ -161,6 +199,20 @@ CREATE TABLE IF NOT EXISTS view_copies (
     last_event TEXT NOT NULL
 )
 """
+_EDITIONS = """
+CREATE TABLE IF NOT EXISTS view_editions (
+    generation TEXT PRIMARY KEY,
+    edition BIGINT NOT NULL
+)
+"""
+_EDITION = "SELECT edition FROM view_editions WHERE generation = $1"
+_NEXT_EDITION = """
+INSERT INTO view_editions VALUES ($1, 1)
+ON CONFLICT (generation) DO UPDATE SET edition = view_editions.edition + 1
+"""
+_NAMES = "SELECT generation FROM view_sets ORDER BY generation"
+_NO_SET = "DELETE FROM view_sets WHERE generation = $1"
+_NO_EDITION = "DELETE FROM view_editions WHERE generation = $1"
 _ENTER = """
 INSERT INTO view_sets VALUES ($1, 0, '', 0, now()) ON CONFLICT DO NOTHING RETURNING true
 """

@@ -16,6 +16,7 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.postgres.errors import Fenced
 from cs.postgres.listening import POLL_S, Listener
+from cs.postgres.lock_retry import retry_while_locked
 from cs.postgres.pool import Pool, PooledConnection
 from cs.projections.generation import GRACE_S, CopiedRows, Generation, after_copies
 from cs.projections.port import Changed, check_since, following_on, named
@@ -41,6 +42,7 @@ class PostgresViews:
     """`cs.projections.port.Views` on *pool*; nothing is connected until it is used.
 
     Args:
+        name: Of tables that are made anew beside the running ones.
         grace_s: How long tables of another generation stay that nobody uses.
     """
 
@@ -49,18 +51,20 @@ class PostgresViews:
         pool: Pool,
         projections: Sequence[Projection],
         *,
+        name: str | None = None,
         grace_s: float = GRACE_S,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._projections = projections
         self._grace_s = grace_s
         self._monotonic = monotonic
-        self._set = TableSet(projections)
+        self._set = TableSet(projections, name)
         self._database = ViewDatabase(pool, self._set)
         self._rows = RowReader(self._database, self._set.names)
         self._noted_at: float | None = None
         self._retired_at: float | None = None
         self._listener = Listener(pool, CHANNEL)
+        self._pool = pool
 
     async def position(self) -> int:
         async with self._database.reading() as connection:
@@ -72,6 +76,10 @@ class PostgresViews:
                 _LAST_EVENT, self._set.names.generation
             )
         return name or ""
+
+    async def edition(self) -> int:
+        async with self._database.reading() as connection:
+            return await self._set.edition(connection)
 
     async def moved(self, after: int) -> int:
         with unavailable():
@@ -137,6 +145,38 @@ class PostgresViews:
     async def _after_copies(self, connection: PooledConnection) -> Sequence[Projection]:
         # A statement of its own: one that waited for the checkpoint's row saw what was before.
         return after_copies(self._projections, await self._set.copies(connection))
+
+    async def take_place(
+        self, running: TableSet, page: Sequence[RecordedEvent], seal: SealBody
+    ) -> bool:
+        """Exchange these rows with those of *running*, if *page* brings them to its checkpoint.
+
+        To be retried while somebody uses the tables for long: nobody waits behind this.
+
+        Returns:
+            Whether that was done; else the running ones are as they were.
+        """
+        done = False
+
+        async def exchange(connection: PooledConnection) -> None:
+            nonlocal done
+            held = await connection.fetchrow(_HOLD, running.names.generation)
+            if held is None:
+                return
+            missing = [each for each in page if each.position <= held["position"]]
+            reached = await self._apply(connection, missing, seal, None)
+            if reached == held["position"]:
+                await running.exchange(connection, self._set)
+                done = True
+
+        with unavailable():
+            await retry_while_locked(self._pool, exchange)
+        return done
+
+    async def drop(self) -> None:
+        """Drop these tables."""
+        async with self._database.changing() as connection:
+            await self._set.drop(connection)
 
     async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
         try:

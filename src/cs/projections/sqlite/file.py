@@ -44,8 +44,10 @@ class ViewFile:
         sqlite3.OperationalError: On making one: it is in use, or the disk is full.
     """
 
-    def __init__(self, path: Path | None, projections: Sequence[Projection]) -> None:
-        self.tables = FileTableSet(projections)
+    def __init__(
+        self, path: Path | None, projections: Sequence[Projection], name: str | None = None
+    ) -> None:
+        self.tables = FileTableSet(projections, name)
         self._path = path
         self._lock = Lock()
         self._emptied = False

@@ -12,13 +12,14 @@ from typing import TypeVar
 import msgspec
 
 from cs.eventlog.port import RecordedEvent
+from cs.projections.anew import StoredRow
 from cs.projections.generation import NO_COPIES, CopiedRows, Generation, after_copies
 from cs.projections.port import Changed, check_since, following_on, named
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 from cs.projections.set_aside import ASIDE, SET_ASIDE, Fold, TakeUp
 from cs.projections.sqlite.file import ViewFile, ViewsEmptied
-from cs.projections.sqlite.table_sets import no_checkpoint
+from cs.projections.sqlite.table_sets import FileTableSet, no_checkpoint
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -31,9 +32,11 @@ class ViewStore:
             damaged and is empty until the next page is applied.
     """
 
-    def __init__(self, path: Path | None, projections: Sequence[Projection]) -> None:
+    def __init__(
+        self, path: Path | None, projections: Sequence[Projection], name: str | None = None
+    ) -> None:
         self._projections = projections
-        self._file = ViewFile(path, projections)
+        self._file = ViewFile(path, projections, name)
         self._tables = self._file.tables
 
     def close(self) -> None:
@@ -44,16 +47,21 @@ class ViewStore:
     def apply(self, page: Sequence[RecordedEvent], seal: SealBody) -> int:
         try:
             with self._file.writing(emptied_is_known=True) as database:
-                checkpoint, _ = self._tables.checkpoint(database)
-                new = following_on(page, checkpoint)
-                if not new:
-                    return checkpoint
-                self._write(database, self._applied(database, new, seal))
-                checkpoint = new[-1].position
-                self._tables.move(database, checkpoint, named(new[-1]))
-                return checkpoint
+                return self._apply(database, page, seal)
         except ViewsEmptied:
             return 0
+
+    def _apply(
+        self, database: sqlite3.Connection, page: Sequence[RecordedEvent], seal: SealBody
+    ) -> int:
+        checkpoint, _ = self._tables.checkpoint(database)
+        new = following_on(page, checkpoint)
+        if not new:
+            return checkpoint
+        self._write(database, self._applied(database, new, seal))
+        checkpoint = new[-1].position
+        self._tables.move(database, checkpoint, named(new[-1]))
+        return checkpoint
 
     def take_up(self, late: TakeUp, seal: SealBody) -> bool:
         with self._file.writing() as database:
@@ -99,6 +107,10 @@ class ViewStore:
         with self._file.reading() as database:
             position, _ = self._tables.checkpoint(database)
             return position
+
+    def edition(self) -> int:
+        with self._file.reading() as database:
+            return self._tables.edition(database)
 
     def last_event(self) -> str:
         with self._file.reading() as database:
@@ -181,6 +193,53 @@ class ViewStore:
         with self._file.writing() as database:
             return self._tables.retire_others(database, grace_s)
 
+    # Tables that are made anew beside those of *running*.
+
+    def take_place(
+        self, running: FileTableSet, page: Sequence[RecordedEvent], seal: SealBody
+    ) -> bool:
+        """Exchange these rows with those of *running*, if *page* brings them to its checkpoint.
+
+        Returns:
+            Whether that was done; else the running ones are as they were.
+        """
+        with self._file.writing() as database:
+            checkpoint, _ = running.checkpoint(database)
+            missing = [each for each in page if each.position <= checkpoint]
+            if self._apply(database, missing, seal) != checkpoint:
+                return False
+            running.exchange(database, self._tables)
+            return True
+
+    def page_of(self, table: str, after: str, limit: int) -> Sequence[StoredRow]:
+        """Return up to *limit* rows of *table* with an id after *after*, by id."""
+        with self._file.reading() as database:
+            return rows_page(database, self._tables.names.table(table), after, limit)
+
+    def anew_beside(self, running: FileTableSet) -> Sequence[str]:
+        """Return the names of all that is made anew beside *running*, or was begun to be."""
+        with self._file.reading() as database:
+            return running.anew(database)
+
+    def drop(self) -> None:
+        """Drop these tables, a part at a time: nobody who writes waits long."""
+        for table in self._tables.names.tables:
+            gone = True
+            while gone:
+                with self._file.writing() as database:
+                    gone = (
+                        database.execute(_DELETE.format(table=table), (_AT_ONCE,)).rowcount > 0
+                    )
+        with self._file.writing() as database:
+            self._tables.drop(database)
+
+
+def rows_page(
+    database: sqlite3.Connection, table: str, after: str, limit: int
+) -> Sequence[StoredRow]:
+    statement = _PAGE.format(table=table)
+    return [StoredRow(*row) for row in database.execute(statement, (after, limit)).fetchall()]
+
 
 class _StoredRows:
     """Rows as they are stored (`cs.projections.rows.Below`)."""
@@ -195,6 +254,10 @@ class _StoredRows:
         return None if found is None else found[0]
 
 
+#: Rows deleted in one transaction.
+_AT_ONCE = 5_000
+_DELETE = "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} LIMIT ?)"
+_PAGE = "SELECT id, tag, row FROM {table} WHERE id > ? ORDER BY id LIMIT ?"
 _ROW = "SELECT row FROM {table} WHERE id = ?"
 _GET = "SELECT position, row FROM view_sets LEFT JOIN {table} ON id = ? WHERE generation = ?"
 _TAGGED = "SELECT id, row FROM {table} WHERE tag = ? ORDER BY id"

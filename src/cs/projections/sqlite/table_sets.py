@@ -14,6 +14,7 @@ from cs.projections.generation import (
     Generation,
     TableNames,
     copy_plan,
+    is_anew,
     is_complete,
     table_prefix,
     to_copy_from,
@@ -24,14 +25,18 @@ from cs.projections.sqlite.legacy import COLUMNS, LEGACY, drop_legacy, legacy_ch
 
 
 class FileTableSet:
-    """The tables of the generation of *projections*.
+    """The tables of the generation of *projections*, or of what is made anew beside it.
+
+    Args:
+        projections: All of them.
+        name: Of a set that is made anew (`cs.projections.generation.anew_name`).
 
     Raises:
         sqlite3.Error: From every method that is given a database.
     """
 
-    def __init__(self, projections: Sequence[Projection]) -> None:
-        self.names = TableNames(projections)
+    def __init__(self, projections: Sequence[Projection], name: str | None = None) -> None:
+        self.names = TableNames(projections, name)
         self._projections = projections
 
     def checkpoint(self, database: sqlite3.Connection) -> tuple[int, str]:
@@ -41,6 +46,11 @@ class FileTableSet:
             raise no_checkpoint()
         position, last_event = found
         return position, last_event
+
+    def edition(self, database: sqlite3.Connection) -> int:
+        """Return how often other tables took the place of these."""
+        found = database.execute(_EDITION, (self.names.generation,)).fetchone()
+        return 0 if found is None else int(found[0])
 
     def move(self, database: sqlite3.Connection, position: int, last_event: str) -> None:
         """Set the checkpoint; note that this set is in use."""
@@ -102,6 +112,36 @@ class FileTableSet:
             values = (self.names.generation, names, source.position, source.last_event)
             database.execute("INSERT INTO view_copies VALUES (?, ?, ?, ?)", values)
         return CopiedRows(plan.projections, source.position, source.last_event)
+
+    # Tables made anew, which take the place of these.
+
+    def anew(self, database: sqlite3.Connection) -> Sequence[str]:
+        """Return the names of the sets that are made anew beside this one."""
+        found = database.execute("SELECT generation FROM view_sets").fetchall()
+        return [name for (name,) in found if is_anew(name, self.names.generation)]
+
+    def drop(self, database: sqlite3.Connection) -> None:
+        """Drop these tables."""
+        _drop(database, self.names.prefix)
+        for statement in _FORGET:
+            database.execute(statement, (self.names.generation,))
+
+    def exchange(self, database: sqlite3.Connection, other: "FileTableSet") -> None:
+        """Exchange the rows of these tables with those of *other*, at the same checkpoint.
+
+        Nobody copies from those of *other* from then on.
+        """
+        for ours, theirs in zip(self.names.tables, other.names.tables, strict=True):
+            for (index,) in database.execute(_INDEXES, (ours,)).fetchall():
+                database.execute(f"DROP INDEX {index}")  # its name is for tables made later
+            database.execute(f"ALTER TABLE {ours} RENAME TO {ours}_old")
+            database.execute(f"ALTER TABLE {theirs} RENAME TO {ours}")
+            database.execute(f"ALTER TABLE {ours}_old RENAME TO {theirs}")
+        database.execute(
+            "DELETE FROM view_copies WHERE generation = ?", (self.names.generation,)
+        )
+        database.execute(_NEXT_EDITION, (self.names.generation,))
+        other.move(database, 0, "")
 
     # What is there.
 
@@ -211,6 +251,12 @@ _SHARED = (
         last_event TEXT NOT NULL
     )
     """,
+    """
+    CREATE TABLE IF NOT EXISTS view_editions (
+        generation TEXT PRIMARY KEY,
+        edition INTEGER NOT NULL
+    )
+    """,
 )
 _NOW = "CAST(strftime('%s', 'now') AS INTEGER)"
 _ENTER = f"INSERT INTO view_sets VALUES (?, 0, '', {_NOW}) ON CONFLICT DO NOTHING"  # noqa: S608
@@ -226,6 +272,17 @@ _MOVE = (
 )
 _CHECKPOINT = "SELECT position, last_event FROM view_sets WHERE generation = ?"
 _COPIES = "SELECT projections, position, last_event FROM view_copies WHERE generation = ?"
+_EDITION = "SELECT edition FROM view_editions WHERE generation = ?"
+_NEXT_EDITION = (
+    "INSERT INTO view_editions VALUES (?, 1) "
+    "ON CONFLICT (generation) DO UPDATE SET edition = edition + 1"
+)
+_FORGET = (
+    "DELETE FROM view_copies WHERE generation = ?",
+    "DELETE FROM view_sets WHERE generation = ?",
+    "DELETE FROM view_editions WHERE generation = ?",
+)
+_INDEXES = "SELECT name FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND sql <> ''"
 _OTHERS = (
     "SELECT generation, position, last_event FROM view_sets WHERE generation NOT IN (?, ?)"
 )

@@ -32,6 +32,7 @@ class SqliteViews:
     """`cs.projections.port.Views` on the file *path*, in memory without one.
 
     Args:
+        name: Of tables that are made anew beside the running ones.
         grace_s: How long tables of another generation stay that nobody uses.
 
     Raises:
@@ -44,10 +45,11 @@ class SqliteViews:
         path: Path | None,
         projections: Sequence[Projection],
         *,
+        name: str | None = None,
         grace_s: float = GRACE_S,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.store = ViewStore(path, projections)
+        self.store = ViewStore(path, projections, name)
         self._grace_s = grace_s
         self._monotonic = monotonic
         self._retired_at: float | None = None
@@ -58,6 +60,9 @@ class SqliteViews:
 
     async def last_event(self) -> str:
         return await asyncio.to_thread(self.store.last_event)
+
+    async def edition(self) -> int:
+        return await asyncio.to_thread(self.store.edition)
 
     async def moved(self, after: int) -> int:
         moved = self._moved.upcoming()

@@ -1,0 +1,300 @@
+"""What views made anew beside running ones do, wherever both keep their rows."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from contracts.views import History
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.projections.anew import AnewViews
+from cs.projections.brands import BRANDS
+from cs.projections.catalogue import projections
+from cs.projections.comparing import Difference
+from cs.projections.port import Views
+from cs.projections.projection import SealBody
+from cs.projections.replay import NotReplayable, Replayed, ReplayProgress, ViewReplay
+from cs.projections.returned import RETURNED
+from cs.projections.searches import RESULTS, SEARCHES
+from cs.projections.usage import USAGE
+from projections.history import DONE, issued, write
+
+#: Runs a statement on the running views; ``{name}`` in it is a table of theirs.
+Execute = Callable[[str], Awaitable[None]]
+
+
+@dataclass
+class Place:
+    """Where views are kept: running ones, and room for others beside them."""
+
+    running: Views
+    make: Callable[[], AnewViews]
+    execute: Execute
+    tables: Callable[[], Awaitable[Sequence[str]]]
+    history: History = field(default_factory=History)
+    told: list[ReplayProgress] = field(default_factory=list)
+
+    async def fill(self) -> None:
+        await write(self.history.log)
+        await self.history.runner(self.running).catch_up()
+
+    def replay(self, anew: AnewViews | None = None) -> ViewReplay:
+        return ViewReplay(
+            self.history.log,
+            self.running,
+            anew or self.make(),
+            self.history.keys,
+            projections(),
+            progress=self.told.append,
+            pause=lambda _: 0.0,
+        )
+
+    async def run(self, *, switch: bool = True) -> Replayed:
+        return await self.replay().run(switch=switch)
+
+    async def is_as_the_log_says(self) -> bool:
+        return await self.history.rows(self.running) == await self.history.replayed()
+
+    async def more(self, stream: str) -> None:
+        """Let the service go on: something is appended, and the running views show it."""
+        await self.history.log.append([Append(stream, NO_STREAM, [issued()])])
+        await self.history.runner(self.running).catch_up()
+
+
+class Between:
+    """*anew*, with *first* done before anybody changes places, once."""
+
+    def __init__(self, anew: AnewViews, first: Callable[[], Awaitable[None]]) -> None:
+        self._anew = anew
+        self._first: Callable[[], Awaitable[None]] | None = first
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._anew, name)
+
+    async def take_place(self, page: Sequence[RecordedEvent], seal: SealBody) -> bool:
+        first, self._first = self._first, None
+        if first is not None:
+            await first()
+        return await self._anew.take_place(page, seal)
+
+
+_USED = """UPDATE {usage} SET row = {blob}(replace({text}(row), '"used":1', '"used":7'))
+WHERE id = 'one'"""
+_NEW = """INSERT INTO {returned} SELECT 'nothing', tag, row FROM {returned}
+WHERE id = 'brand-done.1'"""
+_NOISE = "UPDATE {brands} SET row = {blob}('nonsense') WHERE id = 'brand-done'"
+_SEALED = """UPDATE {results}
+SET row = {blob}(replace({text}(row), '"sealed":"', '"sealed":"AAAA'))
+WHERE id = 'brand-done.1'"""
+#: What somebody did to the running views by hand: statement, table, row, why.
+HARM = {
+    "changed": (_USED, ("usage", "one", "")),
+    "gone": ("DELETE FROM {searches} WHERE id = 's-done'", ("searches", "s-done", "")),
+    "added": (_NEW, ("returned", "nothing", "")),
+    "unreadable": (_NOISE, ("brands", DONE, "unreadable")),
+    "found otherwise": (
+        "UPDATE {searches} SET tag = NULL WHERE id = 's-live'",
+        ("searches", "s-live", "tag"),
+    ),
+    "another's people": (_SEALED, ("results", f"{DONE}.1", "contacts")),
+}
+
+
+class ViewReplayContract:
+    """Inherit, and give a fixture ``place``, whose views are those of its history."""
+
+    async def test_right_views_are_left_as_they_are(self, place: Place) -> None:
+        before = await place.tables()
+
+        found = await place.run()
+
+        assert found.kept == "equal"
+        assert not found.switched
+        assert found.different == {}
+        rows = await place.history.replayed()
+        assert found.rows == {name: len(each) for name, each in rows.items() if each}
+        assert found.position == await place.history.log.head()
+        assert await place.running.edition() == 0
+        assert await place.tables() == before
+
+    @pytest.mark.parametrize("harm", HARM)
+    async def test_a_spoiled_row_is_found_shown_and_healed(
+        self, place: Place, harm: str
+    ) -> None:
+        statement, (table, row_id, why) = HARM[harm]
+        await place.execute(statement)
+        tables = await place.tables()
+
+        shown = await place.run(switch=False)
+        assert (shown.kept, shown.switched) == ("not-asked", False)
+        found = await place.run()
+
+        assert shown.differences == found.differences
+        (difference,) = found.differences
+        assert (difference.table, difference.row_id, difference.why) == (table, row_id, why)
+        assert found.different == {table: 1}
+        assert found.switched
+        assert found.switched_at == await place.history.log.head()
+        assert await place.is_as_the_log_says()
+        assert await place.running.edition() == 1
+        assert (await place.run()).kept == "equal"
+        assert await place.tables() == tables
+
+    async def test_every_row_is_compared(self, place: Place) -> None:
+        for table in (SEARCHES, USAGE, BRANDS, RETURNED, RESULTS):
+            await place.execute(f"DELETE FROM {{{table.name}}}")
+
+        found = await place.run()
+
+        rows = await place.history.replayed()
+        assert found.different == {name: len(each) for name, each in rows.items() if each}
+        assert await place.is_as_the_log_says()
+
+    async def test_views_move_on_before_and_after(self, place: Place) -> None:
+        await place.execute(HARM["changed"][0])
+
+        async def goes_on() -> None:
+            await place.more("key-meanwhile")
+
+        found = await place.replay(Between(place.make(), goes_on)).run(switch=True)
+
+        assert found.switched
+        assert found.switched_at == found.position + 1 == await place.history.log.head()
+        assert await place.is_as_the_log_says()
+        await place.more("key-later")
+        assert await place.is_as_the_log_says()
+        assert (await place.run()).kept == "equal"
+
+    async def test_running_views_that_are_behind_the_log_are_no_hindrance(
+        self, place: Place
+    ) -> None:
+        await place.execute(HARM["changed"][0])
+        behind = await place.history.log.head()
+        await place.history.log.append([Append("key-new", NO_STREAM, [issued()])])
+
+        found = await place.run()
+
+        assert found.switched_at == behind
+        await place.history.runner(place.running).catch_up()
+        assert await place.is_as_the_log_says()
+
+    async def test_views_emptied_meanwhile_are_left_to_who_keeps_them(
+        self, place: Place
+    ) -> None:
+        await place.execute(HARM["changed"][0])
+
+        with pytest.raises(NotReplayable, match="made anew meanwhile"):
+            await place.replay(Between(place.make(), place.running.reset)).run(switch=True)
+
+        assert await place.running.position() == 0
+        await place.history.runner(place.running).catch_up()
+        assert await place.is_as_the_log_says()
+
+    async def test_what_a_damaged_log_does_not_say_any_more_stays(self, place: Place) -> None:
+        before = await place.history.rows(place.running)
+        events = await place.history.log.tail(0)
+        damaged = next(each for each in events if each.stream == "key-one" and each.version)
+        place.history.log = Damaged(place.history.log, damaged)  # type: ignore[assignment]
+
+        found = await place.run()
+
+        assert (found.kept, found.switched) == ("damaged-log", False)
+        assert await place.history.rows(place.running) == before
+
+    async def test_who_is_only_known_from_before_stays(self, place: Place) -> None:
+        before = await place.history.rows(place.running)
+        del place.history.keys._keys[f"{DONE}.1#p1"]
+
+        found = await place.run()
+
+        assert (found.kept, found.switched) == ("lost-keys", False)
+        assert [each.why for each in found.differences] == ["contacts"]
+        assert await place.history.rows(place.running) == before
+
+    async def test_empty_views_are_not_compared(self, place: Place) -> None:
+        await place.running.reset()
+
+        with pytest.raises(NotReplayable, match="not made yet"):
+            await place.run()
+
+    @pytest.mark.parametrize("told", range(1, 8))
+    async def test_who_is_stopped_leaves_everything_as_it_was(
+        self, place: Place, told: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("cs.projections.replay.PAGE", 20)
+        await place.execute(HARM["changed"][0])
+        before, tables = await place.history.rows(place.running), await place.tables()
+
+        def stop(far: ReplayProgress) -> None:
+            place.told.append(far)
+            if len(place.told) == told:
+                raise asyncio.CancelledError
+
+        replay = place.replay()
+        replay._progress = stop
+        with pytest.raises(asyncio.CancelledError):
+            await replay.run(switch=True)
+
+        assert await place.history.rows(place.running) == before
+        assert await place.tables() == tables
+
+    async def test_what_was_left_half_made_is_dropped_by_the_next(self, place: Place) -> None:
+        tables = await place.tables()
+        half_made = place.make().views
+        await place.history.apply(half_made, [*await place.history.log.tail(0, 9)])
+        assert await place.tables() != tables
+
+        found = await place.run()
+
+        assert found.kept == "equal"
+        assert await place.tables() == tables
+
+    async def test_it_is_told_how_far_it_is(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("cs.projections.replay.PAGE", 20)
+        await place.execute(HARM["changed"][0])
+
+        await place.run()
+
+        phases = [each.phase for each in place.told]
+        assert phases == sorted(phases, key=["making", "comparing", "switching"].index)
+        assert set(phases) == {"making", "comparing", "switching"}
+        head = await place.history.log.head()
+        made = [each.position for each in place.told if each.phase == "making"]
+        assert made == [*range(20, head, 20), head]
+        assert all(each.running == head for each in place.told)
+        rows = sum(map(len, (await place.history.replayed()).values()))
+        assert [each.rows for each in place.told if each.phase == "comparing"][-1] == rows
+
+    async def test_nobody_is_shown_in_a_difference(self, place: Place) -> None:
+        await place.execute("DELETE FROM {results}")
+
+        found = await place.run(switch=False)
+
+        shown = msgspec.json.encode(found)
+        assert b"Ada" not in shown
+        assert b"sealed" not in shown
+        assert all(isinstance(each, Difference) for each in found.differences)
+
+
+class Damaged:
+    """*log*, as a store has it whose event *damaged* cannot be read."""
+
+    def __init__(self, log: Any, damaged: RecordedEvent) -> None:
+        self._log = log
+        self._damaged = damaged
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
+        damaged = self._damaged
+        if after < damaged.position <= after + limit:
+            raise DamagedEvent(damaged.position, damaged.stream, damaged.version, "damaged")
+        found: Sequence[RecordedEvent] = await self._log.tail(after, limit)
+        return found
