@@ -29,11 +29,14 @@ from cs.settings import Settings
 
 app = App(
     name="replay",
-    help="Rules run again over all of the history: what would be otherwise. Nothing is written "
-    "to the log, and nobody outside is asked.\n\n"
+    help="Rules run again over all of the history: what would be otherwise; and the views made "
+    "anew. Nothing is written to the log, and nobody outside is asked.\n\n"
     "Works on the data folder or the databases, beside a running service or without one. How "
     "to try a changed rule before it ships: docs/changing-a-rule.md.",
 )
+
+#: Imported when it is called; it has nothing to do with the rules.
+app.command("cs.cli.replay_views:views", name="views")
 
 #: Processes at most: each opens the data by itself.
 PROCESSES = 64

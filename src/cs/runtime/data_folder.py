@@ -118,6 +118,25 @@ class DataFolder:
             file.flush()
             yield
 
+    @contextmanager
+    def replaying_views(self) -> Iterator[None]:
+        """Keep others from making the views of this folder anew meanwhile.
+
+        Raises:
+            DataFolderError: Somebody does.
+        """
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise DataFolderError(
+                    f"another `cs replay views` works on {self.path}; wait until it has ended"
+                ) from error
+            yield
+        finally:
+            os.close(folder)  # which gives the lock back, as the end of the process does
+
     def _lock_file(self) -> TextIO:
         try:
             file = self.path / "lock"

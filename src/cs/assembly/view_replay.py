@@ -1,0 +1,83 @@
+"""Making the views anew beside a running service, on a data folder or on databases."""
+
+import secrets
+from collections.abc import Callable
+
+from cs.assembly.folder_keys import folder_of
+from cs.assembly.folder_stores import open_folder
+from cs.eventlog.errors import LogUnavailable
+from cs.projections.catalogue import projections
+from cs.projections.generation import generation
+from cs.projections.replay import NotReplayable, Replayed, ReplayProgress, ViewReplay
+from cs.projections.sqlite.anew import SqliteAnewViews
+from cs.settings import Settings
+
+Progress = Callable[[ReplayProgress], None]
+
+
+async def replay_views(settings: Settings, *, switch: bool, progress: Progress) -> Replayed:
+    """Make the views of *settings* anew, compare them, and switch if *switch*.
+
+    Raises:
+        DataFolderError: The folder cannot be used, or somebody else does the same on it.
+        NotReplayable: There is nothing to compare with, or somebody else does the same.
+        LogUnavailable: Log, views or keys cannot be used now.
+        BadSettings, WrongSchema, WrongMasterKey, DatabaseUnavailable: The databases cannot.
+    """
+    if settings.postgres is None:
+        return await _in_folder(settings, switch=switch, progress=progress)
+    return await _in_databases(settings, switch=switch, progress=progress)
+
+
+async def _in_folder(settings: Settings, *, switch: bool, progress: Progress) -> Replayed:
+    folder = folder_of(settings, make=False)
+    async with open_folder(folder) as data:
+        with folder.replaying_views():
+            anew = SqliteAnewViews(folder.views, projections(), secrets.token_hex(4))
+            try:
+                replay = ViewReplay(
+                    data.log, data.views, anew, data.keys, projections(), progress=progress
+                )
+                return await replay.run(switch=switch)
+            finally:
+                await anew.close()
+
+
+async def _in_databases(settings: Settings, *, switch: bool, progress: Progress) -> Replayed:
+    # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
+    from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
+    from cs.assembly.roles.running import lease_holder  # noqa: PLC0415
+    from cs.postgres.lease import Leader  # noqa: PLC0415
+    from cs.projections.postgres.anew import PostgresAnewViews  # noqa: PLC0415
+
+    done: list[Replayed] = []
+    async with open_shared_stores(settings, "command") as shared:
+
+        async def work(_epoch: int) -> None:
+            anew = PostgresAnewViews(shared.pool, projections(), secrets.token_hex(4))
+            try:
+                replay = ViewReplay(
+                    shared.log,
+                    shared.views,
+                    anew,
+                    shared.keys,
+                    projections(),
+                    progress=progress,
+                    pause=lambda _: 0.0,  # others write their own rows meanwhile
+                )
+                done.append(await replay.run(switch=switch))
+            finally:
+                await anew.close()
+
+        lease = f"views anew {generation(projections())}"
+        leader = Leader(shared.pool, lease, lease_holder(), work)
+        if not await leader.lead_once():
+            raise NotReplayable(
+                "another `cs replay views` works on these databases, or ended less than 4 s "
+                "ago; wait until it has ended"
+            )
+    if not done:
+        raise LogUnavailable(
+            leader.held or "the lease was lost, or PostgreSQL is away; nothing was changed"
+        )
+    return done[0]
