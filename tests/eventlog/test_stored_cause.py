@@ -90,10 +90,10 @@ def test_what_is_no_cause_that_is_known_here_is_not_known(state: bytes) -> None:
 
 
 def test_a_cause_is_short_however_long_what_it_names_may_be() -> None:
-    lookup, item = f"brand-{'a' * 64}.{'9' * 10}-{'b' * 64}", ".".join(["c" * 50] * 5)[:253]
+    lookup, item = f"brand-{'a' * 64}.{'9' * 10}-{'b' * 64}", ".".join(["c" * 49] * 5)
     found = Failed(why="bug", retryable=False)
     outcome = Outcome(
-        lookup=lookup, stage="contact-discovery", item=item, attempt=1_000, finding=found
+        lookup=lookup, stage="verification", item=item, attempt=1_000, finding=found
     )
     check_outcome(outcome)
 
