@@ -40,6 +40,7 @@ COMMANDS = (
     ("searches", "cs.cli.searches:app", "What a search was answered then, with its evidence."),
     ("ledger", "cs.cli.ledger:show_ledger", "What became of a key's quota, search by search."),
     ("report", "cs.cli.report:report", "A period in figures, as tables or a page."),
+    ("compare", "cs.cli.compare:compare", "Who joined, left or changed between two lookups."),
     ("replay", "cs.cli.replay:app", "What other rules would have done with the history."),
     ("log", "cs.cli.log:app", "Check the event log."),
     ("master-key", "cs.cli.master_key:app", "Change the master key while the service runs."),

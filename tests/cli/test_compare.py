@@ -1,0 +1,173 @@
+"""`cs compare` on the data that a real service left."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from cli.command import Here
+from cs.assembly.plugins import StagePlugins
+from cs.domain.brand.brand import brand_stream
+from cs.domain.contact import Query
+from harness.in_process import on_folder
+from harness.servers.fixtures import new_database
+from system.loop.outside import ACME as FACTS
+from system.loop.outside import ADA, BEN, Directory, Mailboxes, Staff
+from system.older_keys.forms import OnDatabases
+
+PROMOTED = replace(BEN, headline="Head of Social Media at Acme")
+NEW = replace(
+    BEN,
+    full_name="Dee Roe",
+    first_name="Dee",
+    last_name="Roe",
+    linkedin_url="https://www.linkedin.com/in/dee-roe",
+)
+#: Whom each of three lookups finds.
+FOUND = ((ADA, BEN), (ADA, PROMOTED, NEW), (PROMOTED, NEW))
+EXISTING = frozenset({"ada.kern@acme.test", "ben.ode@acme.test"})
+
+
+def tools(number: int) -> StagePlugins:
+    # Ben's mailbox is there from the second lookup on.
+    existing = EXISTING if number else frozenset({"ada.kern@acme.test"})
+    return StagePlugins(
+        [Directory({"acme": FACTS})], [Staff(FOUND[number])], [Mailboxes(existing)]
+    )
+
+
+async def live(service: Any) -> None:
+    key = await service.new_key()
+    answer = await service.search(key, brand="Acme")
+    assert answer.status_code == 200, answer.text
+    await service.operator.forget_brand(Query(brand="Acme"))
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compare") / "data"
+
+    async def make() -> None:
+        for number in range(len(FOUND)):
+            async with on_folder(folder, tools(number)) as service:
+                await live(service)
+
+    asyncio.run(make())
+    return folder
+
+
+def lookups(here: Here, *where: str, **settings: str) -> list[str]:
+    rows = here("events", "export", "--type", "lookup-started", *where, **settings).rows
+    assert {row["stream"] for row in rows} == {brand_stream(Query(brand="Acme"))}
+    return [row["data"]["lookup"] for row in rows]
+
+
+def changes(rows: list[dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:
+    return [(row["change"], tuple(row["changed"])) for row in rows]
+
+
+EXPECTED = [
+    ("changed", ("title", "level", "address")),
+    ("joined", ()),
+    ("left", ()),
+]
+
+
+def test_all_runs_of_a_brand_are_compared_one_after_another(history: Path, here: Here) -> None:
+    rows = here("compare", "Acme", "--json", f"--data-dir={history}").rows
+
+    assert sorted(changes(rows)) == EXPECTED
+    by_change = {row["change"]: row for row in rows}
+    changed, joined, left = (by_change[name] for name in ("changed", "joined", "left"))
+    assert (changed["was"]["level"], changed["now"]["level"]) == ("manager", "head")
+    assert (changed["was"]["verified"], changed["now"]["verified"]) == (False, True)
+    assert (joined["before"], left["after"]) == (changed["before"], rows[-1]["after"])
+    assert len({row["who"] for row in rows}) == 3
+    assert "Ode" not in str(rows)
+    assert "acme.test" not in str(rows)
+
+
+def test_two_lookups_are_compared_across_those_between(history: Path, here: Here) -> None:
+    first, _, last = lookups(here, f"--data-dir={history}")
+
+    rows = here("compare", first, last, "--json", f"--data-dir={history}").rows
+
+    assert sorted(changes(rows)) == EXPECTED
+    assert {(row["before"], row["after"]) for row in rows} == {(first, last)}
+    back = here("compare", last, first, "--json", f"--data-dir={history}").rows
+    assert sorted(row["change"] for row in back) == ["changed", "joined", "left"]
+
+
+def test_people_are_named_where_they_are_revealed(history: Path, here: Here) -> None:
+    words = ("compare", "Acme", f"--data-dir={history}")
+
+    hidden, shown = here(*words).out, here(*words, "--reveal=a test of what is shown").out
+
+    assert "another title; level manager -> head; address verified" in hidden
+    assert "Ben" not in hidden
+    assert "joined 1, left 0, changed 1, the same 1" in hidden
+    assert (
+        "changed Ben Ode: title Social Media Manager -> Head of Social Media; "
+        "level manager -> head; address verified" in shown
+    )
+    assert "left Ada Kern: Head of Influencer Marketing, influencer, head, " in shown
+    trail = here("log", "trail", "--json", f"--data-dir={history}").out
+    assert "a test of what is shown" in trail
+
+
+def test_who_is_erased_is_in_no_comparison(tmp_path: Path, here: Here) -> None:
+    folder = tmp_path / "data"
+
+    async def make() -> None:
+        for number in range(len(FOUND)):
+            async with on_folder(folder, tools(number)) as service:
+                await live(service)
+
+    asyncio.run(make())
+    profile = str(ADA.linkedin_url)
+    assert here("people", "erase", f"--profile={profile}", f"--data-dir={folder}").code == 0
+
+    rows = here("compare", "Acme", "--json", f"--data-dir={folder}").rows
+
+    assert sorted(row["change"] for row in rows) == ["changed", "joined"]
+    shown = here(
+        "compare", "Acme", f"--data-dir={folder}", "--reveal=a test of what is shown"
+    ).out
+    assert "Ada" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        ((), 2, "name a brand, a --domain, or two lookups"),
+        (("Nobody",), 1, "that brand was never looked up"),
+        (("brand-0a1b.1",), 2, "name two lookups, or a brand"),
+        (("brand-0a1b.1", "brand-0a1b.2"), 1, "there is no lookup brand-0a1b.1"),
+        (("Acme", "Zenith"), 2, "one brand at a time; 'Zenith' is no lookup"),
+        (("brand-0a1b.1", "Acme"), 2, "name two lookups, or a brand"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(
+    history: Path, here: Here, words: tuple[str, ...], code: int, why: str
+) -> None:
+    assert here("compare", *words, f"--data-dir={history}").told(code).startswith(why)
+
+
+async def test_it_is_the_same_on_postgresql(postgres: str, tmp_path: Path, here: Here) -> None:
+    async with new_database(postgres) as service, new_database(postgres) as keys:
+        on = OnDatabases(service, keys, tmp_path)
+        await on.migrate()
+        for number in range(len(FOUND)):
+            async with on.service(tools(number)) as running:
+                await live(running)
+        environment = {
+            "CS_POSTGRES": service,
+            "CS_KEYS_POSTGRES": keys,
+            "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
+        }
+
+        ran = await asyncio.to_thread(here, "compare", "Acme", "--json", **environment)
+
+        assert sorted(changes(ran.rows)) == EXPECTED
