@@ -1,5 +1,6 @@
 """Everybody whom a run considered: whether they are in the answer, why, and what proves it."""
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -9,6 +10,11 @@ from cs.domain.contact import Contact
 from cs.domain.mail.mailbox import Evidence, Line
 from cs.history.reply_read import ReplyRead, reply_read
 from cs.history.runs import MailboxCheck, Run, RunPerson
+
+#: What a reason is by its rule (`cs.domain.mail.mailbox.Evidence`): anything else that a
+#: verifier of another make says may name somebody, and is sealed.
+_REASON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
+SEALED = "sealed"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,7 +204,7 @@ def _tried(evidence: Evidence, *, reveal: bool) -> Tried:
     return Tried(
         address=evidence.address if reveal else None,
         verdict=evidence.verdict.value,
-        reason=evidence.reason,
+        reason=evidence.reason if reveal or _REASON.fullmatch(evidence.reason) else SEALED,
         rules=evidence.rules,
         verifier=evidence.verifier,
         at=evidence.at,
