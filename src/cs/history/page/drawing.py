@@ -104,24 +104,15 @@ def bars(
 
 def legend(looks: Iterable[tuple[Look, str]]) -> Html:
     """Return what each look stands for."""
-    return el(
-        "ul",
-        (
-            el(
-                "li",
-                el(
-                    "svg",
-                    el("rect", width=11, height=11, rx=2, class_=f"look-{look}"),
-                    width=11,
-                    height=11,
-                    aria_hidden="true",
-                ),
-                said,
-            )
-            for look, said in looks
-        ),
-        class_="key",
+    return el("ul", (el("li", _swatch(look), said) for look, said in looks), class_="key")
+
+
+def _swatch(look: Look) -> Html:
+    low = look == "wait"
+    drawn = el(
+        "rect", y=5 if low else 0, width=11, height=2 if low else 11, class_=f"look-{look}"
     )
+    return el("svg", drawn, width=11, height=11, aria_hidden="true")
 
 
 def _lane(line: Lane, until: float, ticks: Sequence[float]) -> Html:

@@ -138,7 +138,7 @@ def _search(shown: ShownSearch) -> Html:
 
 def _run_sections(shown: ShownSearch, run: ShownRun) -> Iterator[Html]:
     about = "The run of before that this search was answered from." if shown.reused else None
-    began = "From the beginning of the run."
+    began = "From the beginning of the run; a dashed line is its deadline."
     yield section("The run", run_facts(run), about=about)
     yield section("Stages and attempts", waterfall(run), about=began)
     yield section("Who was asked", asked_table(run), about=f"Cost in money: {shown.money}.")

@@ -59,7 +59,10 @@ def waterfall(run: ShownRun) -> Iterator[Html]:
     marks = [deadline] if deadline <= until else []
     lines = [
         Lane(
-            [_stage_name(stage), f" {attempt.attempt}" if len(stage.attempts) > 1 else None],
+            [
+                _stage_name(stage),
+                f", attempt {attempt.attempt}" if attempt.attempt > 1 else None,
+            ],
             _spans(run, stage, n, until),
             _attempt_words(attempt),
             marks,
