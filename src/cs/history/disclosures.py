@@ -134,6 +134,9 @@ def _selection(asked: Asked) -> Selection:
 
 
 def _was_there(event: HistoryEvent, disclosure: DisclosureMade) -> bool:
+    asked_upto = disclosure.asked.upto
+    if asked_upto is not None and event.position > asked_upto:
+        return False
     if disclosure.upto is not None:
         return event.position <= disclosure.upto
     return disclosure.open_until is None or event.at <= disclosure.open_until

@@ -59,7 +59,7 @@ class Evidence:
         self._database.execute("BEGIN")
         for name, profile, prints in findings:
             who = None if profile is None else self._pseudonym(profile)
-            own = self._pseudonym(prints[0]) if prints else None
+            own = self._pseudonym(prints[0]) if prints and who is None else None
             row = self._database.execute(_ADD, (name, who, own)).fetchone()
             said = ((bytes.fromhex(print_)[:_PRINT_BYTES], row[0]) for print_ in prints)
             self._database.executemany("INSERT INTO said VALUES (?, ?)", said)
@@ -172,13 +172,14 @@ _BEGIN_RESOLVING = (
     "CREATE TABLE member (record INTEGER PRIMARY KEY, first INTEGER NOT NULL)",
     """
     CREATE TABLE loose AS
-    SELECT print, record FROM said JOIN record ON id = record WHERE profile IS NULL
+    SELECT print, record FROM said JOIN record ON id = record
+    WHERE profile IS NULL AND NOT erased
     """,
     "CREATE INDEX loose_print ON loose (print, record)",
     """
     CREATE TABLE claimed AS
     SELECT DISTINCT print, profile FROM said JOIN record ON id = record
-    WHERE profile IS NOT NULL AND print IN (SELECT print FROM loose)
+    WHERE profile IS NOT NULL AND NOT erased AND print IN (SELECT print FROM loose)
     """,
 )
 #: A group that one profile claims is of its person; one that several claim, of nobody's else.

@@ -3,7 +3,8 @@
 A lookup numbers its people ``p1``, ``p2``, …, so ``p1`` of one may be ``p4`` of another.
 Their records tell (`cs.history.evidence` has the rule, that of an erasure), and a person's
 pseudonym, ``person_`` and 16 characters, is the same in all of them.  It is a keyed hash
-(HMAC-SHA-256, 80 bits) under a secret of the key store: nobody without it can make one of a
+(HMAC-SHA-256, cut to 80 bits: of 10 million people two share one with a probability of 4 in
+10¹¹) under a secret of the key store: nobody without it can make one of a
 name, and none leads to a fingerprint in the log.  Of a person without a readable record,
 erased or lost, there is none.
 
@@ -14,36 +15,31 @@ it is.
 
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from base64 import b32encode
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.brand.events import (
-    ContactsDiscovered,
-    ContactsErased,
-    LookupFinished,
-    MailboxVerified,
-    PeopleFound,
-)
-from cs.domain.codec import AnyEvent, every_version, shapes, to_plain
+from cs.domain.brand.events import ContactsErased
+from cs.domain.codec import every_version, shapes, to_plain
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
-from cs.eventlog.fingerprints import identities_of
-from cs.eventlog.port import NO_STREAM, EventLog, Where
+from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
 from cs.eventlog.sealing import key_name, personal_values
 from cs.history.evidence import Evidence, Findings
+from cs.history.findings import TELLING, TELLING_TOPICS, findings, findings_in
 from cs.history.history import WINDOW, Progress, unseen
 from cs.history.opening import opened
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
-from cs.runtime.ids import encoded
 
 #: The secret of the key store that pseudonyms are made with.
 PSEUDONYMS = "pseudonyms"
-#: Characters of a pseudonym, 5 bits each: of 10 million people two share one with a
-#: probability of 4 in 10¹¹.
-CHARACTERS = 16
+#: As ids are written (`cs.runtime.ids`).
+_CROCKFORD = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"
+)
 #: Streams that are read one by one; asked about more, all of the history is read once.
 STREAMS = 200
 #: Records of those streams in memory, some 150 bytes each; with more, the same.
@@ -51,9 +47,7 @@ RECORDS = 50_000
 #: Events of a stream read at once.
 PAGE = 500
 
-#: What says who somebody is; other events repeat it.
-_TELLING = (PeopleFound, ContactsDiscovered, MailboxVerified, LookupFinished, ContactsErased)
-_ERASING = (PersonErased, ContactsErased)
+_ERASING_TOPICS = (every_version(PersonErased), every_version(ContactsErased))
 
 
 @asynccontextmanager
@@ -148,7 +142,7 @@ class Identities:
 
     def _pseudonym(self, print_: str) -> str:
         digest = hmac.digest(self._secret, print_.encode(), hashlib.sha256)
-        return "person_" + encoded(int.from_bytes(digest[:16], "big"), CHARACTERS)
+        return "person_" + b32encode(digest[:10]).translate(_CROCKFORD).decode()
 
     async def _read_streams(self, people: Iterable[str]) -> bool:
         """Read the streams of those of *people* who are not known.
@@ -171,11 +165,9 @@ class Identities:
     async def _read_stream(self, stream: str) -> None:
         version = self._streams.get(stream, NO_STREAM)
         while page := await self._log.read(stream, version, PAGE):
-            for recorded in page:
-                if isinstance(recorded.event, _TELLING):
-                    for each in self._findings(to_plain(recorded.event)):
-                        who = None if each.profile is None else self._pseudonym(each.profile)
-                        self._by_profile[each.name] = self._by_profile.get(each.name) or who
+            for each in self._findings(page):
+                who = None if each.profile is None else self._pseudonym(each.profile)
+                self._by_profile[each.name] = self._by_profile.get(each.name) or who
             version = page[-1].version
             self._streams[stream] = version
             if len(page) < PAGE:
@@ -184,21 +176,20 @@ class Identities:
     async def _read_on(self, evidence: Evidence, head: int) -> None:
         while self._read_to < head:
             end = min(self._read_to + WINDOW, head)
-            stored = await self._log.select(_topics_of(_TELLING), self._read_to, end)
-            read = [plain for plain in await opened(self._keys, stored) if plain is not None]
-            evidence.add(each for plain in read for each in self._findings(plain))
+            stored = await self._log.select(_topics_of(TELLING_TOPICS), self._read_to, end)
+            evidence.add(await findings_in(self._keys, stored))
             self._read_to = end
             self._progress(end, head)
 
-    def _findings(self, plain: Mapping[str, Any]) -> Iterator[Findings]:
-        """Yield what the event *plain* tells of people, those who are erased left out."""
-        lookup = str(plain.get("lookup"))
-        for value in personal_values(plain):
-            prints = list(identities_of(self._keys, value))
-            profile = next((print_ for kind, print_ in prints if kind == "profile"), None)
-            others = tuple(print_ for kind, print_ in prints if kind != "profile")
-            if prints or value.get("full_name"):
-                yield Findings(key_name(lookup, value["person"]), profile, others)
+    def _findings(self, page: Iterable[RecordedEvent]) -> Iterator[Findings]:
+        """Yield what the events of *page* tell of people, those who are erased left out."""
+        for recorded in page:
+            if isinstance(recorded.event, TELLING):
+                plain = to_plain(recorded.event)
+                for value in personal_values(plain):
+                    name = key_name(recorded.event.lookup, value["person"])
+                    if (found := findings(self._keys, name, value)) is not None:
+                        yield found
 
     async def _forget_erased(self, head: int) -> None:
         """Forget everybody who was erased since this was last asked."""
@@ -206,7 +197,7 @@ class Identities:
             self._erased_to = head  # who is erased by now cannot be read
         if self._erased_to >= head:
             return
-        stored = await self._log.select(_topics_of(_ERASING), self._erased_to, head)
+        stored = await self._log.select(_topics_of(_ERASING_TOPICS), self._erased_to, head)
         self._erased_to = head
         if stored:
             self._keys.forget()
@@ -216,9 +207,8 @@ class Identities:
             self._evidence.drop(names)
 
 
-def _topics_of(events: Sequence[type[AnyEvent]]) -> Where:
-    begin = tuple(map(every_version, events))
-    return Where(topics=frozenset(topic for topic in shapes() if topic.startswith(begin)))
+def _topics_of(beginnings: tuple[str, ...]) -> Where:
+    return Where(topics=frozenset(t for t in shapes() if t.startswith(beginnings)))
 
 
 def _erased(plain: Mapping[str, Any] | None) -> Iterator[str]:

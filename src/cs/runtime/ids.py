@@ -8,13 +8,8 @@ _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 def random_id(prefix: str, characters: int = 26) -> str:
     """Return *prefix* and 5 random bits a character (26: 130 bits, contract S11)."""
     number = int.from_bytes(os.urandom((characters * 5 + 7) // 8), "big")
-    return prefix + encoded(number, characters)
-
-
-def encoded(number: int, characters: int) -> str:
-    """Return the lowest 5 bits a character of *number*, the least significant first."""
     digits = []
     for _ in range(characters):
         number, digit = divmod(number, 32)
         digits.append(_DIGITS[digit])
-    return "".join(digits)
+    return prefix + "".join(digits)
