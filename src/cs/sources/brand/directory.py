@@ -102,7 +102,7 @@ def _name_score(entry: DirectoryEntry, brand: str) -> float:
 
 
 def _by_domain(entries: DirectoryEntries, domain: str, brand: str | None) -> list[BrandMatch]:
-    """Return the brands that name *domain*; each brand's own domain is told in its facts.
+    """Return the brands that name *domain*; each brand's own domain is in its facts.
 
     With *brand* a sub-brand on its owner's site is found by its name, beside the owner.
     """
@@ -111,13 +111,13 @@ def _by_domain(entries: DirectoryEntries, domain: str, brand: str | None) -> lis
         score = _domain_score(entries, entry, domain)
         own = domain if score > _ONE_OF_MANY else entry.domain
         if brand is not None:
-            score = max(score, _beside(entry, brand))
+            score = max(score, _score_at_domain(entry, brand))
         matches.append(_match(entries, entry, score, own))
     return matches
 
 
-def _beside(entry: DirectoryEntry, brand: str) -> float:
-    """Return the score of *brand* asked beside a domain that *entry* names."""
+def _score_at_domain(entry: DirectoryEntry, brand: str) -> float:
+    """Return the score of *brand* asked together with a domain that *entry* names."""
     if likeness(brand, entry.name) >= COMPANY:
         return _ITS_OWN
     return _ITS_OWN_BY_ALIAS if entry.likeness(brand) >= COMPANY else 0.0

@@ -162,7 +162,9 @@ def _parent_id(item: WikidataItem, now: datetime) -> str | None:
     """
     parents = values(item, PARENT, now=now)
     owners = values(item, OWNER, now=now)
-    return parents[0] if parents else owners[0] if len(owners) == 1 else None
+    if parents:
+        return parents[0]
+    return owners[0] if len(owners) == 1 else None
 
 
 def _match(
