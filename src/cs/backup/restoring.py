@@ -88,22 +88,22 @@ def _refuse_data(target: DataFolder) -> None:
 
 
 def _master_keys(
-    at: BackupFolders, target: DataFolder, given: Sequence[Path]
+    at: BackupFolders, target: DataFolder, named: Sequence[Path]
 ) -> Sequence[Path]:
-    """Return the files that master keys are in."""
-    there = [each for each in (target.master_key, target.next_master_key) if each.exists()]
-    for path in given:
+    """Return the files that master keys are in: *named*, in *target* or in the backup."""
+    in_target = [each for each in (target.master_key, target.next_master_key) if each.exists()]
+    for path in named:
         if not path.exists():
             raise BackupError(f"there is no master key in {path}")
-    if given and target.master_key in there:
+    if named and target.master_key in in_target:
         raise BackupError(f"{target.master_key} is there already; leave --master-key out")
-    if not target.own_master_key and target.master_key not in there:
+    if not target.own_master_key and target.master_key not in in_target:
         raise BackupError(
             f"master_key_file: there is no master key in {target.master_key}; bring it back "
             "there from where you keep it"
         )
-    if given or there:
-        return given or there
+    if named or in_target:
+        return named or in_target
     copied = [at.keys / name for name in (MASTER_KEY, NEXT_MASTER_KEY)]
     if found := [path for path in copied if path.exists()]:
         return found

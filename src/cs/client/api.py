@@ -39,9 +39,9 @@ class Query(msgspec.Struct, frozen=True):
     asked_at: float | None = None
 
 
-def as_query(given: Query | str) -> Query:
-    """Return *given* as a query; a string is a brand."""
-    return Query(given) if isinstance(given, str) else given
+def as_query(query: Query | str) -> Query:
+    """Return *query*; a string is a brand."""
+    return Query(query) if isinstance(query, str) else query
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,9 +74,9 @@ def contacts_call(query: Query, *, wait: bool) -> Call:
     """
     if not _IDEMPOTENCY_KEY.fullmatch(query.idempotency_key):
         raise Unsendable("an idempotency key has 1 to 255 visible ASCII characters")
-    given = {"brand": query.brand, "domain": query.domain, "wait": wait}
+    fields = {"brand": query.brand, "domain": query.domain, "wait": wait}
     try:
-        body = msgspec.json.encode({k: v for k, v in given.items() if v is not None})
+        body = msgspec.json.encode({k: v for k, v in fields.items() if v is not None})
     except UnicodeEncodeError as error:  # half of a surrogate pair
         raise Unsendable(f"brand and domain: {_NOT_UTF_8}") from error
     return Call(

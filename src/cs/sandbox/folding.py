@@ -11,8 +11,8 @@ def fold(text: str) -> str:
     'zoe angstrom-ruiz'
     """
     plain = unicodedata.normalize("NFKD", text.casefold())
-    kept = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return " ".join(kept.split())
+    letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return " ".join(letters.split())
 
 
 def mentions(text: str, name: str) -> bool:

@@ -38,7 +38,7 @@ async def listening(
             with suppress(OSError, asyncio.IncompleteReadError, ValueError):
                 await serve(reader, writer)
         finally:
-            await _closed(writer)
+            await _close(writer)
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(running) >= _MAX_CONNECTIONS:
@@ -64,7 +64,7 @@ async def listening(
         await server.wait_closed()
 
 
-async def _closed(writer: asyncio.StreamWriter) -> None:
+async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     try:
         async with asyncio.timeout(_CLOSING_S):

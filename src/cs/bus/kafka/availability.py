@@ -140,8 +140,8 @@ def _explain(settings: KafkaSettings, who: str, error: BaseException) -> BusUnav
 def _plain(error: BaseException) -> str:
     """Return what *error* says, without what is about Python."""
     match error:
-        case ssl.SSLCertVerificationError(verify_message=str(said)):
-            return said.rstrip(".")
+        case ssl.SSLCertVerificationError(verify_message=str(message)):
+            return message.rstrip(".")
         case OSError(errno=int(number)) if number > 0:  # asyncio repeats the address
             return os.strerror(number)
         case _:

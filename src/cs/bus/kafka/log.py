@@ -50,6 +50,6 @@ class KafkaLog(logging.Handler):
 
 def route_client_log() -> None:
     """Send what aiokafka says to our log and nowhere else."""
-    said = logging.getLogger("aiokafka")
-    if not any(isinstance(handler, KafkaLog) for handler in said.handlers):
-        said.handlers, said.propagate = [KafkaLog()], False
+    client_log = logging.getLogger("aiokafka")
+    if not any(isinstance(handler, KafkaLog) for handler in client_log.handlers):
+        client_log.handlers, client_log.propagate = [KafkaLog()], False

@@ -62,8 +62,8 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
             yield name, "***" if name == "password" and value else value
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
-        return f"KafkaSettings({said})"
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"KafkaSettings({fields})"
 
     def on_broker(self, name: str) -> str:
         """Return the topic or group *name* as it is called on the broker."""
@@ -75,7 +75,7 @@ def _faults(settings: KafkaSettings) -> list[str]:
     s = settings
     files = (s.ca_file, s.certificate_file, s.key_file)
     elsewhere = in_clear(s)
-    said = [
+    checks = [
         (
             not s.bootstrap_servers or not all(map(_host_and_port, s.bootstrap_servers)),
             "bootstrap_servers: host:port of one broker or more, like kafka-1:9092",
@@ -120,7 +120,7 @@ def _faults(settings: KafkaSettings) -> list[str]:
             ),
         ),
     ]
-    return [fault for wrong, fault in said if wrong]
+    return [fault for wrong, fault in checks if wrong]
 
 
 def in_clear(settings: KafkaSettings) -> tuple[str, ...]:
