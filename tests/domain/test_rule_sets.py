@@ -23,6 +23,7 @@ RULES = (
     "cs.pipeline.brand_resolver",
     "cs.pipeline.verification",
     "cs.verifiers.smtp.domain_check",
+    "cs.verifiers.smtp.exchangers",
     "cs.verifiers.smtp.probe",
     "cs.verifiers.smtp.verdict",
 )
@@ -38,7 +39,7 @@ BEGIN = {
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
     "ranking-1": "94aea77671a1a5bd",
-    "mail-replies-1": "e15fb8803850cd93",
+    "mail-replies-1": "b5277f031e95c67c",
     "verification-1": "f26eac95bdfae983",
     "resolution-1": "7f7643ace0cb417d",
 }

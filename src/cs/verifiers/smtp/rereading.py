@@ -1,22 +1,21 @@
 """Reading a recorded conversation again: what today's rules make of what was said then.
 
-The rules are those that run, `SmtpCheck.ask_in_turn` with its probe and its controls; only
-who answers is another: `RecordedExchanger` says what the exchanger said.  Nobody is asked,
+The rules are those that run, `Exchangers.ask` with its probe and its controls; only who
+answers is another: `RecordedExchanger` says what the exchanger said.  Nobody is asked,
 so a question that was not asked then has no answer, and neither has the reading.
 """
 
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
 
 import msgspec
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
-from cs.verifiers.smtp.domain_check import SILENT, CheckDependencies, SmtpCheck
 from cs.verifiers.smtp.errors import NoUsableReply
+from cs.verifiers.smtp.exchangers import SILENT, Exchangers
 from cs.verifiers.smtp.probe import ProbeMemory, ProbeOutcome, ProbeResult, probe_names
 from cs.verifiers.smtp.session import MxAddress
 from cs.verifiers.smtp.transcript import GAP, Transcript
@@ -60,19 +59,15 @@ def reread(evidence: Evidence) -> Reading | None:
     recorded = _Conversation(evidence)
     if not recorded.exchangers:
         return None
-    dependencies = CheckDependencies(
-        name=evidence.verifier,
-        address_s=0,
-        now=_never,
-        mail_hosts=_never,
-        route=_never,
-        exchanger=lambda mx, _transcript, _pause: recorded.exchangers[mx],
+    exchangers = Exchangers(
+        recorded.mail_domain,
+        DomainFacts(),
+        Transcript(lambda: 0.0),
+        connect=recorded.exchangers.__getitem__,
         memory=recorded.memory,
         salt="",
     )
-    transcript = Transcript(lambda: 0.0)
-    check = SmtpCheck(recorded.mail_domain, DomainFacts(), transcript, dependencies)
-    asking = check.ask_in_turn(evidence.address, tuple(recorded.exchangers))
+    asking = exchangers.ask(evidence.address, tuple(recorded.exchangers))
     try:
         asking.send(None)  # nobody is waited for, so it ends at once
     except StopIteration as ended:
@@ -81,10 +76,6 @@ def reread(evidence: Evidence) -> Reading | None:
     except NotAsked:
         return None
     raise AssertionError("it waits for somebody")
-
-
-def _never(*_: object) -> NoReturn:
-    raise AssertionError("nobody is asked")
 
 
 class _Answer(msgspec.Struct, frozen=True):
