@@ -1,24 +1,33 @@
 """`cs events export` into files of tables, of what a service left that lived long."""
 
 import asyncio
+import json
 import resource
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 
 from cli.command import Here, Ran, environment, ran
+from cs.assembly.folder_stores import open_folder
 from cs.assembly.operator_command import open_command_context
-from cs.eventlog.port import RecordedEvent
+from cs.domain.disclosure import DisclosureMade
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.history.export.tables import TABLES
+from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import on_folder
 from harness.servers.fixtures import new_database
 from history.export import naive
-from history.export.test_typed import agree, rows_of
+from history.export.test_typed import a_run, agree, rows_of
 from history.recorded_answers import InDatabases, InFolder, Lifetime, Place, live_long, lived
 from system.older_keys.forms import OnDatabases
 
@@ -101,6 +110,61 @@ def test_every_table_holds_what_the_log_says(left: Left, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+def test_a_parquet_file_holds_what_the_lines_do(left: Left, tmp_path: Path) -> None:
+    out, lines = tmp_path / "events.parquet", tmp_path / "events.ndjson"
+
+    done = left.export(f"--out={out}", "--category=brand")
+
+    assert left.export(f"--out={lines}", "--category=brand").code == 0
+    said = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert done.code == 0, done
+    assert done.out == f"{len(said)} events written to {out}\n"
+    for rows in (pq.read_table(out).to_pylist(), read_by_duckdb(out)):
+        assert [json.loads(row["data"]) for row in rows] == [each["data"] for each in said]
+        for name in ("position", "stream", "version", "type"):
+            assert [row[name] for row in rows] == [each[name] for each in said]
+        times = [datetime.fromisoformat(each["at"]).replace(tzinfo=None) for each in said]
+        assert [row["happened_at"] for row in rows] == times
+        assert [row["lookup"] for row in rows] == [e["data"].get("lookup") for e in said]
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert b"Ada Kern" not in out.read_bytes()
+
+
+def read_by_duckdb(file: Path) -> list[dict[str, Any]]:
+    with duckdb.connect() as database:
+        cursor = database.execute(f"SELECT * FROM '{file}' ORDER BY position")
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+@pytest.mark.slow
+def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
+    left: Left, tmp_path: Path
+) -> None:
+    out, why = tmp_path / "history.duckdb", "Ticket 4711 asks for it"
+
+    done = left.export(f"--out={out}", f"--reveal={why}")
+
+    assert done.code == 0, done
+    *events, last = left.recorded()
+    assert isinstance(last.event, DisclosureMade)
+    assert (last.event.why, last.event.file) == (why, "history.duckdb")
+    found = rows_of(out)
+    assert found["export"][0] | {"selection": ""} == {
+        "position": last.position,
+        "revealed": True,
+        "selection": "",
+    }
+    agree(found, naive.tables([*events, last], revealed=True))
+    assert {person["full_name"] for person in found["people"]} == {None, "Cid Fell"}
+
+    again = left.export(f"--out={out}", f"--reveal={why}")
+
+    assert "is there already" in again.told(2)
+    assert left.recorded()[-1].position == last.position, "nothing was opened"
+
+
+@pytest.mark.slow
 def test_some_of_it_is_exported_to_a_folder(left: Left, tmp_path: Path) -> None:
     out = tmp_path / "tables"
     key = left.lifetime.keys[0].id
@@ -141,14 +205,31 @@ async def test_an_export_beside_a_service_that_goes_on(tmp_path: Path) -> None:
 
 @pytest.fixture
 def searched(tmp_path: Path) -> Path:
-    """A data folder with one search in it."""
+    """A data folder with some searches in it."""
 
     async def search() -> None:
         async with on_folder(tmp_path / "data") as service:
-            await service.search(await service.new_key(), brand="Acme")
+            key = await service.new_key()
+            for brand in ("Acme", "Zenith", "Acme Two", "Acme Three", "Acme Four"):
+                await service.search(key, brand=brand)
 
     asyncio.run(search())
     return tmp_path / "data"
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """A data folder with some thousand events."""
+    folder = tmp_path / "data"
+
+    async def fill() -> None:
+        async with open_folder(DataFolder(folder)) as data:
+            for n in range(60):
+                run = a_run(f"brand-{n:032x}")
+                await data.log.append([Append(run.stream, NO_STREAM, run.events)])
+
+    asyncio.run(fill())
+    return folder
 
 
 WITHOUT = """
@@ -197,7 +278,10 @@ def test_without_the_extra_one_line_says_what_to_install(
         (("--out={}/x.duckdb", "--mail-domain=acme.test"), 2, "--mail-domain: tables need"),
         (("--out={}/none/x.duckdb",), 1, "No such file or directory"),
         (("--out={}/data", "--format=tables"), 2, "/data is there already: name another"),
-        (("--out={}/x.csv", "--format=csv"), 2, "--format: one of ndjson, duckdb, tables"),
+        (("--format=parquet",), 2, "--format parquet: name the file with --out"),
+        (("--out={}/data", "--format=parquet"), 2, "/data is there already: name another"),
+        (("--out={}/none/x.parquet",), 1, "x.parquet cannot be written: No such file"),
+        (("--out={}/x.csv", "--format=csv"), 2, "--format: one of ndjson, parquet, duckdb"),
     ],
 )
 def test_what_cannot_be_made_is_told(
@@ -221,32 +305,98 @@ def test_a_folder_that_may_not_be_written_is_told(
     assert "Not a directory" in ended
 
 
-def test_a_full_disk_is_told_and_the_rest_written_later(searched: Path, tmp_path: Path) -> None:
-    """No file may be larger than 1 MiB: DuckDB is refused as by a full disk."""
-    out = tmp_path / "history.duckdb"
-    command = [sys.executable, "-m", "cs", "events", "export", f"--data-dir={searched}"]
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["history.duckdb", "events.ndjson"])
+def test_a_full_disk_is_told_and_the_rest_written_later(
+    name: str, many: Path, tmp_path: Path
+) -> None:
+    """No file may be larger than the command is allowed: as if the disk were full."""
+    out = tmp_path / name
+    command = [sys.executable, "-m", "cs", "events", "export", f"--data-dir={many}"]
 
-    full = subprocess.run(
-        [*command, f"--out={out}"],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment(),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
-    )
-    there = out.exists()
-    later = subprocess.run(
-        [*command, f"--out={out}", "--resume"],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=environment(),
-    )
+    def run(*more: str, most_bytes: int = resource.RLIM_INFINITY) -> Ran:
+        limit = (most_bytes, most_bytes)
+        ended = subprocess.run(
+            [*command, f"--out={out}", *more],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment(),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+        )
+        return Ran(ended.returncode, ended.stdout, ended.stderr)
 
-    assert (full.returncode, there) == (1, False), full
-    assert full.stderr.startswith("cs: ")
-    assert full.stderr.count("\n") == 1
-    assert "File too large" in full.stderr
-    assert later.returncode == 0, later
-    assert rows_of(out)["searches"]
-    assert not (tmp_path / "history.duckdb.part").exists()
+    # SQLite's file of shared memory has 32 KiB.
+    full = run(most_bytes=40_000)
+    later = run("--resume")
+
+    assert "File too large" in full.told()
+    assert later.code == 0, later
+    if name == "history.duckdb":
+        assert rows_of(out)["lookups"]
+    else:
+        positions = [json.loads(line)["position"] for line in out.read_text().splitlines()]
+        assert positions == [*range(1, len(positions) + 1)]
+    assert {path.name for path in tmp_path.iterdir()} == {"data", name}
+
+
+@pytest.mark.slow
+def test_a_killed_export_goes_on(many: Path, tmp_path: Path) -> None:
+    """Killed again and again, at any moment, it still comes to the same end."""
+    whole, out = tmp_path / "whole.duckdb", tmp_path / "history.duckdb"
+    command = [sys.executable, "-c", SMALL_PARTS, "events", "export", f"--data-dir={many}"]
+    subprocess.run([*command, f"--out={whole}"], check=True, env=environment())
+    parts: set[str] = set()
+    kills = 0
+
+    while not out.exists():
+        with subprocess.Popen(
+            [*command, f"--out={out}", "--resume"], env=environment(), stdout=subprocess.DEVNULL
+        ) as process:
+            while process.poll() is None:
+                there = {path.name for path in tmp_path.glob("history.duckdb.part/facts-*")}
+                if there - parts and kills < 4:
+                    parts |= there
+                    process.kill()
+                    kills += 1
+
+    assert kills == 4
+    assert rows_of(out) == rows_of(whole)
+
+
+#: As the command, but for many small parts.
+SMALL_PARTS = """
+import sys
+from cs.history import history
+from cs.history.export import typed
+history.WINDOW, typed.FACTS_HELD = 200, 1
+from cs.cli.app import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("form", ["ndjson", "parquet", "duckdb"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            "UPDATE stored_events SET topic = 'key.issued.v9' WHERE rowid = 3",
+            "position 3 is key",
+        ),
+        ("UPDATE stored_events SET state = x'7b' WHERE rowid = 3", "event 3, "),
+        ("DELETE FROM stored_events WHERE rowid = 3", "position 3 is missing"),
+    ],
+)
+def test_what_cannot_be_read_ends_it_by_its_position(
+    change: str, said: str, form: str, searched: Path, here: Here
+) -> None:
+    with closing(sqlite3.connect(searched / "log.db")) as log:
+        log.execute(change)
+        log.commit()
+    out = searched.parent / f"events.{form}"
+    words = ("events", "export", f"--data-dir={searched}", f"--out={out}")
+
+    assert said in here(*words).told()
+
+    before = searched.parent / f"before.{form}"
+    assert here(*words[:-1], f"--out={before}", "--upto=2").code == 0

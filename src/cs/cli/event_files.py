@@ -1,7 +1,7 @@
 """Exports into files of DuckDB and Parquet: what of `cs events export` is no text."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,14 +14,15 @@ from cs.cli.revealing import disclose
 from cs.history.export.errors import ExportFailed, OtherExport
 from cs.history.export.extra import ExtraMissing, check_installed
 from cs.history.history import History
+from cs.history.lines import ShownEvent
 from cs.history.selection import Selection
 from cs.settings import Settings
 
-Format = Literal["ndjson", "duckdb", "tables"]
+Format = Literal["ndjson", "parquet", "duckdb", "tables"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 #: By the ending of a file's name; any other is lines of JSON.
-_BY_ENDING: dict[str, Format] = {".duckdb": "duckdb"}
+_BY_ENDING: dict[str, Format] = {".duckdb": "duckdb", ".parquet": "parquet"}
 #: Filters that leave half a search or half a lookup; a row of a table is made of both.
 _OF_EVENTS = {
     "types": "--type",
@@ -59,7 +60,7 @@ async def export_tables(
     for field, option in _OF_EVENTS.items():
         if getattr(selection, field):
             stop(f"{option}: tables need whole searches and lookups; {_INSTEAD}", 2)
-    try:
+    with failures_told():
         check_installed()
         # Imported here: DuckDB and pyarrow are large, and an extra.
         from cs.history.export.tables import TABLES  # noqa: PLC0415
@@ -92,11 +93,35 @@ async def export_tables(
                     progress.show(f"making the table {table}", _READING + rest)
 
                 position = await export.make(show_reading, show_making)
+    console.print(f"{len(TABLES)} tables up to position {position} written to {out}")
+
+
+@contextmanager
+def parquet_file(
+    out: Path, *, resume: bool
+) -> Iterator[Callable[[Sequence[ShownEvent]], object]]:
+    """Yield what writes events to the Parquet file *out*, there when this ends well.
+
+    Raises:
+        SystemExit: It cannot be written; one sentence has said why.
+    """
+    with failures_told():
+        check_installed()
+        from cs.history.export.event_file import event_file  # noqa: PLC0415
+
+        with event_file(out, resume=resume) as file, _few_collections():
+            yield file.write
+
+
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """End the command where an export cannot be made, and say why in a sentence."""
+    try:
+        yield
     except OtherExport as other:
         stop(str(other), 2)
     except (ExtraMissing, ExportFailed) as failed:
         stop(str(failed))
-    console.print(f"{len(TABLES)} tables up to position {position} written to {out}")
 
 
 @contextmanager

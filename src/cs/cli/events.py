@@ -2,9 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
@@ -13,7 +13,13 @@ import msgspec
 from cyclopts import App, Group, Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
-from cs.cli.event_files import Format, export_tables, format_of
+from cs.cli.event_files import (
+    Format,
+    export_tables,
+    failures_told,
+    format_of,
+    parquet_file,
+)
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop, styled
 from cs.cli.progress import Progress
@@ -24,9 +30,10 @@ from cs.cli.why import describe, why
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.eventlog.stored_cause import cause_in
+from cs.history.export.errors import disk_failures
 from cs.history.history import History
 from cs.history.identities import identities
-from cs.history.lines import event_lines
+from cs.history.lines import ShownEvent, check_known, event_lines, shown_events
 from cs.history.selection import BadSelection, Selection
 from cs.keystore.port import KeyStore
 from cs.settings import Settings
@@ -141,9 +148,9 @@ def export(
     format: Annotated[  # noqa: A002  the option's name
         Format | None,
         Parameter(
-            help="`ndjson`: lines of JSON; `duckdb`: a DuckDB file of typed tables with ready "
-            "views; `tables`: the same as a folder of Parquet files. Else by the ending of "
-            "--out, .duckdb or any other."
+            help="`ndjson`: lines of JSON; `parquet`: the same as Parquet; `duckdb`: a DuckDB "
+            "file of typed tables with ready views; `tables`: those as a folder of Parquet "
+            "files. Else by the ending of --out: .parquet, .duckdb or any other."
         ),
     ] = None,
     resume: Annotated[
@@ -162,8 +169,9 @@ def export(
     also if it was cut off in the middle of a line. With --reveal what is said about people is
     shown, but for who was erased.
 
-    Tables need the extra `analytics`. They appear under their name when they are whole;
-    --resume goes on with `NAME.part`, up to the position where it was to end.
+    Parquet and DuckDB need the extra `analytics`. Such a file appears under its name when it is
+    whole; --resume goes on with `NAME.part`, up to the position where it was to end. A single
+    Parquet file is begun again.
 
     Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`,
     and `cs events export --out history.duckdb`
@@ -173,22 +181,26 @@ def export(
     check_reason(reveal)
     selection = which.selection()
     form = format_of(out, format)
-    if form != "ndjson":
-        if out is None:
-            stop(f"--format {form}: name the file with --out", 2)
-        chosen = settings(config, data_dir=data_dir)
+    if form != "ndjson" and out is None:
+        stop(f"--format {form}: name the file with --out", 2)
+    chosen = settings(config, data_dir=data_dir)
+    wanted = Wanted(selection, "events export", reveal, out)
+    if out is None:
+        asyncio.run(_export(chosen, wanted, _print_all))
+        return
+    if form == "parquet":
+        with parquet_file(out, resume=resume) as write:
+            count = asyncio.run(_export(chosen, wanted, write))
+    elif form == "ndjson":
+        with _opened(out, resume=resume) as file, failures_told(), disk_failures(out):
+            last = _last_position(file) if resume else 0
+            after = max(selection.after, last)
+            rest = replace(wanted, selection=msgspec.structs.replace(selection, after=after))
+            count = asyncio.run(_export(chosen, rest, lambda page: file.write(_lines(page))))
+            file.flush()
+    else:
         asyncio.run(export_tables(chosen, selection, out, form, why=reveal, resume=resume))
         return
-    if out is None:
-        wanted = Wanted(selection, "events export", reveal)
-        asyncio.run(_export(settings(config, data_dir=data_dir), wanted, _print))
-        return
-    with _opened(out, resume=resume) as file:
-        last = _last_position(file) if resume else 0
-        selection = msgspec.structs.replace(selection, after=max(selection.after, last))
-        chosen = settings(config, data_dir=data_dir)
-        wanted = Wanted(selection, "events export", reveal, out)
-        count = asyncio.run(_export(chosen, wanted, file.write))
     console.print(f"{count} events written to {out}")
 
 
@@ -210,7 +222,8 @@ def show(
     lines: list[bytes] = []
     if position >= 1:
         wanted = Wanted(Selection(after=position - 1, upto=position), "events show", reveal)
-        asyncio.run(_export(settings(config, data_dir=data_dir), wanted, lines.append))
+        chosen = settings(config, data_dir=data_dir)
+        asyncio.run(_export(chosen, wanted, lambda page: lines.append(_lines(page))))
     if not lines:
         stop(f"there is no event at position {position}")
     if json:
@@ -302,24 +315,29 @@ async def _tail(chosen: Settings, wanted: Wanted, last: int) -> None:
                     await data.log.grown(after)
 
 
-async def _export(chosen: Settings, wanted: Wanted, write: Callable[[bytes], object]) -> int:
+async def _export(
+    chosen: Settings, wanted: Wanted, write: Callable[[Sequence[ShownEvent]], object]
+) -> int:
     """Write the events of *wanted*; return how many there were."""
     count = 0
     async with open_command_context(chosen) as data:
         selection, keys = await _opening(data, wanted)
-        with Progress() as progress:
+        with Progress(bar=True) as progress:
 
             def show_progress(position: int, upto: int) -> None:
-                progress.show(f"{position} of {upto} positions read, {count} events written")
+                text = f"{position} of {upto} positions read, {count} events written"
+                progress.show(text, position / upto)
 
             def show_people(position: int, upto: int) -> None:
                 progress.show(f"telling people apart: {position} of {upto} positions read")
 
             async with identities(data.log, data.keys, show_people) as people:
-                events = History(data.log).events(selection, show_progress)
-                async for _, line in event_lines(events, people, keys):
-                    write(line)
-                    count += 1
+                async for _, page in History(data.log).pages(selection, show_progress):
+                    if wanted.command == "events export":
+                        check_known(page)
+                    shown = await shown_events(page, people, keys)
+                    write(shown)
+                    count += len(shown)
     return count
 
 
@@ -373,6 +391,15 @@ def _last_position(file: BinaryIO) -> int:
 
 class _Position(msgspec.Struct):
     position: int
+
+
+def _lines(page: Sequence[ShownEvent]) -> bytes:
+    return b"".join(shown.line() for shown in page)
+
+
+def _print_all(page: Sequence[ShownEvent]) -> None:
+    for shown in page:
+        _print(shown.line())
 
 
 def _print(line: bytes) -> None:

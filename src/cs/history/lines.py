@@ -8,12 +8,13 @@ other over all lookups (`cs.history.identities`).  Of somebody erased there is n
 Where people are opened, what is said about them stands beside that.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
-from cs.domain.codec import is_erased
+from cs.domain.codec import event_of, is_erased
+from cs.eventlog.errors import NewerEvent
 from cs.eventlog.sealing import SEALED_WITH, is_personal, is_sealed, key_name, sealed_values
 from cs.history.history import HistoryEvent
 from cs.history.identities import Identities
@@ -39,6 +40,30 @@ _ENCODER = msgspec.json.Encoder()
 BATCH = 500
 
 
+class ShownEvent(NamedTuple):
+    """An event as it may be shown.
+
+    Attributes:
+        data: JSON: what it says, with who it is about in place of each sealed value.
+    """
+
+    event: HistoryEvent
+    data: bytes
+
+    def line(self) -> bytes:
+        """Return it as a line of JSON, its end included."""
+        event = self.event
+        shown = EventLine(
+            event.position,
+            event.stream,
+            event.version,
+            event.topic,
+            event.at,
+            msgspec.Raw(self.data),
+        )
+        return _ENCODER.encode(shown) + b"\n"
+
+
 async def event_lines(
     events: AsyncIterator[HistoryEvent], people: Identities, keys: KeyStore | None = None
 ) -> AsyncIterator[tuple[HistoryEvent, bytes]]:
@@ -57,27 +82,51 @@ async def event_lines(
     async for event in events:
         batch.append(event)
         if len(batch) == BATCH:
-            for line in await _lines(batch, people, keys):
-                yield line
+            for shown in await shown_events(batch, people, keys):
+                yield shown.event, shown.line()
             batch.clear()
-    for line in await _lines(batch, people, keys):
-        yield line
+    for shown in await shown_events(batch, people, keys):
+        yield shown.event, shown.line()
 
 
-async def _lines(
+def check_known(events: Iterable[HistoryEvent]) -> None:
+    """Return if this version knows the types of all *events*.
+
+    Raises:
+        NewerEvent: A newer version wrote one of them, or nobody did.
+    """
+    for event in events:
+        if event_of(event.topic) is None:
+            raise NewerEvent(event.position, event.stream, event.topic)
+
+
+async def shown_events(
+    events: Sequence[HistoryEvent], people: Identities, keys: KeyStore | None = None
+) -> list[ShownEvent]:
+    """Return *events* as they may be shown; the rest is as of `event_lines`.
+
+    People of `BATCH` events at a time are in memory in clear.
+    """
+    shown: list[ShownEvent] = []
+    for start in range(0, len(events), BATCH):
+        shown += await _shown_batch(events[start : start + BATCH], people, keys)
+    return shown
+
+
+async def _shown_batch(
     events: Sequence[HistoryEvent], people: Identities, keys: KeyStore | None
-) -> list[tuple[HistoryEvent, bytes]]:
-    """Return *events* with their lines."""
+) -> list[ShownEvent]:
     about = {event.position: event.data() for event in events if _SEALED in event.state}
-    names = {name for plain in about.values() for name in people_in(plain)}
-    who = await people.of(names) if names else {}
-    if keys is not None and about:
+    if not about:
+        return [ShownEvent(event, event.state) for event in events]
+    who = await people.of({name for plain in about.values() for name in people_in(plain)})
+    if keys is not None:
         keys.forget()  # of whoever was erased since
         sealed = [event for event in events if event.position in about]
         for event, plain in zip(sealed, await opened(keys, sealed), strict=True):
             if plain is not None:  # else it is damaged
                 about[event.position] = plain
-    return [(event, event_line(event, about.get(event.position), who)) for event in events]
+    return [ShownEvent(event, _data(event, about.get(event.position), who)) for event in events]
 
 
 def people_in(plain: Mapping[str, Any]) -> Iterator[str]:
@@ -86,22 +135,20 @@ def people_in(plain: Mapping[str, Any]) -> Iterator[str]:
     return (key_name(lookup, value["person"]) for value in sealed_values(plain))
 
 
-def event_line(
+def _data(
     event: HistoryEvent, plain: Mapping[str, Any] | None, who: Mapping[str, str]
 ) -> bytes:
-    """Return *event* as a line of JSON, its end included.
+    """Return what *event* says.
 
     Args:
         event: As it is stored.
         plain: What it says, people sealed or opened; ``None`` if nobody is in it.
         who: Pseudonyms of people, ``<lookup>#p1``.
     """
-    data: Any = msgspec.Raw(event.state)
-    if plain is not None:
-        told = {name: value for name, value in plain.items() if name != SEALED_WITH}
-        data = _shown(told, str(event.lookup), who)
-    shown = EventLine(event.position, event.stream, event.version, event.topic, event.at, data)
-    return _ENCODER.encode(shown) + b"\n"
+    if plain is None:
+        return event.state
+    told = {name: value for name, value in plain.items() if name != SEALED_WITH}
+    return _ENCODER.encode(_shown(told, str(event.lookup), who))
 
 
 def _shown(value: Any, lookup: str, who: Mapping[str, str]) -> Any:
