@@ -148,6 +148,7 @@ async def test_a_server_is_known_by_who_signed_its_certificate(
     assert used is True
 
 
+@pytest.mark.slow  # a PostgreSQL of its own
 async def test_a_server_that_somebody_else_signed_for_is_refused(
     certified: tuple[int, Path], tmp_path: Path
 ) -> None:
