@@ -24,7 +24,7 @@ from cs.projections.rows import Table
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service
-from system.loop.outside import tools
+from harness.outside import tools
 
 #: How something is while it is away: it says so, it says nothing, or it does once what
 #: nobody foresaw.

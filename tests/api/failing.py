@@ -14,7 +14,7 @@ from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
 from cs.keystore.memory import MemoryKeyStore
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.plugins.verifiers import DomainCheck
-from system.loop.outside import ACME, BEN, Directory, Mailboxes, MailboxesOf, Staff
+from harness.outside import ACME, BEN, Directory, Mailboxes, MailboxesOf, Staff
 
 
 class SilentDirectory:

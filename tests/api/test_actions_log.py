@@ -11,7 +11,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import Operator
 from harness.in_process import in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from cs.operations.operator import NewSecret
 from cs.runtime import logs
 from cs.settings import Settings
 from harness.in_process import Service, in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 PAGE = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text()
 

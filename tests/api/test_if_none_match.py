@@ -5,7 +5,7 @@ import pytest
 
 from cs.api.openapi import is_not_modified
 from harness.in_process import in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 OURS = '"9b2c"'
 

@@ -26,7 +26,7 @@ from cs.api.errors import STATUS
 from cs.domain.names.brand_names import BRAND_MAX, BRAND_MIN, BRAND_PATTERN, EMAIL_PATTERN
 from cs.projections.searches import CONTACT_FIELDS
 from harness.in_process import in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
 #: The tables of contract text 4; 500, and 429 on usage, are those of sections 7 and 8; 400

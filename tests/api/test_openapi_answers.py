@@ -7,7 +7,7 @@ from api.failing import AWAY, CUT_OFF, NEVER
 from api.openapi_document import DOCUMENT, faults
 from cs.assembly.plugins import StagePlugins
 from harness.in_process import in_memory
-from system.loop.outside import CID, person, tools
+from harness.outside import CID, person, tools
 
 
 async def test_a_running_search_is_as_described() -> None:

@@ -9,7 +9,7 @@ from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT, Json, faults, undescribed
 from cs.eventlog.errors import LogUnavailable
 from harness.in_process import Service, in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 LIMIT_HEADERS = {
     "RateLimit-Limit",

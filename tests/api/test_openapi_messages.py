@@ -21,7 +21,7 @@ from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from cs.runtime.clock import ManualClock
 from harness.in_process import Service, in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 IDEMPOTENT = {"Idempotency-Key": "once"}
 ACME = {"brand": "Acme"}

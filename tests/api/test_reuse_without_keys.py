@@ -6,7 +6,7 @@ import pytest
 
 from cs.keystore.memory import MemoryKeyStore
 from harness.in_process import in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 
 def of_answers(name: str) -> bool:

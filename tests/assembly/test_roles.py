@@ -21,8 +21,8 @@ from cs.bus.kafka.topics import apply
 from cs.bus.topics import OUTCOMES, TOPICS, encode
 from cs.domain.stages.work import Alive, Outcome
 from cs.postgres.pool import open_pool
+from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 from harness.servers.fixtures import new_database
-from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
 from system.older_keys.forms import OnDatabases
 
 FORGED = Outcome(

@@ -23,7 +23,7 @@ from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
 from harness.in_process import Service, on_folder
-from system.loop.outside import ADA, BEN, SlowStaff, slow_tools
+from harness.outside import ADA, BEN, SlowStaff, slow_tools
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -12,9 +12,9 @@ from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from harness.in_process import on_folder
+from harness.outside import ACME as FACTS
+from harness.outside import ADA, BEN, Directory, Mailboxes, Staff
 from harness.servers.fixtures import new_database
-from system.loop.outside import ACME as FACTS
-from system.loop.outside import ADA, BEN, Directory, Mailboxes, Staff
 from system.older_keys.forms import OnDatabases
 
 PROMOTED = replace(BEN, headline="Head of Social Media at Acme")

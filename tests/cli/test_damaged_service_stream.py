@@ -9,9 +9,9 @@ import pytest
 from cli.command import Here, Ran
 from cs.eventlog.port import EventLog
 from cs.operations.operator import NewSecret
+from harness.outside import tools
 from harness.servers.fixtures import new_database
 from system.damage.stores import PostgresStores, SqliteStores, Stores
-from system.loop.outside import tools
 from system.older_keys.forms import Form, OnDatabases, OnFiles
 
 FIRST, LATER = 0, 1

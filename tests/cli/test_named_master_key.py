@@ -10,7 +10,7 @@ from cli.command import Here
 from cs.assembly.embedded import run_embedded
 from cs.keystore.wrapping import Wrapping
 from cs.settings import Settings
-from system.loop.outside import tools
+from harness.outside import tools
 
 
 def key_in(path: Path, key: bytes = b"m" * 32) -> Path:

@@ -17,9 +17,9 @@ from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.settings import Settings
 from harness.in_process import on_folder
+from harness.outside import ADA
 from harness.servers.fixtures import new_database
 from history.people import Found, Seen, store
-from system.loop.outside import ADA
 
 PROFILE = "https://www.linkedin.com/in/jane-roe"
 JANE = Seen("Jane Roe", "Acme", PROFILE, "jane@acme.test")

@@ -18,10 +18,10 @@ import pytest
 from cli.command import Here, Ran, environment, ran
 from cli.stopped_replay import POINTS
 from harness.in_process import Service
+from harness.outside import tools
 from harness.served import Served
 from harness.servers.fixtures import new_database
 from projections.stored import table_of
-from system.loop.outside import tools
 from system.older_keys.forms import Form, OnDatabases, OnFiles
 
 TESTS = Path(__file__).parents[1]

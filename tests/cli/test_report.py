@@ -11,9 +11,9 @@ import pytest
 from cli.command import Here, Ran, ran
 from cs.domain.key import SearchSettled
 from cs.history.report.period import Period
+from harness.outside import tools
 from harness.servers.fixtures import new_database
 from history.report.naive import Naive
-from system.loop.outside import tools
 from system.older_keys.forms import Form, OnDatabases, OnFiles
 
 FOUND, NOBODY = "Acme", "Nobody's <brand>"

@@ -22,7 +22,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from harness.in_process import Service, one_process
-from system.loop.outside import tools
+from harness.outside import tools
 
 pytestmark = pytest.mark.slow
 

@@ -26,7 +26,7 @@ from cs.projections.port import Views
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder
-from system.loop.outside import tools
+from harness.outside import tools
 
 
 @dataclass

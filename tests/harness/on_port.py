@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from cs.http_server.serving import address, listen, serving
 from harness.in_process import in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 START_S = 60.0
 

@@ -38,8 +38,8 @@ from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service, one_process
+from harness.outside import ADA, BEN, CID
 from operations.erasure.service import ADA_MAILBOX, BEN_MAILBOX, Waits, at_zenith, outside
-from system.loop.outside import ADA, BEN, CID
 
 T = TypeVar("T")
 #: What is said of people in this world, and stands in no sealed output.

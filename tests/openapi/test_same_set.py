@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from api.openapi_document import request_schema
 from cs.operations.operator import NewSecret
 from harness.in_process import Service, in_memory
+from harness.outside import tools
 from openapi.bodies import MUTATIONS, inside, outside
-from system.loop.outside import tools
 
 pytestmark = pytest.mark.slow
 REQUEST = request_schema({"$ref": "#/components/schemas/ContactsRequest"})

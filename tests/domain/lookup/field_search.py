@@ -12,7 +12,7 @@ import msgspec
 from cs.domain.contact import Sighting
 from cs.runtime import logs
 from harness.in_process import in_memory
-from system.loop.outside import ADA, tools
+from harness.outside import ADA, tools
 
 
 async def main() -> None:

@@ -11,7 +11,7 @@ import msgspec
 from cs.domain.codec import topic_of
 from cs.runtime import logs
 from harness.in_process import in_memory
-from system.loop.outside import ADA, person, tools
+from harness.outside import ADA, person, tools
 
 DEE = person("Dee Orr", "Ex-Influencer Marketing Manager at Acme")
 

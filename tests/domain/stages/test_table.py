@@ -10,7 +10,7 @@ from cs.domain.stages.limits import LIMITS
 from cs.domain.stages.table import STAGES, StageRow
 from cs.domain.stages.work import Alive, AnyFinding, Failed, StageInput, StageName
 from cs.settings import Settings
-from system.loop.outside import tools
+from harness.outside import tools
 
 ROWS = pytest.mark.parametrize("row", STAGES.values(), ids=STAGES)
 

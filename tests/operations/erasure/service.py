@@ -26,7 +26,7 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
 from harness.in_process import Service, one_process
-from system.loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
+from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 
 ADA_PROFILE = "https://www.linkedin.com/in/ada-kern"
 ADA_MAILBOX = "ada.kern@acme.test"

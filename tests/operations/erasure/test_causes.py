@@ -18,6 +18,7 @@ from cs.history.explaining import Explainer
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.retention import MONTH, Retention
 from cs.runtime.clock import ManualClock
+from harness.outside import ADA, BEN
 from operations.erasure.service import (
     ADA_MAILBOX,
     ADA_PROFILE,
@@ -26,7 +27,6 @@ from operations.erasure.service import (
     erasable,
     outside,
 )
-from system.loop.outside import ADA, BEN
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ERASURE = (PersonErased, PersonSuppressed, ContactsErased, SuppressionLifted)

@@ -12,6 +12,7 @@ from cs.domain.person import PersonErased, PersonSuppressed
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.searches import RESULTS
 from cs.projections.sqlite.views import SqliteViews
+from harness.outside import ADA, BEN, Mailboxes
 from operations.erasure.service import (
     ADA_MAILBOX,
     ADA_PROFILE,
@@ -22,7 +23,6 @@ from operations.erasure.service import (
     erasable,
     outside,
 )
-from system.loop.outside import ADA, BEN, Mailboxes
 
 ONLY_ADA = frozenset({ADA_MAILBOX})
 OF_ADA = ("Ada Kern", "ada.kern", "ada-kern", "Head of Influencer")

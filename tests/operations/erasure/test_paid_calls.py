@@ -24,8 +24,8 @@ from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service
+from harness.outside import ADA, BEN, Staff
 from operations.erasure.service import ADA_MAILBOX, ADA_PROFILE, at_zenith, erasable, outside
-from system.loop.outside import ADA, BEN, Staff
 
 
 async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_stay() -> None:

@@ -21,8 +21,8 @@ from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from harness.in_process import one_process
+from harness.outside import ADA, BEN
 from operations.erasure.service import ADA_PROFILE, at_zenith, erasable, outside
-from system.loop.outside import ADA, BEN
 
 BEN_PROFILE = "https://www.linkedin.com/in/ben-ode"
 

@@ -27,8 +27,8 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
 from cs.settings import BadSettings, Settings, load
+from harness.outside import ADA
 from operations.erasure.service import Erasable, at_zenith, erasable, outside
-from system.loop.outside import ADA
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MONTHS = 6

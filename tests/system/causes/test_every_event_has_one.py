@@ -20,8 +20,8 @@ from cs.operations.erasure.suppressions import Suppressions
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service as InProcess
 from harness.in_process import in_memory
+from harness.outside import ADA, tools
 from system.cluster.fixtures import Service
-from system.loop.outside import ADA, tools
 
 
 def without_a_cause(events: Iterable[RecordedEvent]) -> list[str]:

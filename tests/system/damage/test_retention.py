@@ -14,8 +14,8 @@ from cs.projections.runner import ViewRunner
 from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from harness.in_process import one_process
+from harness.outside import ADA, BEN
 from operations.erasure.service import at_zenith, outside
-from system.loop.outside import ADA, BEN
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MONTHS = 6

@@ -18,7 +18,7 @@ from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from harness.in_process import Service
-from system.loop.outside import tools
+from harness.outside import tools
 
 pytestmark = pytest.mark.slow
 

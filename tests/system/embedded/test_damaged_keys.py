@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from cs.admin.app import build
 from harness.in_process import Service, on_folder
-from system.loop.outside import ADA, SlowStaff, slow_tools
+from harness.outside import ADA, SlowStaff, slow_tools
 
 pytestmark = pytest.mark.slow
 

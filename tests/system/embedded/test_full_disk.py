@@ -20,7 +20,7 @@ from cs.domain.key import SearchAdmitted
 from cs.eventlog.audit import Audit
 from cs.runtime.data_folder import DataFolder
 from harness.in_process import on_folder
-from system.loop.outside import ADA, SlowStaff, slow_tools
+from harness.outside import ADA, SlowStaff, slow_tools
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.plugins.verifiers import DomainCheck
 from cs.runtime.clock import Clock
 from harness.in_process import in_memory
-from system.loop.outside import ACME, ADA, Directory, Staff
+from harness.outside import ACME, ADA, Directory, Staff
 
 ADDRESS = "ada.kern@acme.test"
 SECOND = timedelta(seconds=1)

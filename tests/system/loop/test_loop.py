@@ -1,7 +1,7 @@
 """One search from POST through log, relay, four topics and projections to GET."""
 
 from harness.in_process import in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 
 
 async def test_a_search_finds_people_with_verified_mailboxes() -> None:

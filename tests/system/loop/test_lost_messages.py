@@ -18,7 +18,7 @@ from cs.domain.key import SearchSettled
 from cs.plugins.sources import BrandAnswer
 from cs.runtime.clock import ManualClock
 from harness.in_process import in_memory
-from system.loop.outside import ACME, Directory, tools
+from harness.outside import ACME, Directory, tools
 from system.loop.silences import Silences
 from system.loop.unreliable_bus import LosingBus, Message
 

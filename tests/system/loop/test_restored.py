@@ -16,7 +16,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret
 from cs.plugins.sources import BrandAnswer
 from harness.in_process import in_memory
-from system.loop.outside import ACME, Directory, tools
+from harness.outside import ACME, Directory, tools
 from system.loop.unreliable_bus import LosingBus, Message
 
 

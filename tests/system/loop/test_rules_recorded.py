@@ -6,7 +6,7 @@ from cs.domain.contact import BrandMatch, SourceMatches
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
 from harness.in_process import in_memory
-from system.loop.outside import ACME, tools
+from harness.outside import ACME, tools
 
 
 async def test_every_decision_of_a_search_names_its_rules() -> None:

@@ -32,7 +32,7 @@ from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
-from system.loop.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
+from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 from system.loop.silences import Silences
 from system.loop.unreliable_bus import Lost, UnreliableBus
 

@@ -15,7 +15,7 @@ from cs.plugins.plugin_settings import PluginSettings
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from harness.in_process import in_memory
-from system.loop.outside import ACME, ADA, Directory, Mailboxes, Staff
+from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 
 SECRET = "s3cr'et/+"
 GIVEN = PluginSettings({"token": SECRET}, frozenset({"token"}))

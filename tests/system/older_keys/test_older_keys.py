@@ -22,9 +22,9 @@ from cs.domain.mail.mailbox import DomainFacts
 from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
 from harness.in_process import Service
+from harness.outside import ADA, BEN, Directory, Mailboxes
 from harness.servers.fixtures import new_database
 from operations.erasure.service import Known
-from system.loop.outside import ADA, BEN, Directory, Mailboxes
 from system.older_keys.forms import Form, OnDatabases, OnFiles
 
 pytestmark = pytest.mark.slow

@@ -21,7 +21,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import Clock
 from harness.in_process import in_memory
-from system.loop.outside import ACME, ADA, SlowStaff, slow_tools
+from harness.outside import ACME, ADA, SlowStaff, slow_tools
 
 #: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.
 SLOW = "slow.test"

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from cs.operations.operator import NewSecret
 from harness.in_process import Service, in_memory
-from system.loop.outside import tools
+from harness.outside import tools
 from system.upgrades.newer import TOPIC, quickly, upgraded, write_newer
 from system.upgrades.test_views import ready
 
