@@ -5,7 +5,8 @@ erased, age out and are found again, and all the while every search is read over
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+import random
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -155,6 +156,7 @@ class Lifetime:
     searches: dict[str, NewSecret] = field(default_factory=dict)
     erased: set[str] = field(default_factory=set)
     keys: list[NewSecret] = field(default_factory=list)
+    chance: random.Random = field(default_factory=lambda: random.Random(1))
 
     def __post_init__(self) -> None:
         self.mailboxes = Conversing(frozenset({ADA_MAILBOX, BEN_MAILBOX, "akern@zenith.test"}))
@@ -248,16 +250,71 @@ class Lifetime:
 
     async def read_all(self) -> None:
         """Read every search over HTTP, and keep what is answered."""
-        for search, key in self.searches.items():
-            before = await self.stores.log.head()
-            async with self.service.client(key) as client:
-                answer = await client.get(f"/searches/{search}")
-            after = await self.stores.log.head()
-            if answer.status_code == 429:
-                continue
-            assert answer.status_code == 200, answer.text
-            now = self.clock.now()
-            self.answers.append(Answer(search, before, after, now, answer.content))
+        for search in self.searches:
+            await self._read(search)
+
+    async def _read(self, search: str) -> None:
+        before = await self.stores.log.head()
+        async with self.service.client(self.searches[search]) as client:
+            answer = await client.get(f"/searches/{search}")
+        after = await self.stores.log.head()
+        if answer.status_code == 429:
+            return
+        assert answer.status_code == 200, answer.text
+        self.answers.append(Answer(search, before, after, self.clock.now(), answer.content))
+
+    async def storm(self, phases: int = 4) -> None:
+        """Search, read, grant, forget and erase all at once, and start again in between.
+
+        The clock runs, 1 s in some 10 ms, and mail servers answer now and then.
+        """
+        names = sorted(PEOPLE)
+        self.chance.shuffle(names)
+        for phase in range(phases):
+            ticking = asyncio.create_task(self._tick())
+            callers = [self._call(who) for who in (0, 1, 0, 1)]
+            others = [self._operate(names[phase : phase + 1])]
+            readers = [self._read_on(20) for _ in range(2)]
+            await asyncio.gather(*callers, *others, *readers)
+            ticking.cancel()
+            await asyncio.wait([ticking])
+            await self.restart()  # whatever still runs goes on then
+            await self.read_all()
+        await self.answer_all()
+        await self.read_all()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(0.01)
+            self.step(1)
+            if self.chance.random() < 0.1:  # mail servers answer now and then
+                self.mailboxes.told.set()
+            else:
+                self.mailboxes.told.clear()
+
+    async def _call(self, who: int) -> None:
+        for _ in range(5):
+            body = {"brand": self.chance.choice(BRANDS), "wait": self.chance.random() < 0.5}
+            async with self.service.client(self.keys[who]) as client:
+                answer = await client.post("/contacts", json=body)
+            await self._answered(who, answer)
+            if answer.status_code == 202:
+                await self._read(answer.json()["id"])
+            await asyncio.sleep(self.chance.random() / 20)
+
+    async def _operate(self, erased: Sequence[str]) -> None:
+        await asyncio.sleep(self.chance.random() / 10)
+        for name in erased:
+            await self.erase(name)
+        for brand in BRANDS:
+            await self.forget(brand)
+        await self.grant(self.chance.randrange(2), self.chance.randrange(1, 5))
+
+    async def _read_on(self, times: int) -> None:
+        for _ in range(times):
+            if self.searches:
+                await self._read(self.chance.choice(list(self.searches)))
+            await asyncio.sleep(0.02)
 
     def as_left(self, body: bytes) -> bytes:
         """Return *body* without the people who were erased since."""

@@ -98,6 +98,16 @@ class StoreCases:
             assert any(lifetime.as_left(a.body) != a.body for a in lifetime.answers)
             assert await lifetime.differences() == []
 
+    @pytest.mark.slow
+    async def test_every_answer_in_a_storm_is_told_as_it_was(self, place: Place) -> None:
+        async with lived(place) as lifetime:
+            await lifetime.storm()
+
+            assert len(lifetime.answers) > 100
+            assert len({each.search for each in lifetime.answers}) > 5
+            assert lifetime.erased == set(PEOPLE)
+            assert await lifetime.differences() == []
+
 
 class TestInMemory(StoreCases):
     @pytest.fixture
