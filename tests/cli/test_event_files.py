@@ -151,11 +151,12 @@ def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
     assert (last.event.why, last.event.file) == (why, "history.duckdb")
     found = rows_of(out)
     assert found["export"][0] | {"selection": ""} == {
-        "position": last.position,
+        "position": last.event.upto,
         "revealed": True,
         "selection": "",
     }
-    agree(found, naive.tables([*events, last], revealed=True))
+    assert last.event.upto == last.position - 1, "as far as was said before it was opened"
+    agree(found, naive.tables(events, revealed=True))
     assert {person["full_name"] for person in found["people"]} == {None, "Cid Fell"}
 
     again = left.export(f"--out={out}", f"--reveal={why}")

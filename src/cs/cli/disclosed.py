@@ -6,6 +6,7 @@ import msgspec
 
 from cs.cli.output import console, print_table, warn
 from cs.cli.progress import Progress
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
 from cs.history.disclosures import HeldBy, disclosures_of
 from cs.projections.searches import instant
@@ -27,7 +28,7 @@ async def may_hold(log: EventLog, people: Iterable[str]) -> Disclosures:
 
         try:
             return await disclosures_of(log, people, show)
-        except msgspec.MsgspecError:
+        except (DamagedEvent, msgspec.MsgspecError):
             warn(
                 "which exports may hold this person cannot be told: some of the log is "
                 "damaged; mend it (`cs log verify` lists it all), then run this again"

@@ -68,17 +68,18 @@ async def export_tables(
 
         async with open_command_context(chosen) as data:
             history = History(data.log)
+            head = await history.head()
             made = partial(TablesExport, history, data.keys, selection, out)
             export = made(
                 "duckdb" if form == "duckdb" else "tables",
                 resume=resume,
                 reveal=why is not None,
+                head=head,
             )
             if why is not None:
                 export.check_free()  # or nothing is opened
-                upto = await history.head()
                 await disclose(
-                    data, "events export", why, selection.asked(), upto=upto, out=out
+                    data, "events export", why, selection.asked(), upto=head, out=out
                 )
             with Progress(bar=True) as progress, _few_collections():
 

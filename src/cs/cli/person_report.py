@@ -22,6 +22,9 @@ from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.port import RememberedCall
 from cs.settings import Settings
 
+#: Records that the disclosure names; of somebody with more it says no names, which means all.
+NAMED = 10_000
+
 
 class KeptRecord(PersonRecord, frozen=True, kw_only=True):
     """With when it goes.
@@ -87,7 +90,7 @@ async def person_report(
             progress.show(f"looking for the person: {read} of {upto} positions read")
 
         who, names = await _records(at, print_, show)
-        opened = Asked(people=tuple(names), upto=position)
+        opened = Asked(people=tuple(names) if len(names) <= NAMED else (), upto=position)
         upto = position if names else 0  # there is nothing to open
         before = await may_hold(at.log, names)
         await disclose(at.data, "people export", why, opened, upto=upto, out=out)

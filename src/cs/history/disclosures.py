@@ -55,7 +55,7 @@ async def disclosures_of(
 
     Raises:
         LogUnavailable: The log cannot be read now.
-        msgspec.MsgspecError: What is stored is no event (``cs log verify`` finds it).
+        DamagedEvent, msgspec.MsgspecError: Some of it cannot be read: nobody can tell.
     """
     wanted = frozenset(people)
     history = History(log)

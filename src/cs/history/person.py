@@ -107,7 +107,7 @@ async def held_on(
 
     Raises:
         LogUnavailable: The log cannot be read now.
-        msgspec.MsgspecError: What is stored is no event (``cs log verify`` finds it).
+        DamagedEvent, msgspec.MsgspecError: What searches were answered cannot be read.
     """
     history = History(log)
     lookups = {name.rpartition("#")[0] for name in names}

@@ -42,6 +42,8 @@ class TablesExport:
         resume: Go on with what was begun.
         reveal: Write who people are, too; that it is done is noted before
             (`cs.operations.disclosing`).
+        head: The last position to read if it begins anew, as that note has it; ``None``: the
+            log's last one by then.
     """
 
     def __init__(
@@ -54,7 +56,9 @@ class TablesExport:
         *,
         resume: bool = False,
         reveal: bool = False,
+        head: int | None = None,
     ) -> None:
+        self._head = head
         self._history = history
         self._keys = keys
         self._selection = selection
@@ -111,7 +115,7 @@ class TablesExport:
             )
 
     async def _plan(self) -> Plan:
-        head = await self._history.head()
+        head = await self._history.head() if self._head is None else self._head
         upto = head if self._selection.upto is None else min(head, self._selection.upto)
         chosen = msgspec.json.encode(self._selection).decode()
         return Plan(form=self._form, selection=chosen, revealed=self._reveal, upto=upto)
