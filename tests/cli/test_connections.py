@@ -228,7 +228,7 @@ async def test_who_comes_while_all_make_calls_is_told_so_and_others_go_on() -> N
 async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cs.http_server.connections.TOLD_S", 0.1)
+    monkeypatch.setattr("cs.http_server.connections.REFUSAL_S", 0.1)
     monkeypatch.setattr("cs.http_server.connections.REFUSING_AT_ONCE", 2)
     app = App()
     async with port(app) as at:

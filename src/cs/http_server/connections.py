@@ -33,11 +33,11 @@ MOST_RESERVED = 1_024
 ADMIN_CONNECTIONS = 64
 #: Connections taken at a time: they are open before anybody can count them.
 ACCEPTS_AT_ONCE = 16
-#: How many that are turned away are told so at a time, and how long they may take to read it.
+#: How many refusals are on their way at a time, and how long each may take to be read.
 #: To close at once would take the answer back if the caller has sent anything (RFC 9112
 #: section 9.6).
 REFUSING_AT_ONCE = 16
-TOLD_S = 1.0
+REFUSAL_S = 1.0
 #: Between two lines of the log about a full port.
 LOG_EVERY_S = 10.0
 
@@ -106,19 +106,19 @@ class ConnectionLimit:
 
 
 class ServerConfig(uvicorn.Config):
-    """A configuration whose connections keep to *bound*."""
+    """A configuration whose connections keep to *limit*."""
 
-    def __init__(self, app: ASGIApp, bound: ConnectionLimit, **named: Any) -> None:
+    def __init__(self, app: ASGIApp, limit: ConnectionLimit, **named: Any) -> None:
         named |= {"http": Connection, "backlog": ACCEPTS_AT_ONCE}
         super().__init__(app, **named)
-        self.bound = bound
+        self.limit = limit
 
 
 class Connection(H11Protocol):
-    """One connection, which keeps to the bound of its port.
+    """One connection, which keeps to the limit of its port.
 
     Who comes when all are in use takes the place of the one that has made no call for
-    longest; if all of them make one, it is told 503 and closed.
+    longest; if all of them make one, it is answered 503 and closed.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Connection(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         assert config.h11_max_incomplete_event_size is not None
         self.conn = StrictConnection(h11.SERVER, config.h11_max_incomplete_event_size)
-        self._limit = config.bound
+        self._limit = config.limit
         self._ending: asyncio.TimerHandle | None = None  # of a head, or of one turned away
         self._turned_away = False
 
@@ -186,7 +186,7 @@ class Connection(H11Protocol):
         self._turned_away = True
         self.transport.write(FULL)
         self.transport.write_eof()
-        self._ending = self.loop.call_later(TOLD_S, self.transport.abort)
+        self._ending = self.loop.call_later(REFUSAL_S, self.transport.abort)
 
     def _unset_ending(self) -> None:
         if self._ending is not None:

@@ -203,7 +203,7 @@ async def serving(
     served = [(*each, ConnectionLimit(most, "api")) for each in apps]
     if admin is not None:
         served.append((*admin, ConnectionLimit(most_of_admin, "admin")))
-    servers = [Server(_config(app, bound)) for app, _, bound in served]
+    servers = [Server(_config(app, limit)) for app, _, limit in served]
     server_log = logging.getLogger("uvicorn.error")
     server_log.handlers, server_log.propagate = [ServerLog()], False
     async with asyncio.TaskGroup() as tasks:
@@ -226,10 +226,10 @@ async def serving(
             await asyncio.wait(running)
 
 
-def _config(app: ASGIApp, bound: ConnectionLimit) -> ServerConfig:
+def _config(app: ASGIApp, limit: ConnectionLimit) -> ServerConfig:
     return ServerConfig(
         app,
-        bound=bound,
+        limit=limit,
         ws="none",
         log_config=None,
         access_log=False,

@@ -41,7 +41,7 @@ class Shop:
 async def happened(
     kind: type[E], *, brands: list[Shop], people: list[Shop], known: bool = True
 ) -> E:
-    """Search Acme with others beside the sources of `loop.outside`, or alone if not *known*."""
+    """Search Acme with others beside those of `harness.outside`, or alone if not *known*."""
     tools = StagePlugins(
         [
             *([Directory({"acme": ACME})] if known else []),
