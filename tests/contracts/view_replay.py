@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -11,14 +12,16 @@ import pytest
 from contracts.views import History
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
-from cs.projections.anew import AnewViews
+from cs.projections.anew import AnewViews, NotReplayable
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
 from cs.projections.comparing import Difference
+from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.projection import SealBody
-from cs.projections.replay import NotReplayable, Replayed, ReplayProgress, ViewReplay
+from cs.projections.replay import Replayed, ReplayProgress, ViewReplay
 from cs.projections.returned import RETURNED
+from cs.projections.runner import ViewRunner
 from cs.projections.searches import RESULTS, SEARCHES
 from cs.projections.usage import USAGE
 from projections.history import DONE, issued, write
@@ -168,6 +171,62 @@ class ViewReplayContract:
         await place.more("key-later")
         assert await place.is_as_the_log_says()
         assert (await place.run()).kept == "equal"
+
+    async def test_whoever_only_reads_them_is_told_once(self, place: Place) -> None:
+        await place.execute(HARM["changed"][0])
+        follower, told = ViewFollower(place.history.log, place.running), list[int]()
+        follower.listen_replaced(lambda: told.append(1))
+        await follower.catch_up()
+        await place.run(switch=False)
+        await follower._look()
+        assert told == []
+
+        await place.run()
+
+        await follower._look()
+        await follower._look()
+        assert told == [1]
+
+    async def test_views_that_are_written_and_read_all_the_time_are_healed(
+        self, place: Place
+    ) -> None:
+        await place.execute(HARM["changed"][0])
+        history, ended = place.history, asyncio.Event()
+        runner = ViewRunner(history.log, place.running, history.keys, watch_s=0.02)
+        await runner.catch_up()
+        told = asyncio.Event()
+        runner.listen_replaced(told.set)
+        reads = 0
+
+        async def write_on() -> None:
+            for number in count():
+                if ended.is_set():
+                    return
+                await history.log.append([Append(f"key-{number}", NO_STREAM, [issued()])])
+                await asyncio.sleep(0)
+
+        async def read_on() -> None:
+            nonlocal reads
+            while not ended.is_set():
+                row = await place.running.get(USAGE, "two", 1)
+                assert row is not None
+                assert row.used == 1
+                reads += 1
+
+        async with asyncio.TaskGroup() as tasks:
+            following = tasks.create_task(runner.run())
+            tasks.create_task(write_on())
+            tasks.create_task(read_on())
+            found = await place.run()
+            await told.wait()
+            ended.set()
+            await runner.reached(await history.log.head())
+            following.cancel()
+
+        assert found.switched
+        assert found.different == {"usage": 1}
+        assert reads
+        assert await place.is_as_the_log_says()
 
     async def test_running_views_that_are_behind_the_log_are_no_hindrance(
         self, place: Place

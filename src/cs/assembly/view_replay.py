@@ -6,9 +6,10 @@ from collections.abc import Callable
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.folder_stores import open_folder
 from cs.eventlog.errors import LogUnavailable
+from cs.projections.anew import NotReplayable
 from cs.projections.catalogue import projections
 from cs.projections.generation import generation
-from cs.projections.replay import NotReplayable, Replayed, ReplayProgress, ViewReplay
+from cs.projections.replay import Replayed, ReplayProgress, ViewReplay
 from cs.projections.sqlite.anew import SqliteAnewViews
 from cs.settings import Settings
 

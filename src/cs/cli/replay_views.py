@@ -14,8 +14,9 @@ from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
 from cs.history.changes import changes
 from cs.history.masking import plain_state
+from cs.projections.anew import NotReplayable
 from cs.projections.comparing import Difference
-from cs.projections.replay import NotReplayable, Replayed, ReplayProgress
+from cs.projections.replay import Replayed, ReplayProgress
 
 #: Of a value that differs, the first so many characters are shown in the table.
 _SHOWN = 40

@@ -13,6 +13,10 @@ from cs.projections.port import Views
 from cs.projections.projection import SealBody
 
 
+class NotReplayable(Exception):
+    """Views cannot be made anew and compared now; the message says why and what to do."""
+
+
 class StoredRow(NamedTuple):
     """One row as it is stored."""
 
@@ -48,6 +52,13 @@ class AnewViews(Protocol):
 
     async def clear(self) -> None:
         """Drop what was made beside the running ones by anybody who did not end it."""
+
+    async def check_rights(self) -> None:
+        """Pass if whoever uses the running rows may use those made anew in their place.
+
+        Raises:
+            NotReplayable: They may not.
+        """
 
     def running(self) -> AbstractAsyncContextManager[RowsAt]:
         """Give the rows of the running ones, which move on meanwhile."""

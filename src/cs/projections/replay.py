@@ -17,7 +17,7 @@ from cs.eventlog.damage import read_past
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog
-from cs.projections.anew import AnewViews, RowsAt
+from cs.projections.anew import AnewViews, NotReplayable, RowsAt
 from cs.projections.comparing import Comparison, Difference, compare
 from cs.projections.port import Views
 from cs.projections.projection import Projection
@@ -72,10 +72,6 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     switched_at: int | None = None
 
 
-class NotReplayable(Exception):
-    """There is nothing to compare with; the message says why and what to do."""
-
-
 class ViewReplay:
     """Makes views anew beside *running*.
 
@@ -112,13 +108,15 @@ class ViewReplay:
         """Make, compare and, if *switch*, change places where the rows differ.
 
         Raises:
-            NotReplayable: The running views are empty, still made themselves, or were made
-                anew meanwhile.
+            NotReplayable: The running views are empty, still made themselves, were made anew
+                meanwhile, or are others' to change.
             LogUnavailable: Log, views or keys cannot be used now.
         """
         await self._check_running()
         await self._anew.clear()
         try:
+            if switch:
+                await self._anew.check_rights()
             return await self._run(switch=switch)
         finally:
             # Also after Ctrl-C: else they would lie there until the next time, or for a day.

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from contracts.view_replay import Place, ViewReplayContract
+from contracts.view_replay import HARM, Place, ViewReplayContract
 from cs.postgres.pool import open_pool
+from cs.projections.anew import NotReplayable
 from cs.projections.catalogue import projections
 from cs.projections.generation import TableNames
 from cs.projections.postgres.anew import PostgresAnewViews
@@ -44,6 +45,19 @@ class TestAnewInADatabase(ViewReplayContract):
             for each in made:
                 await each.close()
             await running.close()
+
+    async def test_rights_that_new_tables_would_not_have_are_not_lost(
+        self, place: Place
+    ) -> None:
+        await place.execute(HARM["changed"][0])
+        await place.execute("GRANT SELECT ON {usage} TO PUBLIC")
+        tables = await place.tables()
+
+        with pytest.raises(NotReplayable, match="or have grants"):
+            await place.run()
+
+        assert (await place.run(switch=False)).different == {"usage": 1}
+        assert await place.tables() == tables
 
 
 _FUNCTIONS = """

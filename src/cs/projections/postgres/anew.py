@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from cs.eventlog.port import RecordedEvent
 from cs.postgres.pool import Pool, PooledConnection, connected, transaction
-from cs.projections.anew import StoredRow
+from cs.projections.anew import NotReplayable, StoredRow
 from cs.projections.generation import anew_name, generation
 from cs.projections.postgres.database import unavailable
 from cs.projections.postgres.table_sets import TableSet
@@ -35,6 +35,19 @@ class PostgresAnewViews:
                 if name != self._tables.names.generation:
                     async with transaction(self._pool) as connection:
                         await TableSet(self._projections, name).drop(connection)
+
+    async def check_rights(self) -> None:
+        await self.views.position()  # makes the tables
+        with unavailable():
+            async with connected(self._pool) as connection:
+                others = await connection.fetchval(
+                    _OTHER_RIGHTS, self._running.names.tables, self._tables.names.tables
+                )
+        if others:
+            raise NotReplayable(
+                f"the tables of the views belong to {others}, or have grants that new ones "
+                "would not have: use the login of cs project; --dry-run compares all the same"
+            )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["_RowsInDatabase"]:
@@ -81,4 +94,11 @@ async def _page(
 
 
 _POSITION = "SELECT position FROM view_sets WHERE generation = $1"
+_OTHER_RIGHTS = """
+SELECT string_agg(DISTINCT pg_get_userbyid(a.relowner), ', ')
+FROM unnest($1::text[], $2::text[]) AS t(ours, theirs)
+JOIN pg_class AS a ON a.oid = to_regclass(ours)
+JOIN pg_class AS b ON b.oid = to_regclass(theirs)
+WHERE (a.relowner, a.relacl::text) IS DISTINCT FROM (b.relowner, b.relacl::text)
+"""
 _PAGE = "SELECT id, tag, row FROM {table} WHERE id > $1 ORDER BY id LIMIT $2"

@@ -43,6 +43,9 @@ class SqliteAnewViews:
         finally:
             store.close()
 
+    async def check_rights(self) -> None:
+        """Pass: whoever may use the file may use all that is in it."""
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator["_RowsInFile"]:
         try:
