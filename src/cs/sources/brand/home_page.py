@@ -81,7 +81,7 @@ def read_home_page(page: str) -> HomePage:
                     data.append(tag.text)
             case _:
                 pass
-    organizations = list(islice(_stated(data), ORGANIZATIONS))
+    organizations = list(islice(_all_organizations(data), ORGANIZATIONS))
     names = [
         _one_line(name) for org in organizations if isinstance(name := org.get("name"), str)
     ]
@@ -99,8 +99,8 @@ def _is_short(title: str) -> bool:
     return len(title.strip()) <= _TITLE_READ
 
 
-def _stated(data: list[str]) -> Iterator[Mapping[str, Any]]:
-    for text in data:
+def _all_organizations(scripts: list[str]) -> Iterator[Mapping[str, Any]]:
+    for text in scripts:
         yield from _organizations(text)
 
 

@@ -10,7 +10,7 @@ import msgspec
 Empty = list[Any]
 
 
-class ApiError(msgspec.Struct, frozen=True):
+class WikibaseFault(msgspec.Struct, frozen=True):
     code: str
     info: str = ""
 
@@ -33,7 +33,7 @@ class WikidataHit(msgspec.Struct, frozen=True):
 
 class WikidataHits(msgspec.Struct, frozen=True):
     search: tuple[WikidataHit, ...] = ()
-    error: ApiError | None = None
+    error: WikibaseFault | None = None
 
 
 class DataValue(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class WikidataItem(msgspec.Struct, frozen=True):
 
 class WikidataItems(msgspec.Struct, frozen=True):
     entities: Mapping[str, WikidataItem] | Empty = {}
-    error: ApiError | None = None
+    error: WikibaseFault | None = None
 
 
 def values(item: WikidataItem, name: str, *, now: datetime) -> tuple[str, ...]:

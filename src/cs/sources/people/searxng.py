@@ -151,22 +151,18 @@ def _people(pages: list[SearxngPage], brand: BrandFacts) -> Iterator[Sighting]:
         address = person_page(result.url)
         if address is None or address in known:
             continue
-        seen = _seen(result)
-        if seen is not None and _works_at(seen, names):
+        person = read_title(result.title, result.content or "")
+        if person is not None and _works_at(person, names):
             known.add(address)
             yield Sighting(
-                full_name=seen.full_name,
-                headline=seen.headline,
-                company=seen.company,
+                full_name=person.full_name,
+                headline=person.headline,
+                company=person.company,
                 linkedin_url=address,
-                location=seen.location,
+                location=person.location,
                 addresses=_addresses(result),
                 source=SearxngSource.name,
             )
-
-
-def _seen(result: SearxngResult) -> SearchResult | None:
-    return read_title(result.title, result.content or "")
 
 
 def _addresses(result: SearxngResult) -> tuple[str, ...]:
@@ -175,11 +171,11 @@ def _addresses(result: SearxngResult) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.lower() for word in words if is_mailbox(word)))
 
 
-def _works_at(seen: SearchResult, names: tuple[str, ...]) -> bool:
+def _works_at(person: SearchResult, names: tuple[str, ...]) -> bool:
     """Say whether the result names one of *names* as the employer of today.
 
     The classifier leaves out what a headline marks as past ("ex-Acme"); who names no
     employer at all was found for another reason.
     """
-    employers = (classify(seen.headline or "").company, seen.company)
+    employers = (classify(person.headline or "").company, person.company)
     return any(is_employer(employer, names) for employer in employers if employer)
