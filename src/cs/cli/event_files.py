@@ -14,6 +14,7 @@ from cs.cli.revealing import disclose
 from cs.history.export.errors import ExportFailed, OtherExport
 from cs.history.export.extra import ExtraMissing, check_installed
 from cs.history.history import History
+from cs.history.identities import identities
 from cs.history.lines import ShownEvent
 from cs.history.selection import Selection
 from cs.settings import Settings
@@ -66,10 +67,13 @@ async def export_tables(
         from cs.history.export.tables import TABLES  # noqa: PLC0415
         from cs.history.export.typed import TablesExport  # noqa: PLC0415
 
-        async with open_command_context(chosen) as data:
+        async with (
+            open_command_context(chosen) as data,
+            identities(data.log, data.keys) as people,
+        ):
             history = History(data.log)
             head = await history.head()
-            made = partial(TablesExport, history, data.keys, selection, out)
+            made = partial(TablesExport, history, data.keys, selection, out, people=people)
             export = made(
                 "duckdb" if form == "duckdb" else "tables",
                 resume=resume,

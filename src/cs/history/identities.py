@@ -25,6 +25,7 @@ from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import every_version, shapes, to_plain
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.fingerprints import profile_print
 from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
 from cs.eventlog.sealing import key_name, personal_values
 from cs.history.evidence import Evidence, Findings
@@ -120,6 +121,10 @@ class Identities:
             await self._read_on(evidence, head)
             evidence.drop(evidence.missing(missing))  # nothing tells who they are
         return evidence.who(wanted)
+
+    def of_profile(self, url: str) -> str:
+        """Return the pseudonym of whoever has the profile *url*, which never changes."""
+        return self._pseudonym(profile_print(self._keys, url))
 
     async def records_of(self, who: str) -> list[str]:
         """Return all records of the person with the pseudonym *who*, ``<lookup>#p1``.

@@ -44,9 +44,10 @@ from cs.history.export.tables import TABLES
 from cs.history.export.typed import Form, TablesExport
 from cs.history.export.views import VIEWS
 from cs.history.history import History, Progress
+from cs.history.identities import identities
 from cs.history.selection import Selection
 from cs.keystore.memory import MemoryKeyStore
-from domain.acme_run import AcmeRun, checked
+from domain.acme_run import ADA, BEN, AcmeRun, checked, sighting
 from domain.golden_files import NAMES, golden_event
 from domain.test_key_and_brand_machine import Searches
 from history.export import naive
@@ -80,16 +81,18 @@ class Store:
         progress: Progress = lambda *_: None,
     ) -> Path:
         path = self.folder / name
-        made = TablesExport(
-            History(self.log),
-            self.keys,
-            selection or Selection(),
-            path,
-            form,
-            resume=resume,
-            reveal=reveal,
-        )
-        await made.make(progress, lambda _: None)
+        async with identities(self.log, self.keys) as people:
+            made = TablesExport(
+                History(self.log),
+                self.keys,
+                selection or Selection(),
+                path,
+                form,
+                people=people,
+                resume=resume,
+                reveal=reveal,
+            )
+            await made.make(progress, lambda _: None)
         return path
 
 
@@ -115,7 +118,7 @@ def _comparable(row: Row) -> Row:
     return {
         name: round(value, 6) if isinstance(value, float) and math.isfinite(value) else value
         for name, value in row.items()
-        if name != "conversation"
+        if name not in {"conversation", "who"}
     }
 
 
@@ -198,7 +201,9 @@ async def test_an_erased_person_has_nothing_left_in_any_table(store: Store) -> N
     ada, ben = found["people"]
     assert (ada["erased"], ada["verified"], ada["place"]) == (True, True, 1)
     personal = [column.name for table in TABLES for column in table.columns if column.personal]
-    assert not any(ada.get(name) for name in (*personal, "verdict", "mail_domain", "sources"))
+    gone = (*personal, "who", "verdict", "mail_domain", "sources")
+    assert not any(ada.get(name) for name in gone)
+    assert ben["who"].startswith("person_")
     assert ben["full_name"] == "Ben Ode"
     assert "Ada" not in str(found)
     assert "p1@" not in str(found)
@@ -231,6 +236,23 @@ async def test_who_erased_a_person_of_many_lookups_is_heard(store: Store) -> Non
     found = rows_of(await store.export())
 
     assert [p["erased"] for p in found["people"]] == [False, True]
+
+
+async def test_the_same_person_of_two_lookups_has_one_pseudonym(store: Store) -> None:
+    """With a profile, and without one: Cid is known by his name and company alone."""
+    cid = sighting("Cid Fell", linkedin_url=None)
+    for stream in ("brand-0a1b", "brand-ffff"):
+        run = AcmeRun(stream=stream).resolved().discovered(ADA, BEN, cid).ranked()
+        await store.append(stream, run.events)
+
+    found = rows_of(await store.export())
+
+    first, second = found["people"][:3], found["people"][3:]
+    assert [person["who"] for person in first] == [person["who"] for person in second]
+    assert len({person["who"] for person in found["people"]}) == 3
+    async with identities(store.log, store.keys) as people:
+        told = await people.of([person["person"] for person in found["people"]])
+    assert {person["person"]: person["who"] for person in found["people"]} == told
 
 
 async def test_without_reveal_no_name_or_address_is_in_any_file(store: Store) -> None:

@@ -54,8 +54,9 @@ FACTS: Mapping[str, str] = {
     "attempt:INTEGER why retry_at:TIMESTAMP causes",
     "answered": "position:BIGINT happened_at:TIMESTAMP lookup stage mail_domain",
     "source": "position:BIGINT happened_at:TIMESTAMP lookup stage source ended why",
-    "found": "position:BIGINT happened_at:TIMESTAMP lookup person sources:VARCHAR[] "
+    "found": "position:BIGINT happened_at:TIMESTAMP lookup person who sources:VARCHAR[] "
     "full_name headline company linkedin_url location",
+    "who": "person who",
     "ranked": "lookup person place:INTEGER rules title family level",
     "left_out": "person why",
     "shown": "person place:INTEGER verified:BOOLEAN",
@@ -92,6 +93,7 @@ class FactRows:
     """Facts of events, until they are taken.
 
     Args:
+        who_has: Returns the pseudonym of whoever has a profile.
         reveal: Whether what is personal is written, too.
 
     Attributes:
@@ -99,7 +101,8 @@ class FactRows:
         count: How many there are.
     """
 
-    def __init__(self, *, reveal: bool = False) -> None:
+    def __init__(self, who_has: Callable[[str], str], *, reveal: bool = False) -> None:
+        self.who_has = who_has
         self.reveal = reveal
         self.rows: Rows = {name: [] for name in FACTS}
 
@@ -323,8 +326,9 @@ def _people_found(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
         if erased:
             to.rows["erased"].append((name,))
         if person is None:
-            to.rows["found"].append((*row, *[None] * 6))
+            to.rows["found"].append((*row, *[None] * 7))
             continue
+        who = None if person.linkedin_url is None else to.who_has(person.linkedin_url)
         personal: tuple[str | None, ...] = (None,) * 5
         if to.reveal:
             personal = (
@@ -334,7 +338,7 @@ def _people_found(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
                 person.linkedin_url,
                 person.location,
             )
-        to.rows["found"].append((*row, person.sources, *personal))
+        to.rows["found"].append((*row, who, person.sources, *personal))
 
 
 def _discovered(to: FactRows, page: OpenPage, read: ReadEvent) -> None:

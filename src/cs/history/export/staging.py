@@ -9,7 +9,7 @@ one goes on behind the last.
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,10 @@ _SCHEMAS: dict[str, pa.Schema] = {
     fact: pa.schema([(name, _ARROW[kind]) for name, kind in columns_of(fact)]) for fact in FACTS
 }
 #: Changes with what is written down as facts: another version's are not gone on with.
-FACTS_VERSION = 1
+FACTS_VERSION = 2
 
-_PLAN, _WRITING, _ERASED, _TEMPORARY = "plan.json", "writing", "erased.parquet", "tmp"
+_PLAN, _WRITING, _TEMPORARY = "plan.json", "writing", "tmp"
+_ERASED, _WHO = "erased.parquet", "who.parquet"
 _PART = "facts-"
 
 
@@ -95,6 +96,30 @@ class Staging:
         with disk_failures(self._folder):
             _write(self._folder / _ERASED, "erased", [(person,) for person in people])
 
+    def people_without_profile(self) -> Iterator[list[str]]:
+        """Yield those who are found and have no pseudonym yet, some at a time."""
+        for part in self._parts():
+            file = part / "found.parquet"
+            if file.exists():
+                rows = pq.read_table(file, columns=["person", "who", "sources"]).to_pylist()
+                left = [
+                    r["person"] for r in rows if r["who"] is None and r["sources"] is not None
+                ]
+                if left:
+                    yield left
+
+    @contextmanager
+    def pseudonyms(self) -> Iterator[Callable[[Mapping[str, str]], None]]:
+        """Yield what stores pseudonyms of people, in the place of those stored before."""
+        file, schema = self._folder / _WHO, _SCHEMAS["who"]
+        with disk_failures(self._folder), pq.ParquetWriter(file, schema) as writer:
+
+            def store(who: Mapping[str, str]) -> None:
+                columns = [list(who.keys()), list(who.values())]
+                writer.write_table(pa.table(columns, schema=schema))
+
+            yield store
+
     def _parts(self) -> list[Path]:
         return sorted(self._folder.glob(f"{_PART}*"))
 
@@ -123,8 +148,9 @@ class Staging:
     def _stored(self, fact: str) -> str:
         """Return SQL that selects all rows of *fact*."""
         files = [part / f"{fact}.parquet" for part in self._parts()]
-        if fact == "erased":
-            files.append(self._folder / _ERASED)
+        files += {"erased": [self._folder / _ERASED], "who": [self._folder / _WHO]}.get(
+            fact, []
+        )
         there = [quoted(file) for file in files if file.exists()]
         if there:
             return f"SELECT * FROM read_parquet([{', '.join(there)}])"

@@ -226,6 +226,7 @@ _PEOPLE = Table(
     "shown is left.",
     _columns("""
 person VARCHAR the pseudonym, `<lookup>#p1`: the same for all that this lookup found out
+who VARCHAR the pseudonym over all lookups, `person_…`: as told apart when this was made
 lookup VARCHAR the lookup
 found_at TIMESTAMP when they were found
 sources VARCHAR[] which sources named them
@@ -260,7 +261,8 @@ WITH best AS (
         c.position DESC
     ) = 1
 ), gone AS (SELECT DISTINCT person FROM erased)
-SELECT f.person, f.lookup, f.happened_at AS found_at,
+SELECT f.person, CASE WHEN g.person IS NULL THEN coalesce(f.who, w.who) END AS who, f.lookup,
+       f.happened_at AS found_at,
        CASE WHEN g.person IS NULL THEN f.sources END AS sources,
        r.place, r.rules AS ranking_rules, o.why AS left_out, s.place AS shown,
        coalesce(s.verified, false) AS verified,
@@ -281,6 +283,7 @@ SELECT f.person, f.lookup, f.happened_at AS found_at,
        CASE WHEN g.person IS NULL AND s.verified THEN b.address END AS email,
        f.position
 FROM found f
+LEFT JOIN who w USING (person)
 LEFT JOIN ranked r USING (person)
 LEFT JOIN left_out o USING (person)
 LEFT JOIN shown s USING (person)

@@ -21,6 +21,7 @@ from cs.history.export.staging import Making, Plan, Staging, opened, quoted
 from cs.history.export.tables import TABLES
 from cs.history.export.views import VIEWS
 from cs.history.history import History, Progress
+from cs.history.identities import Identities
 from cs.history.selection import Selection
 
 Form = Literal["duckdb", "tables"]
@@ -39,6 +40,7 @@ class TablesExport:
         selection: Which events; without a last position, those there are when this begins.
         path: Where the file or folder is to appear.
         form: ``duckdb``: one file; ``tables``: a folder of Parquet files.
+        people: Tells people apart.
         resume: Go on with what was begun.
         reveal: Write who people are, too; that it is done is noted before
             (`cs.operations.disclosing`).
@@ -54,6 +56,7 @@ class TablesExport:
         path: Path,
         form: Form,
         *,
+        people: Identities,
         resume: bool = False,
         reveal: bool = False,
         head: int | None = None,
@@ -61,6 +64,7 @@ class TablesExport:
         self._head = head
         self._history = history
         self._keys = keys
+        self._people = people
         self._selection = selection
         self._path = path
         self._form: Form = form
@@ -87,6 +91,7 @@ class TablesExport:
             with disk_failures(self._path), opened(self._part, await self._plan()) as staging:
                 self._check_begun(staging.plan)
                 await self._gather(staging, progress)
+                await self._gather_pseudonyms(staging)
                 await self._gather_erasures(staging)
                 with staging.making() as making:
                     _remove(self._out)
@@ -134,7 +139,7 @@ class TablesExport:
             after=max(self._selection.after, staging.position),
             upto=staging.plan.upto,
         )
-        facts = FactRows(reveal=self._reveal)
+        facts = FactRows(self._people.of_profile, reveal=self._reveal)
         async for position, page in self._history.pages(rest, progress):
             opened_page = await open_page(self._keys, page, reveal=self._reveal)
             facts.add_page(opened_page)
@@ -145,11 +150,17 @@ class TablesExport:
         if staging.position < staging.plan.upto:
             staging.add(facts.rows, staging.plan.upto)
 
+    async def _gather_pseudonyms(self, staging: Staging) -> None:
+        """Tell those without a profile apart: that takes all that is known of them."""
+        with staging.pseudonyms() as store:
+            for people in staging.people_without_profile():
+                store(await self._people.of(people))
+
     async def _gather_erasures(self, staging: Staging) -> None:
         """Take in who was erased until now, also behind the last position that is read."""
         erased: set[str] = set()
         async for _, page in self._history.pages(ERASURES):
-            facts = FactRows()
+            facts = FactRows(self._people.of_profile)
             facts.add_page(await open_page(self._keys, page))
             erased.update(person for (person,) in facts.rows["erased"])
         staging.add_erased(sorted(erased))
