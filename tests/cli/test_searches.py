@@ -43,7 +43,7 @@ class Left(NamedTuple):
 async def live_at(place: Place, options: dict[str, str]) -> Left:
     async with lived(place) as lifetime:
         await live_long(lifetime)
-        as_left = {a.body: lifetime.as_left(a.body) for a in lifetime.answers}
+        as_left = {a.body: lifetime.as_left(a) for a in lifetime.answers}
         keys = [key.id for key in lifetime.keys]
         return Left(options, lifetime.answers, as_left, keys)
 
@@ -280,3 +280,19 @@ def test_every_reason_of_the_verifier_s_document_has_words() -> None:
     assert len(told) > 30
     assert told - REASONS.keys() == set()
     assert all(KEPT.values())
+
+
+async def test_it_works_beside_a_running_service(tmp_path: Path, here: Here) -> None:
+    folder = tmp_path / "data"
+    async with lived(InFolder(folder)) as lifetime:
+        search = await lifetime.ask_meanwhile(0, "Acme")
+        assert search is not None
+        words = ("searches", "show", search, "--json", f"--data-dir={folder}")
+
+        running = await asyncio.to_thread(here, *words)
+        await lifetime.answer_all()
+        done = await asyncio.to_thread(here, *words)
+
+    assert running.rows[0]["record"]["status"] == "running"
+    assert running.rows[0]["run"]["took_s"] is None
+    assert (done.rows[0]["record"]["status"], done.rows[0]["now"]) == ("done", True)

@@ -18,6 +18,7 @@ import msgspec
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
+from cs.domain.brand.events import LookupFinished
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.eventlog.fingerprints import profile_print
@@ -28,6 +29,7 @@ from cs.history.history import History
 from cs.history.searches import key_of_search, search_at
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
+from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
@@ -242,6 +244,18 @@ class Lifetime:
         await erasure.erase(profile_print(stores.keys, url))
         self.erased.add(name)
 
+    async def age_out(self) -> None:
+        """Forget everybody whom the runs that have ended found; nobody is suppressed."""
+        stores = self.stores
+        ended = [
+            recorded.event.lookup
+            for recorded in await stores.log.tail(0, 100_000)
+            if isinstance(recorded.event, LookupFinished)
+        ]
+        runner = ViewRunner(stores.log, stores.views, stores.keys)
+        ageing = Ageing(Streams(stores.log), stores.keys, self.clock, runner.catch_up)
+        await ageing.age_out(ended)
+
     async def forget(self, brand: str) -> None:
         await self.service.operator.forget_brand(Query(brand=brand))
 
@@ -316,12 +330,19 @@ class Lifetime:
                 await self._read(self.chance.choice(list(self.searches)))
             await asyncio.sleep(0.02)
 
-    def as_left(self, body: bytes) -> bytes:
-        """Return *body* without the people who were erased since."""
-        plain = msgspec.json.decode(body)
+    def as_left(self, answer: Answer) -> bytes:
+        """Return what was answered, without the people who were erased since.
+
+        Who is left is what the API said of that search last; nobody named in an erasure is.
+        """
+        plain = msgspec.json.decode(answer.body)
         if "contacts" in plain:
-            left = [c for c in plain["contacts"] if c["full_name"] not in self.erased]
-            plain["contacts"] = left
+            last = next(each for each in reversed(self.answers) if each.search == answer.search)
+            left = {each["full_name"] for each in msgspec.json.decode(last.body)["contacts"]}
+            assert not left & self.erased
+            plain["contacts"] = [
+                each for each in plain["contacts"] if each["full_name"] in left
+            ]
         return msgspec.json.encode(plain)
 
     async def differences(self) -> list[str]:
@@ -331,7 +352,7 @@ class Lifetime:
         for answer in self.answers:
             key = await key_of_search(history, self.stores.views, answer.search)
             assert key == self.searches[answer.search].id
-            told = self.as_left(answer.body)
+            told = self.as_left(answer)
             shown = [
                 await search_at(history, answer.search, key, position)
                 for position in range(answer.before, answer.after + 1)

@@ -35,6 +35,7 @@ STEPS = st.lists(
         st.tuples(st.just("step"), st.sampled_from([1, 3_600, 31 * 86_400])),
         st.tuples(st.just("restart")),
         st.tuples(st.just("answer")),
+        st.tuples(st.just("age")),
     ),
     min_size=2,
     max_size=12,
@@ -58,6 +59,8 @@ async def do(lifetime: Lifetime, what: str, *how: object) -> None:
             lifetime.step(seconds)
         case "restart", ():
             await lifetime.restart()
+        case "age", ():
+            await lifetime.age_out()
         case "answer", ():
             await lifetime.answer_all()
         case _:
@@ -91,11 +94,16 @@ class StoreCases:
     async def test_every_answer_is_told_as_it_was(self, place: Place) -> None:
         async with lived(place) as lifetime:
             await live_long(lifetime)
+            await lifetime.age_out()
+            await lifetime.read_all()
+            await lifetime.forget("Zenith")
+            await lifetime.ask(1, "Zenith")  # finds again who aged out
+            await lifetime.read_all()
 
             assert len(lifetime.answers) > 30
             statuses = {msgspec.json.decode(each.body)["status"] for each in lifetime.answers}
             assert statuses == {"running", "done", "failed"}
-            assert any(lifetime.as_left(a.body) != a.body for a in lifetime.answers)
+            assert any(lifetime.as_left(a) != a.body for a in lifetime.answers)
             assert await lifetime.differences() == []
 
     @pytest.mark.slow
