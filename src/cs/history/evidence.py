@@ -93,6 +93,15 @@ class Evidence:
         self._resolve()
         return [name for (name,) in self._database.execute(_RECORDS, {"who": who})]
 
+    @property
+    def size(self) -> int:
+        """How large the file is, in bytes."""
+        ((pages,), (page,)) = (
+            self._database.execute(f"PRAGMA {name}").fetchone()
+            for name in ("page_count", "page_size")
+        )
+        return int(pages) * int(page)
+
     def _rows(self, query: str, names: Iterable[str]) -> Iterator[Any]:
         """Yield the rows of *query* for *names*, a page of them at a time."""
         wanted = list(names)
