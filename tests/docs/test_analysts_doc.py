@@ -28,20 +28,25 @@ from harness.in_process import on_folder
 from postgres.migrated import migrated
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text()
-BLOCKS = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+BLOCKS: list[str] = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 BRAND = "brand-75722a2d522d7286f038c2dcdf267824"
 STREAMS = {"key": "key-k1", "brand": BRAND, "mail-domain": "mail-domain-acme.example"}
 
 
 def statements(store: str) -> list[str]:
     """Return the queries of the page for *store*, the view they read first."""
-    others = {f"-- {name}" for name in ("SQLite", "PostgreSQL", "DuckDB") if name != store}
-    return [block for block in BLOCKS if block.partition("\n")[0] not in others]
+    return [block for block in BLOCKS if _meant_for(block) in {None, store}]
+
+
+def _meant_for(block: str) -> str | None:
+    """Return which store *block* says it is for; ``None``: it says nothing."""
+    said = re.match(r"-- ((?:SQLite|PostgreSQL|DuckDB)\b.*)\n", block)
+    return None if said is None else said[1]
 
 
 def of_an_export() -> list[str]:
     """Return the queries of the page for a DuckDB file."""
-    blocks = [block for block in BLOCKS if block.startswith("-- DuckDB\n")]
+    blocks = [block for block in BLOCKS if _meant_for(block) == "DuckDB, typed tables"]
     return [query for block in blocks for query in block.split(";") if query.strip()]
 
 
@@ -141,6 +146,44 @@ def test_what_the_queries_find_is_what_was_stored(folder: Path) -> None:
     assert led_by == [("not known", _stored() - on_key), ("operator", on_key)]
     assert position == [(_stored(),)]
     assert quota[0][0] == "key-k1"
+
+
+def on_duckdb(view: str) -> list[list[tuple[Any, ...]]]:
+    with duckdb.connect() as database:
+        # Nothing is fetched by a test.
+        database.execute("SET custom_extension_repository = 'http://127.0.0.1:9'")
+        database.execute(view)
+        return [database.execute(query).fetchall() for query in statements("DuckDB")]
+
+
+def view_of(file: str) -> str:
+    (view,) = (block for block in BLOCKS if _meant_for(block) == f"DuckDB, {file}")
+    return view
+
+
+@pytest.mark.parametrize("file", ["events.parquet", "events.ndjson"])
+def test_duckdb_answers_alike_from_an_export(
+    file: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert ran("events", "export", f"--out={file}", f"--data-dir={folder}").code == 0
+
+    assert on_duckdb(view_of(file)) == on_sqlite(folder)
+
+
+def test_duckdb_answers_alike_from_the_log_or_says_what_it_lacks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    lacks = 'Failed to download extension "sqlite_scanner"'
+    assert lacks in PAGE
+
+    try:
+        answers = on_duckdb(view_of("log.db"))
+    except duckdb.Error as error:
+        assert lacks in str(error)  # noqa: PT017  it is one or the other
+    else:
+        assert answers == on_sqlite(folder)
 
 
 @pytest.mark.parametrize("query", of_an_export())
