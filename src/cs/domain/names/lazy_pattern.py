@@ -6,10 +6,14 @@ from functools import cached_property
 
 
 class LazyPattern:
-    """For a long one: its methods are those of the `re.Pattern` that `re.compile` would make.
+    r"""For a long one: its methods are those of the `re.Pattern` that `re.compile` would make.
 
     The patterns that read headlines take 25 ms to compile, and of the commands that import
     them few read a headline.
+
+    >>> part = LazyPattern(r"\s*[|•]\s*")
+    >>> part.split("Head of Social | Acme"), part.search("Acme")
+    (['Head of Social', 'Acme'], None)
     """
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
