@@ -222,7 +222,8 @@ def _without(text: str, echoed: Iterable[str]) -> str:
             text = text.replace(ours, " ")
             # A lone local part only where it is marked as one: "user" in "user unknown"
             # is a word.
-            text = re.sub(rf"([<(\[\"']){re.escape(local)}([>)\]\"'])", r"\1 \2", text)
-        if "." in domain:
+            if local in text:
+                text = re.sub(rf"([<(\[\"']){re.escape(local)}([>)\]\"'])", r"\1 \2", text)
+        if "." in domain and domain in text:
             text = re.sub(rf"(?<![\w-])[\w.-]*{re.escape(domain)}(?![\w-])", " ", text)
     return _EMPTY_BRACKETS.sub(" ", _ADDRESS.sub(" ", text))

@@ -1,10 +1,13 @@
 """Whether a company, as people write where they work, is one of those asked for.  Pure."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from cs.domain.headline.scope_words import is_place
 from cs.domain.names.brand_match import COMPANY, likeness
 
+#: Answers that are remembered: the people of a brand name the same few companies.
+_REMEMBERED = 4_096
 #: Words behind its name that mean all of a company, and no trade.
 _ALL_OF_IT = frozenset(
     {"group", "global", "international", "worldwide", "hq", "official", "and", "&"}
@@ -20,11 +23,12 @@ def is_employer(company: str, names: Iterable[str]) -> bool:
     >>> is_employer("Acme Germany GmbH", ["Acme"]), is_employer("Acme Robotics", ["Acme"])
     (True, False)
     """
+    return any(_is_branch(company, name) for name in names)
+
+
+@lru_cache(_REMEMBERED)
+def _is_branch(company: str, name: str) -> bool:
     words = company.replace("(", " ").replace(")", " ").replace(",", " ").split()
-    return any(_is_branch(words, name) for name in names)
-
-
-def _is_branch(words: list[str], name: str) -> bool:
     for count in range(1, len(words) + 1):
         head, rest = " ".join(words[:count]), words[count:]
         while rest and likeness(f"{head} {rest[-1]}", head) >= COMPANY:

@@ -8,6 +8,7 @@ so a question that was not asked then has no answer, and neither has the reading
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -34,6 +35,11 @@ _STAGES: dict[str, Stage] = {
 }
 #: The code that each is accepted with (`cs.verifiers.smtp.session`).
 _ACCEPTED = {"banner": 220, "starttls": 220}
+
+
+#: Of the people of a brand the server said the same about the probe, and says much alike.
+_meaning = lru_cache(4_096)(meaning)
+_probe_names = lru_cache(1_024)(probe_names)
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -79,10 +85,15 @@ def reread(evidence: Evidence) -> Reading | None:
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What came of one question; *reply* is ``None`` if nothing did."""
+    """What was heard after one question, and in which session."""
 
-    reply: SmtpReply | None
+    heard: Sequence[str]
     session: int
+
+    @property
+    def reply(self) -> SmtpReply | None:
+        """The reply; ``None`` if no whole one came."""
+        return _reply(self.heard)
 
 
 class RecordedExchanger:
@@ -111,14 +122,15 @@ class RecordedExchanger:
         while True:
             answer = answers.popleft()
             self._session = answer.session
-            if answer.reply is None:
+            reply = answer.reply
+            if reply is None:
                 if answers:
                     continue  # asked again, in a session of its own
                 raise self.refusal or NoUsableReply(self._conversation.silence)
-            found = self._conversation.meaning(answer.reply, asked, self.mx)
+            found = self._conversation.meaning(reply, asked, self.mx)
             if found.kind in {ReplyKind.TOO_MANY, ReplyKind.CLOSING} and answers:
                 continue
-            return answer.reply, found
+            return reply, found
 
     async def ask_in_same_session(self, address: str) -> tuple[SmtpReply, ReplyMeaning] | None:
         asked = self._conversation.spelt(address)
@@ -156,8 +168,9 @@ class _Conversation:
         self._mx = evidence.mx
         self._helo = self._sender = ""
         self._others: list[str] = []  # asked about beside the address and the postmaster
+        self._probed_earlier = False
         self._read(evidence.conversation)
-        self._probes = self._spell_probes(evidence.conversation)
+        self._probes = self._spell_probes()
 
     def spelt(self, address: str) -> str:
         """Return *address*, or in the place of a probe's the one that was asked about then.
@@ -168,40 +181,42 @@ class _Conversation:
 
     def meaning(self, reply: SmtpReply, address: str, mx: MxAddress) -> ReplyMeaning:
         echoed = (address, self.mail_domain, mx.host, self._helo)
-        return meaning(reply, stage="rcpt", echoed=echoed, sender=self._sender)
+        return _meaning(reply, stage="rcpt", echoed=echoed, sender=self._sender)
 
-    def _spell_probes(self, lines: Sequence[Line]) -> dict[str, str]:
-        asked = [f"{name}@{self.mail_domain}" for name in probe_names(self.mail_domain)]
-        if any(line.who == "C" and _PROBED.fullmatch(line.text) for line in lines):
+    def _spell_probes(self) -> dict[str, str]:
+        asked = [f"{name}@{self.mail_domain}" for name in _probe_names(self.mail_domain)]
+        if self._probed_earlier:
             asked = asked[1:]  # of the probe only the control was asked
         return dict(zip(asked, self._others, strict=False))
 
     def _read(self, lines: Sequence[Line]) -> None:
         at: RecordedExchanger | None = None
         outcome: ProbeOutcome | None = None  # of the exchanger that comes next
-        said: list[tuple[str, SmtpReply | None]] = []  # since the session began
+        said: list[tuple[str, Sequence[str]]] = []  # since the session began
         recipients = session = 0
-        for command, reply in _exchanges(lines):
+        for command, heard in _exchanges(lines):
             word = command.partition(" ")[0]
-            if probed := _PROBED.fullmatch(command):
+            ours = command.startswith("[")  # what was done and not said
+            if ours and (probed := _PROBED.fullmatch(command)):
                 outcome = ProbeOutcome(probed["outcome"])
+                self._probed_earlier = True
                 at = None
-            elif connect := _CONNECT.fullmatch(command):
+            elif ours and (connect := _CONNECT.fullmatch(command)):
                 self._note_refusal(at, said, recipients)
                 mx = MxAddress(connect["host"], connect["address"], int(connect["port"]))
                 at, said, recipients, session = self._exchanger(mx), [], 0, session + 1
-                said.append((command, reply))
-            elif rcpt := _RCPT.fullmatch(command):
+                said.append((command, heard))
+            elif word == "RCPT" and (rcpt := _RCPT.fullmatch(command)):
                 if at is None:  # in a session that an earlier address has opened
                     at, session = self._open_already(), session + 1
                 recipients += 1
-                at.answers.setdefault(rcpt["address"], deque()).append(_Answer(reply, session))
+                at.answers.setdefault(rcpt["address"], deque()).append(_Answer(heard, session))
                 self._note_other(rcpt["address"])
             elif word == "QUIT":
                 self._note_refusal(at, said, recipients)
                 at, said, recipients = None, [], 0
             elif word in _STAGES:
-                said.append((command, reply))
+                said.append((command, heard))
                 self._note_identity(command)
             if at is not None and outcome is not None:
                 self.memory.put(self.mail_domain, at.mx.address, ProbeResult(outcome))
@@ -236,45 +251,47 @@ class _Conversation:
     def _note_refusal(
         self,
         at: RecordedExchanger | None,
-        said: Sequence[tuple[str, SmtpReply | None]],
+        said: Sequence[tuple[str, Sequence[str]]],
         recipients: int,
     ) -> None:
         """Note why a session came to no recipient, if it is one."""
         if at is None or not said or recipients:
             return
-        command, reply = said[-1]
+        command, heard = said[-1]
+        reply = _reply(heard)
         refused = reply is not None and reply.code != _ACCEPTED["starttls"]
         if command == "STARTTLS" and refused and len(said) > 1:
-            command, reply = said[-2]  # which demanded it
+            command, heard = said[-2]  # which demanded it
+            reply = _reply(heard)
         at.refusal = NoUsableReply(self.silence)
         stage = _STAGES[command.partition(" ")[0]]
         if reply is None or reply.code == _ACCEPTED.get(stage, 250):
             return
         echoed = (at.mx.host, at.mx.address, self._helo)
-        why = meaning(reply, stage=stage, echoed=echoed, sender=self._sender)
+        why = _meaning(reply, stage=stage, echoed=echoed, sender=self._sender)
         if why.kind is ReplyKind.ACCEPTED:  # out of order, not a welcome
             at.refusal = NoUsableReply("protocol")
         else:
             at.refusal = NoUsableReply(why.kind.value, why)
 
 
-def _exchanges(lines: Sequence[Line]) -> Iterator[tuple[str, SmtpReply | None]]:
-    """Yield what we said, each with the reply to it; ``None`` if no whole one came."""
+def _exchanges(lines: Sequence[Line]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield what we said, each with what was heard before we said more."""
     command: str | None = None
-    heard: list[bytes] = []
+    heard: list[str] = []
     for line in lines:
         if line.who == "S":
-            heard.append(line.text.encode(errors="replace"))
+            heard.append(line.text)
             continue
         if command is not None:
-            yield command, _reply(heard)
+            yield command, heard
         command, heard = line.text, []
     if command is not None:
-        yield command, _reply(heard)
+        yield command, heard
 
 
-def _reply(lines: Sequence[bytes]) -> SmtpReply | None:
+def _reply(heard: Sequence[str]) -> SmtpReply | None:
     try:
-        return parse(lines)
+        return parse([line.encode(errors="replace") for line in heard])
     except MalformedReply:
         return None
