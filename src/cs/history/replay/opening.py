@@ -5,7 +5,7 @@ a replay needs the fewest of their values, of very many events.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -14,11 +14,18 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cs.domain.contact import Checked, LeftOut, Person, Ranked
 from cs.domain.personal import Personal
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.key_cache import DataKeyReader, held_keys
-from cs.eventlog.sealing import HeldKeys, KeyReference, key_id, key_name
+from cs.eventlog.sealing import key_id, key_name
 from cs.keystore.errors import KeysUnavailable
 
 P = TypeVar("P", bound=Personal)
+
+
+class DataKeys(Protocol):
+    """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
+
+    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
+
+
 #: Before the ciphertext (`cs.eventlog.sealing`): the nonce.
 _NONCE = 12
 
@@ -55,7 +62,17 @@ class SealedCheck(_Sealed, frozen=True, kw_only=True):
     checked: SealedValue
 
 
-AnySealed = SealedPeople | SealedRanking | SealedCheck
+class _Whose(msgspec.Struct, frozen=True):
+    person: str
+
+
+class WhoseCheck(_Sealed, frozen=True, kw_only=True):
+    """Of the same: only whose mailbox it was, which is in clear."""
+
+    checked: _Whose
+
+
+AnySealed = SealedPeople | SealedRanking | SealedCheck | WhoseCheck
 
 PERSON = msgspec.json.Decoder(Person)
 RANKED = msgspec.json.Decoder(Ranked)
@@ -65,7 +82,7 @@ CHECKED = msgspec.json.Decoder(Checked)
 class Opener:
     """Opens values with the keys that were loaded for them."""
 
-    def __init__(self, held: HeldKeys) -> None:
+    def __init__(self, held: Mapping[str, bytes]) -> None:
         self._held = held
         self._ciphers: dict[str, AESGCM] = {}
 
@@ -97,21 +114,20 @@ class Opener:
 
 
 async def opener(
-    keys: DataKeyReader, wanted: Iterable[tuple[AnySealed, Iterable[SealedValue]]]
+    keys: DataKeys, wanted: Iterable[tuple[AnySealed, Iterable[SealedValue]]]
 ) -> Opener:
     """Return what opens these values.
 
     Raises:
         LogUnavailable: The data keys cannot be read now.
     """
-    needs = {
-        KeyReference(key_name(event.lookup, value.person), event.sealed_with.get(value.person))
+    names = {
+        key_name(event.lookup, value.person)
         for event, values in wanted
         for value in values
         if value.box
     }
     try:
-        held: Mapping[str, bytes | None] = await held_keys(keys, needs)
+        return Opener(await keys.find(names) if names else {})
     except KeysUnavailable as error:
         raise LogUnavailable(f"the data keys could not be read: {error}") from error
-    return Opener(held)

@@ -51,6 +51,8 @@ def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Com
     limit = max(lookup.limit - recorded.erased, 0)
     ranked, left_out = rules.rank(brand, people, limit)
     totals.answered_by(recorded.rules, len(people))
+    if ranked == recorded.ranked:
+        return Compared()
     names = {person.person: person.full_name for person in people}
     there = names.keys()
     before = _Order(

@@ -1,6 +1,7 @@
 """What the log recorded of the lookups of some brands: as much as a replay needs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -18,18 +19,19 @@ from cs.domain.brand.events import (
 from cs.domain.codec import AnyEvent, decode, event_of, shapes
 from cs.domain.contact import BrandFacts, Checked, LeftOut, Person, Query, Ranked
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.key_cache import DataKeyReader
 from cs.eventlog.port import EventLog, SealedEvent, Where
 from cs.history.replay.opening import (
     CHECKED,
     PERSON,
     RANKED,
     AnySealed,
+    DataKeys,
     Opener,
     SealedCheck,
     SealedPeople,
     SealedRanking,
     SealedValue,
+    WhoseCheck,
     opener,
 )
 
@@ -76,10 +78,11 @@ class RecordedLookup(msgspec.Struct, kw_only=True):
         position: Of its first event.
         people: Everybody found who is not erased, in the order of their numbers.
         limit: Contacts shown at most.
-        resolved: How brand resolution ended.
+        brand: For a ranking: what is known of the brand.
+        resolved: For a resolution: how it ended.
         ranking: ``None``: nobody was ranked.
-        verified: Who had a mailbox verified, erased people among them.
-        checks: In order, without those of erased people.
+        verified: For a ranking: who had a mailbox verified, erased people among them.
+        checks: For verdicts: in order, without those of erased people.
         erased_verified: Whether somebody who is erased by now had a mailbox verified.
     """
 
@@ -88,6 +91,7 @@ class RecordedLookup(msgspec.Struct, kw_only=True):
     query: Query
     position: int
     limit: int
+    brand: BrandFacts | None = None
     resolved: BrandResolved | None = None
     people: list[Person] = []
     ranking: RecordedRanking | None = None
@@ -95,9 +99,12 @@ class RecordedLookup(msgspec.Struct, kw_only=True):
     checks: list[RecordedCheck] = []
     erased_verified: bool = False
 
-    @property
-    def brand(self) -> BrandFacts | None:
-        return None if self.resolved is None else self.resolved.brand
+
+class _Brand(msgspec.Struct, frozen=True):
+    """Of a stored *brand resolved* event: what a ranking needs."""
+
+    lookup: str
+    brand: BrandFacts | None = None
 
 
 def topics_of(events: Iterable[type[AnyEvent]]) -> frozenset[str]:
@@ -107,7 +114,7 @@ def topics_of(events: Iterable[type[AnyEvent]]) -> frozenset[str]:
 
 
 async def recorded_lookups(
-    log: EventLog, keys: DataKeyReader, kind: Kind, streams: Sequence[str], upto: int
+    log: EventLog, keys: DataKeys, kind: Kind, streams: Sequence[str], upto: int
 ) -> list[RecordedLookup]:
     """Return the lookups of the brands *streams* that began up to position *upto*, in order.
 
@@ -119,10 +126,10 @@ async def recorded_lookups(
     stored = await log.select(where, 0, upto)
     sealed = {}
     for event in stored:
-        shape = _sealed_shape(event.topic)
+        shape = _sealed_shape(kind, event.topic)
         if shape is not None:
             sealed[event.position] = _read(event, shape)
-    open_values = await opener(keys, _wanted(kind, sealed.values()))
+    open_values = await opener(keys, _wanted(sealed.values()))
     found: dict[str, RecordedLookup] = {}
     for event in stored:
         try:
@@ -132,13 +139,17 @@ async def recorded_lookups(
     return list(found.values())
 
 
-def _sealed_shape(topic: str) -> type[AnySealed] | None:
+@cache
+def _sealed_shape(kind: Kind, topic: str) -> type[AnySealed] | None:
+    """Return what is read of an event of *topic*; a ranking needs only whose a mailbox is."""
     event = event_of(topic)
     if event in _PEOPLE:
         return SealedPeople
     if event is ContactsRanked:
         return SealedRanking
-    return SealedCheck if event in _CHECKS else None
+    if event in _CHECKS:
+        return SealedCheck if kind == "verdicts" else WhoseCheck
+    return None
 
 
 def _read(event: SealedEvent, shape: type[AnySealed]) -> AnySealed:
@@ -148,10 +159,12 @@ def _read(event: SealedEvent, shape: type[AnySealed]) -> AnySealed:
         raise _damaged(event, error) from error
 
 
+_BRAND = msgspec.json.Decoder(_Brand)
 _DECODERS: Mapping[type[AnySealed], msgspec.json.Decoder[AnySealed]] = {
     SealedPeople: msgspec.json.Decoder(SealedPeople),
     SealedRanking: msgspec.json.Decoder(SealedRanking),
     SealedCheck: msgspec.json.Decoder(SealedCheck),
+    WhoseCheck: msgspec.json.Decoder(WhoseCheck),
 }
 
 
@@ -162,16 +175,16 @@ def _damaged(event: SealedEvent, error: Exception) -> DamagedEvent:
 
 
 def _wanted(
-    kind: Kind, sealed: Iterable[AnySealed]
+    sealed: Iterable[AnySealed],
 ) -> Iterable[tuple[AnySealed, Sequence[SealedValue]]]:
-    """Yield the values that are opened: of a verified mailbox a ranking needs only whose."""
+    """Yield the values that are opened."""
     for event in sealed:
         match event:
             case SealedPeople(people=values) | SealedRanking(ranked=values):
                 yield event, values
-            case SealedCheck(checked=value) if kind == "verdicts":
+            case SealedCheck(checked=value):
                 yield event, (value,)
-            case _:
+            case WhoseCheck():
                 pass
 
 
@@ -184,6 +197,11 @@ def _add(
 ) -> None:
     """Take *event* into the lookup that it is of."""
     if sealed is None:
+        if kind == "ranking" and event_of(event.topic) is BrandResolved:
+            named = _BRAND.decode(event.state)
+            if named.lookup in found:
+                found[named.lookup].brand = named.brand
+            return
         plain = decode(event.topic, event.state)
         if isinstance(plain, LookupStarted):
             found[plain.lookup] = RecordedLookup(
@@ -212,12 +230,10 @@ def _add(
                 erased=len(shown) - len(ranked),
                 rules=sealed.rules,
             )
+        case WhoseCheck(checked=whose):
+            lookup.verified.add(whose.person)
         case SealedCheck(checked=value):
             verified = event_of(event.topic) is MailboxVerified
-            if verified:
-                lookup.verified.add(value.person)
-            if kind != "verdicts":
-                return
             checked = open_values.open(sealed, value, CHECKED)
             if checked is not None:
                 lookup.checks.append(RecordedCheck(checked, verified))

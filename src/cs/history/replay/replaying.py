@@ -10,10 +10,10 @@ import msgspec
 
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
-from cs.eventlog.key_cache import DataKeyReader
 from cs.eventlog.port import EventLog, Where
 from cs.history.replay.charges import WINDOW, AffectedLookup
 from cs.history.replay.difference import Compared, Difference, Totals, sealed
+from cs.history.replay.opening import DataKeys
 from cs.history.replay.ranking import compare_ranking
 from cs.history.replay.recorded import (
     Kind,
@@ -107,7 +107,7 @@ class Replay:
     def __init__(
         self,
         log: EventLog,
-        keys: DataKeyReader,
+        keys: DataKeys,
         kind: Kind,
         *,
         upto: int,

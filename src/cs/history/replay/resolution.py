@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from cs.domain.contact import BrandFacts
+from cs.domain.stages.fitting import fitted
 from cs.history.replay.difference import Change, Compared, Effect, Totals, difference
 from cs.history.replay.recorded import RecordedLookup
 from cs.history.replay.rules import BrandChoice, Rules
@@ -33,6 +34,9 @@ def compare_resolution(lookup: RecordedLookup, rules: Rules, totals: Totals) -> 
     totals.answered_by(resolved.rules)
     was = BrandChoice(resolved.status, resolved.brand)  # type: ignore[arg-type]
     now = rules.resolve(lookup.query, resolved.matches)
+    if now != was and now.facts is not None:
+        # What was stored went through a message, and so within its limits.
+        now = BrandChoice(now.status, fitted(now.facts))
     if now == was:
         return Compared()
     change = _change(was, now)

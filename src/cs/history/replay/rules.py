@@ -12,7 +12,6 @@ from cs.domain.headline.role import classify
 from cs.domain.mail.conclusion import Conclusion, concluded
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.ranking import rank
-from cs.domain.stages.fitting import fitted
 from cs.pipeline.brand_choice import BrandChoice
 from cs.pipeline.brand_resolver import chosen_again
 from cs.verifiers.smtp.rereading import Reading, reread
@@ -113,11 +112,7 @@ class TodaysRules:
         return concluded(tried)
 
     def resolve(self, query: Query, matches: Sequence[SourceMatches]) -> BrandChoice:
-        choice = chosen_again(query, matches)
-        # What is stored went through a message, and so within its limits.
-        return BrandChoice(
-            choice.status, None if choice.facts is None else fitted(choice.facts)
-        )
+        return chosen_again(query, matches)
 
 
 TODAY = TodaysRules()
