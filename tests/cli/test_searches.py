@@ -163,7 +163,7 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     assert verification["attempts"][1]["after_restart"]
     assert run["stages"][0]["asked"][0]["ended"] == "used"
     assert run["stages"][0]["rules"].startswith("resolution-")
-    assert shown["money"].startswith("not recorded")
+    assert (run["cost"], run["cost_said"][:12]) == (None, "not recorded")
     assert run["erased"] == 1
     (cid,) = run["people"]
     assert (cid["why"], cid["is_shown"]) == ("not-eligible", False)
@@ -253,6 +253,7 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
         (("show", "{search}", "--reveal=so"), 2, "--reveal: a reason has 10 to 300"),
         (("show", "{search}", "--html={there}"), 2, "is there already: name another file"),
         (("show", "{search}", "--html={nowhere}"), 1, "cannot be written: No such file"),
+        (("show", "{search}", "--price=smtp"), 2, "--price: a name and an amount such as"),
         (("list", "--since=soon"), 2, "--since: a time such as"),
         (("list", "--last=-1"), 2, "--last: a number from 0, not -1"),
     ],

@@ -1,6 +1,7 @@
 """The page of a search: hostile words stay words, and it is read by everybody everywhere."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,29 @@ async def test_the_timeline_is_told() -> None:
     ]
     assert run.took_s == 120
     assert run.cut_off
+
+
+async def test_money_is_by_the_prices_that_are_given() -> None:
+    then = await eventful("Acme")
+    prices = {"smtp": Decimal("0.004"), "searxng": Decimal("0.5"), "website": Decimal(9)}
+
+    priced = shown_search(then, head=99, pseudonyms={}, reveal=False, prices=prices).run
+    unpriced = shown_search(then, head=99, pseudonyms={}, reveal=False).run
+
+    assert priced is not None
+    assert unpriced is not None
+    costs = {asked.name: asked.cost for stage in priced.stages for asked in stage.asked}
+    # Three addresses, one answer, none from a source that failed.
+    assert costs == {
+        "wikidata": None,
+        "website": 0,
+        "searxng": Decimal("0.5"),
+        "smtp": Decimal("0.012"),
+    }
+    assert priced.cost == Decimal("0.512")
+    assert priced.cost_said.startswith("0.512 by the prices given")
+    assert priced.cost_said.endswith("; without a price: wikidata")
+    assert (unpriced.cost, unpriced.cost_said[:12]) == (None, "not recorded")
 
 
 async def test_a_run_is_shown_as_far_as_it_had_come() -> None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from cs.assembly.operator_command import open_command_context
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, styled, warn
+from cs.cli.prices import Prices, prices_by_name
 from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
 from cs.cli.times import time_of
@@ -46,15 +47,7 @@ def report(
             help="Write one self-contained page into this file, which must not be there."
         ),
     ] = None,
-    price: Annotated[
-        tuple[str, ...],
-        Parameter(
-            negative="",
-            show_default=False,
-            help="What one question to a source or verifier costs: searxng=0.005. The log "
-            "records no prices. Can be given several times.",
-        ),
-    ] = (),
+    price: Prices = (),
     top: Annotated[int, Parameter(help="Show so many of the busiest.")] = TOP,
     json: Json = False,
     data_dir: DataDir = None,
@@ -71,7 +64,7 @@ def report(
         stop("--json and --html: one of them", 2)
     if not 1 <= top <= MOST:
         stop(f"--top: a whole number from 1 to {MOST}, not {top}", 2)
-    prices = _prices(price)
+    prices = prices_by_name(price)
     limits = (time_of("--since", since), time_of("--until", until))
     if html is not None and html.exists():
         stop(f"{html} is there already: name another file", 2)
@@ -84,20 +77,6 @@ def report(
         console.print(f"written to {html}")
     else:
         _show(found)
-
-
-def _prices(said: Sequence[str]) -> Mapping[str, Decimal]:
-    prices: dict[str, Decimal] = {}
-    for each in said:
-        name, _, amount = each.partition("=")
-        try:
-            price = Decimal(amount)
-        except InvalidOperation:
-            price = Decimal("NaN")
-        if not name or not price.is_finite() or not 0 <= price <= 1_000_000:
-            stop(f"--price: a name and an amount such as searxng=0.005, not {each!r}", 2)
-        prices[name] = price
-    return prices
 
 
 def _period(limits: tuple[datetime | None, datetime | None], now: datetime) -> Period:

@@ -27,7 +27,6 @@ def print_search(shown: ShownSearch) -> None:
         console.print(styled("[yellow]{} erased since, on {}[/]", who, instant(erased.at)))
     waited = "" if shown.waited_s is None else f", settled after {seconds(shown.waited_s)}"
     console.print(f"asked for with {shown.key} at {instant(shown.admitted_at)}{waited}")
-    console.print(f"cost in money: {shown.money}")
     if shown.run is not None:
         _print_run(shown.run, reused=shown.reused)
 
@@ -78,6 +77,7 @@ def _print_stages(run: ShownRun) -> None:
         for stage in run.stages
         for each in stage.asked
     ]
+    console.print(f"cost in money: {run.cost_said}")
     if asked:
         who = ("Stage", "Asked", "Ended", "Addresses", "Why not")
         print_table(who, asked, folds=["Stage", "Why not"])

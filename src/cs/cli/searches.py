@@ -3,8 +3,9 @@
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.cli.moment import At, position_of, time_of
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, warn
+from cs.cli.prices import Prices, prices_by_name
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.search_view import print_search
@@ -53,6 +55,7 @@ def show(
         Parameter(help="Write one self-contained page of it into this file, which is new."),
     ] = None,
     reveal: Reveal = None,
+    price: Prices = (),
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,
@@ -70,7 +73,7 @@ def show(
     check_reason(reveal)
     if html is not None and html.exists():
         stop(f"{html} is there already: name another file", 2)
-    wanted = Wanted(search, at, reveal, html)
+    wanted = Wanted(search, at, reveal, html, prices_by_name(price))
     shown = asyncio.run(_shown(settings(config, data_dir=data_dir), wanted))
     if html is not None:
         _write(html, search_page(shown))
@@ -164,12 +167,14 @@ class Wanted:
         at: As of then; ``None``: now.
         reveal: Why people are opened; ``None``: they are not.
         html: The file that they go to, if one is written.
+        prices: Of one question to a source or verifier, by name.
     """
 
     search: str
     at: str | None
     reveal: str | None
     html: Path | None
+    prices: Mapping[str, Decimal]
 
 
 async def _shown(chosen: Settings, wanted: Wanted) -> ShownSearch:
@@ -185,8 +190,13 @@ async def _shown(chosen: Settings, wanted: Wanted) -> ShownSearch:
             warn(
                 f"{data.keys.lost.keys} data keys are lost: who is behind them reads as erased"
             )
-        reveal = wanted.reveal is not None
-        return shown_search(then, head=head, pseudonyms=pseudonyms, reveal=reveal)
+        return shown_search(
+            then,
+            head=head,
+            pseudonyms=pseudonyms,
+            reveal=wanted.reveal is not None,
+            prices=wanted.prices,
+        )
 
 
 async def _then(

@@ -131,7 +131,6 @@ def _search(shown: ShownSearch) -> Html:
             ),
             ("Waited", None if shown.waited_s is None else seconds(shown.waited_s)),
             ("Asked for again while it ran", f"{shown.repeated} times"),
-            ("Cost in money", shown.money),
         ]
     )
 
@@ -141,7 +140,7 @@ def _run_sections(shown: ShownSearch, run: ShownRun) -> Iterator[Html]:
     began = "From the beginning of the run; a dashed line is its deadline."
     yield section("The run", run_facts(run), about=about)
     yield section("Stages and attempts", waterfall(run), about=began)
-    yield section("Who was asked", asked_table(run), about=f"Cost in money: {shown.money}.")
+    yield section("Who was asked", asked_table(run), about=f"Cost in money: {run.cost_said}.")
     yield section("Everybody considered", people_table(run))
     tried = [person for person in run.people if person.checks]
     if tried:

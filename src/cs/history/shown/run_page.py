@@ -107,7 +107,7 @@ def asked_table(run: ShownRun) -> Html:
             asked.name,
             asked.ended or "–",
             "–" if asked.questions is None else asked.questions,
-            "not recorded" if asked.money is None else asked.money,
+            "not recorded" if asked.cost is None else f"{asked.cost:f}",
             asked.why or "–",
         )
         for stage in run.stages

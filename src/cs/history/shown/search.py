@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from cs.domain.contact import BrandFacts, Query
 from cs.history.runs import Run
 from cs.history.searches import ErasedSince, SearchAt
 from cs.history.shown.people import ShownPerson, is_erased, shown_people
-from cs.history.shown.stages import NO_MONEY, ShownStage, shown_stages
+from cs.history.shown.stages import ShownStage, cost_in_words, cost_of, shown_stages
 
 
 class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +22,7 @@ class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
         position: Of the event that began it.
         took_s: Seconds; ``None``: it goes on.
         status: How brand resolution ended: matched, no_match or ambiguous.
+        cost, cost_said: What whom it asked cost, and what is known of that.
         erased: People of it who are erased by now; nothing is left of them.
     """
 
@@ -39,6 +41,8 @@ class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
     status: str | None
     brand: BrandFacts | None
     stages: Sequence[ShownStage]
+    cost: Decimal | None
+    cost_said: str
     people: Sequence[ShownPerson]
     erased: int
 
@@ -56,7 +60,6 @@ class ShownSearch(msgspec.Struct, frozen=True, kw_only=True):
         waited_s: From the POST to the charge or its release, in seconds; ``None``: it runs.
         repeated: How often it was asked for again while it ran.
         reused: Whether it was answered from a run of before.
-        money: What all of it cost; not recorded, and why.
         erased_since: People who left the run after the position.
     """
 
@@ -74,13 +77,17 @@ class ShownSearch(msgspec.Struct, frozen=True, kw_only=True):
     waited_s: float | None
     repeated: int
     reused: bool
-    money: str
     run: ShownRun | None
     erased_since: Sequence[ErasedSince]
 
 
 def shown_search(
-    then: SearchAt, *, head: int, pseudonyms: Mapping[str, str], reveal: bool
+    then: SearchAt,
+    *,
+    head: int,
+    pseudonyms: Mapping[str, str],
+    reveal: bool,
+    prices: Mapping[str, Decimal] | None = None,
 ) -> ShownSearch:
     """Return *then* with its evidence.
 
@@ -89,6 +96,7 @@ def shown_search(
         head: The log's last position now.
         pseudonyms: Of the run's people, by ``<lookup>#p1``; who is not in it is called so.
         reveal: Whether to show people in clear.
+        prices: Of one question to a source or verifier, by name.
     """
 
     def pseudonym(person: str) -> str:
@@ -99,7 +107,7 @@ def shown_search(
     run = None
     if then.run is not None:
         people = shown_people(then.run, pseudonym, reveal=reveal)
-        run = _run(then.run, people)
+        run = _run(then.run, people, shown_stages(then.run, prices or {}))
     return ShownSearch(
         search=then.search,
         key=then.key_id,
@@ -115,7 +123,6 @@ def shown_search(
         waited_s=(settled.at - then.admitted.at).total_seconds() if settled else None,
         repeated=then.repeated,
         reused=then.found.row.cached,
-        money=NO_MONEY,
         run=run,
         erased_since=then.erased_since,
     )
@@ -149,7 +156,7 @@ def _record(then: SearchAt, run: ShownRun | None, *, reveal: bool) -> Mapping[st
     return record
 
 
-def _run(run: Run, people: Sequence[ShownPerson]) -> ShownRun:
+def _run(run: Run, people: Sequence[ShownPerson], stages: Sequence[ShownStage]) -> ShownRun:
     took = None if run.finished_at is None else run.finished_at - run.started_at
     return ShownRun(
         lookup=run.lookup,
@@ -166,7 +173,9 @@ def _run(run: Run, people: Sequence[ShownPerson]) -> ShownRun:
         cut_off=run.cut_off,
         status=run.status,
         brand=run.brand,
-        stages=shown_stages(run),
+        stages=stages,
+        cost=cost_of(stages),
+        cost_said=cost_in_words(stages),
         people=people,
         erased=sum(is_erased(each) for each in run.people),
     )

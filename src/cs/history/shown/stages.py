@@ -3,15 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.work import StageName
 from cs.history.runs import Attempt, AttemptEnd, Run, SourcesEnd
 
-#: Why no costs in money are shown.
-NO_MONEY = "not recorded: the log says who was asked, and not what a question cost"
+#: How the run of a source ended that got an answer.
+_ANSWERED = frozenset({"used", "no_results"})
 
 
 class ShownAttempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,14 +49,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         ended: Of a source: how.
         why: Why it could not answer.
         questions: Of a verifier: addresses it was asked about; of a source not recorded.
-        money: What it cost; always ``None`` so far (`NO_MONEY`).
+        answers: Questions that it answered, as far as the log tells: one of a source.
+        cost: Of those, by the price that was given; ``None``: none was, and none is recorded.
     """
 
     name: str
     ended: str | None = None
     why: str | None = None
     questions: int | None = None
-    money: float | None = None
+    answers: int = 0
+    cost: Decimal | None = None
 
 
 class ShownStage(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,15 +89,42 @@ class ShownStage(msgspec.Struct, frozen=True, kw_only=True):
     attempts: Sequence[ShownAttempt]
 
 
-def shown_stages(run: Run) -> Sequence[ShownStage]:
-    """Return the stages of *run* in the order in which they were begun."""
+def shown_stages(run: Run, prices: Mapping[str, Decimal]) -> Sequence[ShownStage]:
+    """Return the stages of *run* in the order in which they were begun.
+
+    Args:
+        run: As of then.
+        prices: Of one question to a source or verifier, by name.
+    """
     work: dict[tuple[StageName, str], list[Attempt]] = {}
     for attempt in run.attempts:
         work.setdefault((attempt.stage, attempt.item), []).append(attempt)
-    return [_stage(run, stage, item, made) for (stage, item), made in work.items()]
+    return [_stage(run, stage, item, made, prices) for (stage, item), made in work.items()]
 
 
-def _stage(run: Run, stage: StageName, item: str, made: Sequence[Attempt]) -> ShownStage:
+def cost_of(stages: Iterable[ShownStage]) -> Decimal | None:
+    """Return what all who were asked cost; ``None``: nothing is known of any."""
+    costs = [asked.cost for stage in stages for asked in stage.asked if asked.cost is not None]
+    return sum(costs, Decimal(0)) if costs else None
+
+
+def cost_in_words(stages: Sequence[ShownStage]) -> str:
+    """Return what `cost_of` means, in a sentence."""
+    cost = cost_of(stages)
+    if cost is None:
+        return "not recorded: the log says who was asked, and not what a question cost"
+    without = {a.name for stage in stages for a in stage.asked if a.cost is None}
+    rest = f"; without a price: {', '.join(sorted(without))}" if without else ""
+    return f"{cost:f} by the prices given, of questions that were answered{rest}"
+
+
+def _stage(
+    run: Run,
+    stage: StageName,
+    item: str,
+    made: Sequence[Attempt],
+    prices: Mapping[str, Decimal],
+) -> ShownStage:
     attempts = [_attempt(each) for each in made]
     ended_at = made[-1].ended_at
     goes_on = made[-1].end == "failed" and made[-1].retry_at and run.finished_at is None
@@ -114,7 +145,7 @@ def _stage(run: Run, stage: StageName, item: str, made: Sequence[Attempt]) -> Sh
         silences=silences,
         restarts=restarts,
         rules=_rules(run, stage),
-        asked=_asked(run, stage, item),
+        asked=[_priced(asked, prices) for asked in _asked(run, stage, item)],
         learned=None if closed is None else closed.learned,
         attempts=attempts,
     )
@@ -151,6 +182,11 @@ def _rules(run: Run, stage: StageName) -> str | None:
             return None  # none decide there; those of verdicts are with each verdict
 
 
+def _priced(asked: Asked, prices: Mapping[str, Decimal]) -> Asked:
+    price = prices.get(asked.name)
+    return asked if price is None else replace(asked, cost=price * asked.answers)
+
+
 def _asked(run: Run, stage: StageName, item: str) -> Sequence[Asked]:
     match stage:
         case "brand-resolution":
@@ -174,17 +210,27 @@ def _sources(
     if ended is not None:
         causes, ends = dict(ended.causes), ended.sources
     return [
-        Asked(name=name, ended=ends.get(name), why=causes.get(name))
+        Asked(
+            name=name,
+            ended=ends.get(name),
+            why=causes.get(name),
+            answers=int(ends.get(name) in _ANSWERED),
+        )
         for name in dict.fromkeys((*ends, *causes))
     ]
 
 
 def _verifiers(run: Run, mail_domain: str) -> Sequence[Asked]:
-    asked = Counter(
-        evidence.verifier
+    found = [
+        evidence
         for person in run.people
         for check in person.checks
         if check.checked.mail_domain == mail_domain
         for evidence in check.checked.evidence
-    )
-    return [Asked(name=name, questions=times) for name, times in sorted(asked.items())]
+    ]
+    asked = Counter(evidence.verifier for evidence in found)
+    answered = Counter(evidence.verifier for evidence in found if evidence.answered)
+    return [
+        Asked(name=name, questions=times, answers=answered[name])
+        for name, times in sorted(asked.items())
+    ]
