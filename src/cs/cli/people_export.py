@@ -1,13 +1,13 @@
 """``cs people export``: everything held on a person, as the law lets them ask for it."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from cs.cli.foreign_text import harmless, json_line
+from cs.cli.new_file import check_new, write_new
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_bytes, stop
 from cs.cli.person_data import PrintOf, fingerprint_of, open_person_data
@@ -50,8 +50,8 @@ def export(
         stop("name the person by --email or by --profile, one of the two", 2)
     check_reason(reveal)
     chosen = settings(config, data_dir=data_dir)
-    if out is not None and out.exists():
-        stop(f"{out} is there already: name another file", 2)
+    if out is not None:
+        check_new(out)
     asyncio.run(_export(chosen, print_of, reveal, out, json=json))
 
 
@@ -64,20 +64,10 @@ async def _export(
     if out is None:
         print_bytes(shown)
         return
-    _write(out, shown)
+    write_new(out, shown)
     records = "1 record" if len(found.records) == 1 else f"{len(found.records)} records"
     console.print(f"{records} written to {out}")
 
 
 def _lines(found: PersonExport) -> bytes:
     return "".join(f"{harmless(line)}\n" for line in person_lines(found)).encode()
-
-
-def _write(out: Path, shown: bytes) -> None:
-    """Write *shown* into the new file *out*, private to its owner."""
-    try:
-        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(shown)
-    except OSError as error:
-        stop(f"{out} cannot be written: {error.strerror}")

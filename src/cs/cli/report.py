@@ -1,7 +1,6 @@
 """``cs report``: a period of the service, in figures."""
 
 import asyncio
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -11,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import open_command_context
+from cs.cli.new_file import check_new, write_new
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, styled, warn
 from cs.cli.prices import Prices, prices_by_name
@@ -66,8 +66,8 @@ def report(
         stop(f"--top: a whole number from 1 to {MOST}, not {top}", 2)
     prices = prices_by_name(price)
     limits = (time_of("--since", since), time_of("--until", until))
-    if html is not None and html.exists():
-        stop(f"{html} is there already: name another file", 2)
+    if html is not None:
+        check_new(html)
     chosen = settings(config, data_dir=data_dir)
     found = asyncio.run(_report(chosen, limits, prices, top))
     if json:
@@ -126,14 +126,7 @@ def _write(file: Path, found: Report) -> None:
     """Write the page of *found* into *file*, private to its owner."""
     from cs.history.report.page import report_page  # noqa: PLC0415  only for pages
 
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        stop(f"{file} is there already: name another file", 2)
-    except OSError as error:
-        stop(f"{file} cannot be written: {error.strerror}")
-    with os.fdopen(descriptor, "wb") as page:
-        page.write(report_page(found))
+    write_new(file, report_page(found))
 
 
 def _show(found: Report) -> None:

@@ -1,7 +1,6 @@
 """``cs searches``: what a search was answered then, and all that lies behind it."""
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.cli.moment import At, position_of, time_of
+from cs.cli.new_file import check_new, write_new
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, warn
 from cs.cli.prices import Prices, prices_by_name
@@ -71,12 +71,12 @@ def show(
     Example: `cs searches show srch_yg2vnp75fv9fazbxhr4fyb0qgm --html search.html`
     """
     check_reason(reveal)
-    if html is not None and html.exists():
-        stop(f"{html} is there already: name another file", 2)
+    if html is not None:
+        check_new(html)
     wanted = Wanted(search, at, reveal, html, prices_by_name(price))
     shown = asyncio.run(_shown(settings(config, data_dir=data_dir), wanted))
     if html is not None:
-        _write(html, search_page(shown))
+        write_new(html, search_page(shown))
     if json:
         print_json(shown)
     elif html is not None:
@@ -226,15 +226,3 @@ def _telling(progress: Progress, what: str) -> Callable[[int, int], None]:
         progress.show(f"{what}: {position} of {upto} positions read")
 
     return tell
-
-
-def _write(file: Path, html: bytes) -> None:
-    """Write *html* into *file*, new and private to its owner."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        stop(f"{file} is there already: name another file", 2)
-    except OSError as error:
-        stop(f"{file} cannot be written: {error.strerror}")
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(html)
