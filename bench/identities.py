@@ -14,6 +14,7 @@ import resource
 import time
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from cs.assembly.operator_command import open_command_context
@@ -67,10 +68,9 @@ def made_up(count: int) -> None:
     assert evidence.who([loose])
     took.print("records without a profile compared")
     took = Took()
-    names = [each.name for each in records(count)]
-    people = set[str]()
-    for start in range(0, count, WINDOW):
-        people.update(evidence.who(names[start : start + WINDOW]).values())
+    people, names = set[str](), (each.name for each in records(count))
+    while page := list(islice(names, WINDOW)):
+        people.update(evidence.who(page).values())
     took.print(f"asked about all: {len(people):,} people")
     print(f"{evidence.size / 2**20:,.0f} MiB on disk")
     evidence.close()

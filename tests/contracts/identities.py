@@ -4,8 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from cs.eventlog.port import EventLog
 from cs.history.identities import identities
+from cs.history.person import held_on
 from cs.keystore.port import KeyStore
-from history.people import Found, Seen, erasure, names_of, same_person, store
+from history.people import (
+    Found,
+    Seen,
+    erasure,
+    long_history,
+    names_of,
+    same_person,
+    store,
+)
 
 ADA = Seen("Ada Kern", "Acme", "https://www.linkedin.com/in/ada-kern", "ada@acme.test")
 UNLINKED = Seen("Ada Kern", "Acme")
@@ -50,6 +59,22 @@ class IdentitiesContract:
         assert sorted(map(len, groups(first))) == [2, 4]
         assert again == first
         assert all(who.startswith("person_") and len(who) == 23 for who in first.values())
+
+    async def test_a_long_history_is_told_apart_as_by_comparing_all(
+        self, stores: tuple[EventLog, KeyStore]
+    ) -> None:
+        history = long_history()
+        await store(stores[0], history)
+
+        who = await pseudonyms(*stores, history)
+
+        assert groups(who) == same_person(history)
+        assert {1, 2, 3} < set(map(len, groups(who)))
+        for group in groups(who):
+            async with identities(*stores) as people:
+                assert set(await people.records_of(who[next(iter(group))])) == group
+                held = await held_on(stores[0], sorted(group))
+            assert {f"{r.lookup}#{r.person}" for r in held.records} == group
 
     async def test_all_records_of_one_person_are_told(
         self, stores: tuple[EventLog, KeyStore]

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -121,6 +122,29 @@ SEEN = st.builds(
     profile=st.sampled_from([None, None, *(f"https://www.linkedin.com/in/{x}" for x in "ab")]),
     mailbox=st.sampled_from([None, None, *(f"{x}@acme.test" for x in "abc")]),
 )
+
+
+def long_history(lookups: int = 40) -> list[Found]:
+    """Return a history made up at random, the same each time."""
+    random = Random(7)
+    companies = [None, "Acme", "Zenith", "Nova"]
+
+    def seen() -> Seen:
+        slug, box = random.randrange(25), random.randrange(25)
+        return Seen(
+            f"{random.choice(['Jane', 'Jo', 'Al'])} {random.choice(['Roe', 'Ode', 'Poe'])}",
+            random.choice(companies),
+            f"https://www.linkedin.com/in/p{slug}" if slug < 12 else None,
+            f"p{box}@acme.test" if box < 12 else None,
+        )
+
+    brands = [f"Brand {n}" for n in range(8)]
+    return [
+        Found(random.choice(brands), tuple(seen() for _ in range(random.randrange(4))))
+        for _ in range(lookups)
+    ]
+
+
 HISTORIES = st.lists(
     st.builds(
         Found, brand=st.sampled_from(["Acme", "Zenith", "Nova"]), people=st.tuples(SEEN, SEEN)
