@@ -24,9 +24,6 @@ settings.load_profile("busy machine")
 # Of `make test-fast`.  A test with a number of its own takes a share of the profile's.
 settings.register_profile("inner loop", settings(max_examples=20))
 
-#: Fixtures that start or use a real server: what they take is not for the inner loop.
-SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}
-
 # Rich would draw each traceback that is logged with the source around every frame, 60 ms of
 # processor apiece.
 structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
@@ -42,6 +39,3 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # What waits for minutes and computes nothing is begun before what would be done by then.
     items.sort(key=lambda item: item.get_closest_marker("begun_first") is None)
-    for item in items:
-        if SERVERS & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.slow)

@@ -64,7 +64,7 @@ class Left:
         return asyncio.run(read())
 
 
-@pytest.fixture(params=["folder", "databases"])
+@pytest.fixture(params=["folder", pytest.param("databases", marks=pytest.mark.slow)])
 async def left(
     request: pytest.FixtureRequest, tmp_path: Path, here: Here
 ) -> AsyncIterator[Left]:

@@ -109,7 +109,7 @@ class Data:
                 yield service, client
 
 
-@pytest.fixture(params=["files", "databases"])
+@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
 async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Data]:
     if request.param == "files":
         yield Data(OnFiles(tmp_path / "data"))

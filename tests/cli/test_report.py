@@ -47,7 +47,7 @@ class Data:
         return await asyncio.to_thread(ran, *words, COLUMNS="200", **where)
 
 
-@pytest.fixture(params=["files", "databases"])
+@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
 async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Data]:
     if request.param == "files":
         on_files = Data(OnFiles(tmp_path / "data"))

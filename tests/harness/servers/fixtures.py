@@ -1,7 +1,8 @@
 """Fixtures that hand real servers to tests; `tests/conftest.py` makes them known everywhere.
 
 `CS_TEST_POSTGRES` (a DSN) and `CS_TEST_KAFKA` (bootstrap servers) name servers that run
-already.  What becomes of a test whose server cannot be had: `servers.what_is_here`.
+already.  What becomes of a test whose server cannot be had: `servers.what_is_here`.  A test
+that names such a fixture is `slow` by itself; whoever asks for it later has to be marked.
 """
 
 import os
@@ -20,10 +21,21 @@ from harness.servers.postgres import Postgres, running_postgres
 from harness.servers.postgres_binaries import first_found
 from harness.servers.shared import shared
 
+#: Fixtures that start or use a real server: what they take is not for the inner loop.
+_SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _SERVERS & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers of this test run share."""
+def run_folder(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """A folder that all workers of this test run share, for servers that they share."""
+    if pytestconfig.option.markexpr == "not slow":
+        pytest.fail("mark it `slow`: it asks for a server while it runs", pytrace=False)
     base = tmp_path_factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
