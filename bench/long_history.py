@@ -15,6 +15,7 @@ took as a multiple of both.  FOLDER keeps the history for another run.
 import argparse
 import asyncio
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -71,11 +72,12 @@ print(json.dumps({
     "failed": said[-2] if process.returncode and len(said) > 1 else "",
 }))
 """
-#: What an analyst runs: its name, and what stands behind ``cs``.  ``{}`` is a new file.
+#: What an analyst runs: its name, and what stands behind ``cs``.  ``{}``: a new file or
+#: folder.
 COMMANDS = (
     ("export, NDJSON", "events export --out {}.ndjson"),
-    ("export, Parquet", "events export --out {}.parquet"),
-    ("export, DuckDB", "events export --out {}.duckdb"),
+    ("export, Parquet", "events export --format tables --out {}"),
+    ("export, DuckDB", "events export --format duckdb --out {}.duckdb"),
     ("replay ranking", "replay ranking --json"),
     ("replay verdicts", "replay verdicts --json"),
     ("replay resolution", "replay resolution --json"),
@@ -297,7 +299,7 @@ def compare(folder: Path, events: int, work: Path) -> None:
         )
         show(name, took)
         for made in work.glob("out*"):
-            made.unlink()
+            shutil.rmtree(made) if made.is_dir() else made.unlink()
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 #: Random: lookups, and what is called by its kind (``key_…``) with a digit somewhere in it.
-ID = re.compile(r"\bbrand-[0-9a-f]{32}\.\d+\.[0-9a-z]+|\b[a-z]+_(?=[a-z]*\d)[0-9a-z]{10,64}\b")
+ID = re.compile(r"\bbrand-[0-9a-f]{32}\.\d+-[0-9a-z]+|\b[a-z]+_(?=[a-z]*\d)[0-9a-z]{10,64}\b")
 #: Differs from run to run, and has no place: parts of minutes, sizes, how long it took.
 VARYING = (
     (re.compile(r"(?<=\d\d:\d\d):\d\d(?:\.\d+)?"), ":SS"),
