@@ -9,7 +9,7 @@ Pages show commands on the year of ``cs demo --history``, each with its output:
 
 and programs, ```python blocks with what they print in the ```text block behind.  Each is run
 in a folder that holds a year made just now, as ``cs-history``.  That year is the same every
-time, but for what is random: ids, pseudonyms, parts of seconds.  So ids are compared by
+time, but for what is random: ids, pseudonyms, parts of minutes.  So ids are compared by
 where they stand, and an id that a command names is the one that stood there now.
 
     python dev/answers.py [--write] FOLDER PAGE...
@@ -39,17 +39,21 @@ BLOCK = re.compile(
     r"|python\n(?P<program>.*?)```\n+```text\n(?P<printed>.*?))```",
     re.DOTALL,
 )
+#: One line, more of them behind a backslash, or up to the word that ends a file within it.
+COMMAND = re.compile(r"(?:.*\\\n)*(?:.*<<'(?P<end>\w+)'.*\n(?:.*\n)*?(?P=end)\n|.*\n)")
 #: Random: lookups, and what is called by its kind (``key_…``) with a digit somewhere in it.
 ID = re.compile(r"\bbrand-[0-9a-f]{32}\.\d+-[0-9a-z]+|\b[a-z]+_(?=[a-z]*\d)[0-9a-z]{10,64}\b")
 #: Differs from run to run, and has no place: parts of minutes, sizes, how long it took.
 VARYING = (
+    # Of a key's secret, the end.
+    (re.compile(r"^(│ key_\S+ +│ [^│]+ │ )\S{4}(?= )", re.MULTILINE), r"\1LAST"),
+    (re.compile(r'(?<="last4": ")[^"]+'), "LAST"),
+    (ID, "ID"),
     (re.compile(r"(?<=\d\d:\d\d):\d\d(?:\.\d+)?"), ":SS"),
     (re.compile(r"\d+(?:\.\d+)?(?= ?(?:ms|s|B|kB|KB|MB|KiB|MiB)\b)"), "N"),
     (re.compile(r"(?<=_ms\":)\d+(?:\.\d+)?"), "N"),
     (re.compile(r"[━─]+"), "─"),
     (re.compile(r"[ \t]+"), " "),
-    # Of a key's secret, the end.
-    (re.compile(r"^(│ ID │ [^│]+ │ )\S{4} │", re.MULTILINE), r"\1LAST │"),
 )
 
 
@@ -76,14 +80,16 @@ class Answers:
 
     def _renewed_block(self, block: re.Match[str], name: str) -> str:
         if block["program"] is not None:
-            printed = self._run([sys.executable, "-c", self._now(block["program"])])
+            program = self._now(block["program"])
+            printed = self._run([sys.executable, "-c", program])
             self._compare(f"{name}: a program", block["printed"], printed)
-            return f"```python\n{block['program']}```\n\n```text\n{printed}```"
+            return f"```python\n{program}```\n\n```text\n{printed}```"
         shown = []
         for command, before in commands(block["commands"]):
-            printed = self._run(["sh", "-c", self._now(command)])
-            self._compare(f"{name}: {command}", before, printed)
-            shown.append(f"$ {command}\n{printed}")
+            now = self._now(command)
+            printed = self._run(["sh", "-c", now])
+            self._compare(f"{name}: {now}", before, printed)
+            shown.append(f"$ {now}\n{printed}")
         return "```console\n" + "".join(shown) + "```"
 
     def _now(self, text: str) -> str:
@@ -120,14 +126,13 @@ class Answers:
 def commands(block: str) -> Iterator[tuple[str, str]]:
     """Yield each command of a console *block*, with the output that is shown below it."""
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command = re.match(r"(?:.*\\\n)*.*\n", part)
+        command = COMMAND.match(part)
         assert command is not None, "every line ends"
         yield command[0].rstrip("\n"), part[command.end() :]
 
 
 def comparable(text: str) -> list[str]:
     """Return the lines of *text* without what differs from run to run."""
-    text = ID.sub("ID", text)
     for pattern, instead in VARYING:
         text = pattern.sub(instead, text)
     return [line.strip() for line in text.splitlines()]

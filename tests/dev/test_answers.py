@@ -85,6 +85,14 @@ def test_a_command_that_names_an_id_is_run_with_the_one_that_stands_there_now(
     assert told.different == []
 
 
+def test_a_command_may_hold_a_file(answers: ModuleType, tmp_path: Path) -> None:
+    shown = "```console\n$ cat > a <<'END'\n$HOME\nEND\n$ wc -l \\\n  a\n1 a\n```"
+    told = answers.Answers(tmp_path)
+
+    assert told.renewed(shown, "page") == shown
+    assert told.different == []
+
+
 def test_a_command_that_fails_is_a_difference(answers: ModuleType, tmp_path: Path) -> None:
     told = answers.Answers(tmp_path)
 

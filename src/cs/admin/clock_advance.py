@@ -5,6 +5,7 @@ asked again, calls are answered when their hold ends, lookups meet their deadlin
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -25,16 +26,24 @@ QUIET_LOOKS = 160
 ALL_DELAYED_LOOKS = 6
 #: Real time that the work of one due time gets at most.
 REST_S = 15.0
+#: The same for who is patient.
+PATIENT_REST_S = 120.0
 
 
 @dataclass
 class OneProcessClockAdvancer:
-    """Moves *clock* on for one caller at a time, in the order they call."""
+    """Moves *clock* on for one caller at a time, in the order they call.
+
+    Attributes:
+        patient: Work in hand is waited for, however slow the machine is, unless all of it
+            waits for the clock.  For a world in which nobody is silent.
+    """
 
     clock: SandboxClock
     events: EventLog
     views: Follower
     manager: ProcessManager
+    patient: bool = False
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def advance(self, by: timedelta) -> datetime:
@@ -74,7 +83,7 @@ class OneProcessClockAdvancer:
 
     async def _rest(self) -> None:
         """Return when nothing is left to do without the clock, or time for it is up."""
-        give_up = time.monotonic() + REST_S
+        give_up = time.monotonic() + (PATIENT_REST_S if self.patient else REST_S)
         last: Hashable = None
         quiet = 0
         while time.monotonic() < give_up:
@@ -88,8 +97,10 @@ class OneProcessClockAdvancer:
                 return
             await asyncio.sleep(LOOK_S)
 
-    def _quiet_looks(self) -> int:
-        return ALL_DELAYED_LOOKS if self._all_delayed() else QUIET_LOOKS
+    def _quiet_looks(self) -> float:
+        if self._all_delayed():
+            return ALL_DELAYED_LOOKS
+        return math.inf if self.patient else QUIET_LOOKS
 
     def _all_delayed(self) -> bool:
         # One mail domain is asked by one at a time, whoever wants it.
