@@ -41,8 +41,12 @@ BLOCK = re.compile(
 )
 #: One line, more of them behind a backslash, or up to the word that ends a file within it.
 COMMAND = re.compile(r"(?:.*\\\n)*(?:.*<<'(?P<end>\w+)'.*\n(?:.*\n)*?(?P=end)\n|.*\n)")
-#: Random: lookups, and what is called by its kind (``key_…``) with a digit somewhere in it.
-ID = re.compile(r"\bbrand-[0-9a-f]{32}\.\d+-[0-9a-z]+|\b[a-z]+_(?=[a-z]*\d)[0-9a-z]{10,64}\b")
+#: Random: lookups, erased people, and what is called by its kind (``key_…``) with a digit
+#: somewhere in it.
+ID = re.compile(
+    r"\bbrand-[0-9a-f]{32}\.\d+-[0-9a-z]+|\bperson-[0-9a-f]{64}\b"
+    r"|\b[a-z]+_(?=[a-z]*\d)[0-9a-z]{10,64}\b"
+)
 #: Differs from run to run, and has no place: parts of minutes, sizes, how long it took.
 VARYING = (
     # Of a key's secret, the end.
