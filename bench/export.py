@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from synthetic_history import filled
+from synthetic_history import filled, reuse
 
 
 def run(folder: Path, name: str, out: str, *words: str) -> None:
@@ -54,8 +54,11 @@ def main() -> None:
         began = time.perf_counter()
         data = filled(Path(folder) / "data", EVENTS)
         print(f"{EVENTS} events made in {time.perf_counter() - began:.1f} s")
-        run(data, "lines of JSON, keys only", "keys.ndjson", "--category=key")
+        keys = filled(Path(folder) / "keys", EVENTS, reuse())
+        run(keys, "lines of JSON, no people", "keys.ndjson")
+        run(keys, "Parquet, no people", "keys.parquet")
         run(data, "lines of JSON", "all.ndjson")
+        run(data, "Parquet", "all.parquet")
         run(data, "tables in a DuckDB file", "all.duckdb")
         run(data, "tables as Parquet", "tables", "--format=tables")
 

@@ -13,6 +13,7 @@ import random
 import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 
 from cs.assembly.folder_stores import open_folder
@@ -41,6 +42,8 @@ from cs.domain.stages.work import (
 from cs.eventlog.mapper import Envelope, store_form
 from cs.runtime.data_folder import DataFolder
 
+#: A stream, and what happens in it.
+Happened = tuple[str, Sequence[AnyEvent]]
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 #: Keys that search.
 KEYS = 50
@@ -50,7 +53,7 @@ AT_ONCE = 100
 SMTP = frozenset({"smtp"})
 
 
-def history(seed: int = 1) -> Iterator[tuple[str, Sequence[AnyEvent]]]:
+def history(seed: int = 1) -> Iterator[Happened]:
     """Yield stream after stream what happened, for ever; the same for the same *seed*."""
     rng = random.Random(seed)
     at = BEGAN
@@ -92,6 +95,22 @@ def history(seed: int = 1) -> Iterator[tuple[str, Sequence[AnyEvent]]]:
                     ),
                 ),
             )
+
+
+def reuse(seed: int = 1) -> Iterator[Happened]:
+    """Yield searches that are answered from reuse, for ever: events without people."""
+    rng = random.Random(seed)
+    yield from islice(history(seed), KEYS)
+    number = 0
+    while True:
+        number += 1
+        query, at = Query(f"Brand {number % 1000}"), BEGAN + timedelta(seconds=number)
+        lookup, search = f"{brand_stream(query)}.1-00000001", f"srch_{number:026d}"
+        ended = settled(search, lookup, "done", 3, cached=True, at=at)
+        yield (
+            f"key-key_{rng.randrange(KEYS):016d}",
+            (admitted(search, query, lookup, at), ended),
+        )
 
 
 def run(
@@ -199,20 +218,20 @@ def checked(rng: random.Random, person: str, domain: str, at: datetime) -> Check
     )
 
 
-async def fill(folder: Path, events: int, seed: int = 1) -> None:
-    """Make a data folder whose log has *events* events."""
+async def fill(folder: Path, events: int, happened: Iterator[Happened]) -> None:
+    """Make a data folder whose log has the first *events* events of what *happened*."""
     async with open_folder(DataFolder(folder)) as data:
         log = sqlite3.connect(DataFolder(folder).log, isolation_level=None)
         log.execute("PRAGMA synchronous=OFF")
         versions: dict[str, int] = {}
         page: list[Envelope] = []
         left = events
-        for stream, happened in history(seed):
-            for event in happened[:left]:
+        for stream, of_stream in happened:
+            for event in of_stream[:left]:
                 version = versions.get(stream, -1) + 1
                 versions[stream] = version
                 page.append(Envelope(stream, version, event))
-            left -= len(happened[:left])
+            left -= len(of_stream[:left])
             if len(page) >= AT_ONCE * 30 or left == 0:
                 stored = await store_form(data.keys, page)
                 rows = [
@@ -227,7 +246,7 @@ async def fill(folder: Path, events: int, seed: int = 1) -> None:
         log.close()
 
 
-def filled(folder: Path, events: int, seed: int = 1) -> Path:
-    """Return the data folder *folder* with *events* events in its log."""
-    asyncio.run(fill(folder, events, seed))
+def filled(folder: Path, events: int, happened: Iterator[Happened] | None = None) -> Path:
+    """Return the data folder *folder*, with *events* events of a `history` or of *happened*."""
+    asyncio.run(fill(folder, events, happened or history()))
     return folder
