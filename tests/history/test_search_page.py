@@ -119,6 +119,13 @@ async def test_it_says_that_people_were_erased_since() -> None:
     assert b"Of this run 1 person was erased since, on 2026-03-01T11:30:00Z" in search_page(now)
 
 
+async def test_who_was_left_out_is_shown_with_what_was_read_of_them() -> None:
+    page = search_page(await shown("Acme", reveal=True)).decode()
+
+    table = page[page.index(">Everybody considered</h2>") :]
+    assert table.count("<small>Acme · Acme</small>") == 4
+
+
 async def test_sealed_it_names_nobody() -> None:
     word = "Xyzzyword"
     sealed = search_page(await shown(word, reveal=False)).decode()

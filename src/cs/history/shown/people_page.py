@@ -19,7 +19,7 @@ def people_table(run: ShownRun) -> Iterator[Html]:
     yield el("p", f"Ranked by: {rules or NOT_RECORDED}.", class_="about")
     rows = [
         (
-            _who(person),
+            (_who(person), _read_of(person)),
             person.family or "–",
             (person.level or "–").replace("_", " "),
             person.place or "–",
@@ -123,6 +123,13 @@ def _verdict(verdict: str, *, verified: bool) -> Html:
         return badge("verified", "good")
     tone: Tone = "bad" if verdict == "undeliverable" else "warn"
     return badge(verdict.replace("_", " "), tone)
+
+
+def _read_of(person: ShownPerson) -> Html | None:
+    """Return what role and employer were read of, if it may be seen."""
+    clear = person.in_clear
+    said = " · ".join(filter(None, (clear.headline, clear.company))) if clear else ""
+    return el("small", said) if said else None
 
 
 def _who(person: ShownPerson) -> Inside:
