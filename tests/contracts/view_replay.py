@@ -172,7 +172,10 @@ class ViewReplayContract:
         assert await place.is_as_the_log_says()
         assert (await place.run()).kept == "equal"
 
-    async def test_whoever_only_reads_them_is_told_once(self, place: Place) -> None:
+    async def test_whoever_only_reads_them_is_told_once(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("cs.projections.follower.EVERY_S", 0.0)
         await place.execute(HARM["changed"][0])
         follower, told = ViewFollower(place.history.log, place.running), list[int]()
         follower.listen_replaced(lambda: told.append(1))
@@ -188,9 +191,10 @@ class ViewReplayContract:
         assert told == [1]
 
     async def test_views_that_are_written_and_read_all_the_time_are_healed(
-        self, place: Place
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await place.execute(HARM["changed"][0])
+        monkeypatch.setattr("cs.projections.follower.EVERY_S", 0.0)
         history, ended = place.history, asyncio.Event()
         runner = ViewRunner(history.log, place.running, history.keys, watch_s=0.02)
         await runner.catch_up()

@@ -1,5 +1,6 @@
 """What readers and the ring of keys need of whoever follows the log for the views."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -12,6 +13,9 @@ from cs.projections.port import Views
 
 log = get_logger()
 
+#: How often it is looked whether rows were replaced: views may move many times a second.
+EVERY_S = 1.0
+
 #: Called with every page once its rows are committed, and with the events of a stream that
 #: was set aside when it is taken up.
 Listener = Callable[[Sequence[RecordedEvent]], None]
@@ -23,8 +27,12 @@ ReplacedListener = Callable[[], None]
 class Edition:
     """Notices that rows made anew have taken the place of those of *views*."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(
+        self, views: Views, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._views = views
+        self._monotonic = monotonic
+        self._looked_at = -EVERY_S
         self._seen: int | None = None  # None: nobody has looked
         self._listeners: list[ReplacedListener] = []
 
@@ -32,12 +40,16 @@ class Edition:
         self._listeners.append(listener)
 
     async def look(self) -> None:
-        """Look whether it happened, and call the listeners if it did.
+        """Look whether it happened, every `EVERY_S` at most, and call the listeners if it did.
 
         Raises:
             LogUnavailable: The views cannot be read now.
         """
+        now = self._monotonic()
+        if now - self._looked_at < EVERY_S:
+            return
         edition = await self._views.edition()
+        self._looked_at = now
         before, self._seen = self._seen, edition
         if before is not None and edition != before:
             log.info("views_replaced", edition=edition)

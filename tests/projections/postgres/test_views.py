@@ -86,7 +86,7 @@ def newer() -> list[Projection]:
 
 async def tables(pool: Pool) -> set[str]:
     found = await pool.fetch("SELECT tablename FROM pg_tables WHERE tablename LIKE 'view\\_%'")
-    return {row["tablename"] for row in found} - {"view_sets", "view_copies"}
+    return {row["tablename"] for row in found} - {"view_sets", "view_copies", "view_editions"}
 
 
 # Several processes.

@@ -50,6 +50,7 @@ async def older_file(path: Path, history: History, generation: str = GENERATION)
             database.execute(f"DROP TABLE {table_of(table)}")
         database.execute("DROP TABLE view_sets")
         database.execute("DROP TABLE view_copies")
+        database.execute("DROP TABLE view_editions")
 
 
 def tables_in(path: Path) -> set[str]:
@@ -156,7 +157,7 @@ async def test_tables_of_another_version_go_when_nobody_used_them_for_the_grace(
     await later.retire()
 
     own = {table_of(name) for name in TABLES}
-    assert tables_in(path) == {*own, "view_sets", "view_copies"}
+    assert tables_in(path) == {*own, "view_sets", "view_copies", "view_editions"}
     assert await history.rows(later) == await history.replayed()
     for views in (new, later):
         await views.close()

@@ -4,6 +4,9 @@ Pure.  What is in memory is bounded: runs and searches that have not ended, coun
 (`cs.history.report.counting`), and some small ones.  Events before the period are to be given
 as well, as far back as runs may last: nothing of them is counted, but they say when what ends
 in the period began.
+
+`cs.history.runs` keeps everything that the log says of a run, people opened; here it is little,
+of thousands of runs at once.
 """
 
 import re

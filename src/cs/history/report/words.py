@@ -186,8 +186,8 @@ def _stages(report: Report) -> Table:
         for stage in report.stages
     )
     rows = [
-        row("search, live", report.searches.time_to_answer, "", "", ""),
-        row("run", report.runs.took, "", "", ""),
+        row("search, live", report.searches.time_to_answer, *[NOTHING] * 3),
+        row("run", report.runs.took, *[NOTHING] * 3),
         *(
             row(
                 stage.stage,

@@ -81,6 +81,7 @@ class TableSet:
         retired = await connection.fetch(_RETIRE, self.names.generation, grace_s)
         for row in retired:
             await connection.execute(_NO_COPIES, row["generation"])
+            await connection.execute(_NO_EDITION, row["generation"])
             await _drop(connection, table_prefix(row["generation"]))
         return [row["generation"] for row in retired]
 

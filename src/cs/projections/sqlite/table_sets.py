@@ -83,8 +83,8 @@ class FileTableSet:
                 drop_legacy(database)
             else:
                 _drop(database, table_prefix(name))
-            database.execute("DELETE FROM view_copies WHERE generation = ?", (name,))
-            database.execute("DELETE FROM view_sets WHERE generation = ?", (name,))
+            for statement in _FORGET:
+                database.execute(statement, (name,))
         return [name for (name,) in unused]
 
     def copy_from(self, database: sqlite3.Connection, name: str) -> CopiedRows:
