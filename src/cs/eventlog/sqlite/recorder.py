@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 
 import msgspec
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
@@ -129,7 +130,10 @@ class BatchRecorder(SQLiteApplicationRecorder):
             conditions = ["+rowid > ? AND +rowid <= ?", *conditions[1:]]
             conditions.append("originator_id IN (SELECT value FROM json_each(?))")
             parameters.append(_json(where.streams))
-        elif where.streams is not None or where.prefixes is not None:
+            # Sorted here: SQLite would copy every state for it.
+            found = self._select(f"WHERE {' AND '.join(conditions)}", tuple(parameters))
+            return sorted(found, key=itemgetter(0))
+        if where.streams is not None or where.prefixes is not None:
             conditions.append(
                 "(originator_id IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM "
                 "json_each(?) WHERE substr(originator_id, 1, length(value)) = value))"
