@@ -182,6 +182,7 @@ def test_some_of_it_is_exported_to_a_folder(left: Left, tmp_path: Path) -> None:
     assert brands == [("Zenith", key)]
 
 
+@pytest.mark.slow  # processes of their own
 async def test_an_export_beside_a_service_that_goes_on(tmp_path: Path) -> None:
     folder, out = tmp_path / "data", tmp_path / "history.duckdb"
     async with on_folder(folder) as service:
@@ -241,6 +242,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow  # processes of their own
 @pytest.mark.parametrize("missing", ["duckdb", "pyarrow"])
 def test_without_the_extra_one_line_says_what_to_install(
     missing: str, searched: Path, tmp_path: Path

@@ -24,6 +24,8 @@ from harness.servers.fixtures import new_database
 from projections.stored import table_of
 from system.older_keys.forms import Form, OnDatabases, OnFiles
 
+pytestmark = pytest.mark.slow  # the command beside a service, in a process of its own
+
 TESTS = Path(__file__).parents[1]
 #: Within which a service has noticed that its rows were replaced.
 NOTICED_S = 30.0
@@ -109,7 +111,7 @@ class Data:
                 yield service, client
 
 
-@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
+@pytest.fixture(params=["files", "databases"])
 async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Data]:
     if request.param == "files":
         yield Data(OnFiles(tmp_path / "data"))
@@ -149,7 +151,6 @@ async def test_a_missing_search_is_found_shown_and_healed(data: Data) -> None:
     assert len(await data.sets()) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_kill_at_any_moment_loses_nothing(data: Data, point: str) -> None:
     async with data.served() as (_, client):
@@ -192,7 +193,6 @@ async def test_views_that_are_not_made_yet_are_told(data: Data) -> None:
     assert told.startswith("this version's views are not made yet: start the service")
 
 
-@pytest.mark.slow
 def test_a_running_process_answers_throughout_and_forgets_wrong_rows(tmp_path: Path) -> None:
     with Served(tmp_path / "data") as service:
         key = service.new_key()

@@ -1,6 +1,5 @@
 """`cs report` on the data that a real service left, in a folder and in databases."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.command import Here, Ran, ran
+from cli.command import Here, Ran
 from cs.domain.key import SearchSettled
 from cs.history.report.period import Period
 from harness.outside import tools
@@ -23,8 +22,9 @@ EVER = Period(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 class Data:
     """The data of a service that answered some searches, and what its log says."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: Form, here: Here) -> None:
         self.form = form
+        self._here = here
         self.naive = Naive((), EVER)
 
     async def fill(self) -> None:
@@ -35,7 +35,7 @@ class Data:
                 assert answer.status_code == 200, answer.text
             self.naive = Naive(await service.running.streams.log.tail(0, 1_000_000), EVER)
 
-    async def cs(self, *words: str) -> Ran:
+    def cs(self, *words: str) -> Ran:
         chosen = self.form.settings
         where = {"CS_DATA_DIR": str(chosen.data_dir)}
         if chosen.postgres is not None:
@@ -44,13 +44,15 @@ class Data:
                 "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
                 "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
             }
-        return await asyncio.to_thread(ran, *words, COLUMNS="200", **where)
+        return self._here(*words, width=200, **where)
 
 
 @pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
-async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Data]:
+async def data(
+    request: pytest.FixtureRequest, tmp_path: Path, here: Here
+) -> AsyncIterator[Data]:
     if request.param == "files":
-        on_files = Data(OnFiles(tmp_path / "data"))
+        on_files = Data(OnFiles(tmp_path / "data"), here)
         await on_files.fill()
         yield on_files
         return
@@ -58,19 +60,17 @@ async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     async with new_database(postgres) as service, new_database(postgres) as keys:
         form = OnDatabases(service, keys, tmp_path)
         await form.migrate()
-        on_databases = Data(form)
+        on_databases = Data(form, here)
         await on_databases.fill()
         yield on_databases
 
 
-async def test_a_report_is_shown_as_tables_as_json_and_as_a_page(
-    data: Data, tmp_path: Path
-) -> None:
+def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
 
-    shown = await data.cs("report")
-    found: dict[str, Any] = (await data.cs("report", "--json")).rows[0]
-    written = await data.cs("report", "--html", str(page))
+    shown = data.cs("report")
+    found: dict[str, Any] = data.cs("report", "--json").rows[0]
+    written = data.cs("report", "--html", str(page))
 
     settled: list[SearchSettled] = data.naive.settled()
     assert found["searches"]["answered"] == len(settled) == 4
@@ -91,11 +91,11 @@ async def test_a_report_is_shown_as_tables_as_json_and_as_a_page(
         assert personal not in html
 
 
-async def test_a_price_makes_costs(data: Data) -> None:
-    found = (await data.cs("report", "--json")).rows[0]
+def test_a_price_makes_costs(data: Data) -> None:
+    found = data.cs("report", "--json").rows[0]
     (name,) = {each["source"] for each in found["people_sources"] if each["answered"]}
 
-    priced = await data.cs("report", "--json", f"--price={name}=0.25", "--price=nobody=1")
+    priced = data.cs("report", "--json", f"--price={name}=0.25", "--price=nobody=1")
 
     (source,) = (each for each in priced.rows[0]["people_sources"] if each["source"] == name)
     assert source["cost"]["total"] == f"{source['answered'] * 0.25:.2f}"

@@ -200,6 +200,7 @@ def test_another_version_that_cannot_start_says_why(worktree: Path) -> None:
     assert "SyntaxError: invalid syntax" in why
 
 
+@pytest.mark.slow  # processes of their own
 def test_another_version_that_does_not_answer_is_given_up(worktree: Path) -> None:
     ranking = worktree / "src/cs/domain/ranking.py"
     before = ranking.read_text()
