@@ -80,12 +80,16 @@ class OwnRules(TodaysRules):
         except (TypeError, ValueError):
             raise self._wrong("rank", said, "who is shown, and who is left out") from None
         there = {person.person for person in people}
-        for each in (*ranked, *left_out):
-            kind: type[Ranked | LeftOut] = Ranked if each in ranked else LeftOut
-            if not isinstance(each, kind):
-                raise self._wrong("rank", each, f"a {kind.__name__}")
-            if each.person not in there:
-                raise self._wrong("rank", each.person, "one of the people it was given")
+        kinds: tuple[tuple[Sequence[Any], type[Ranked | LeftOut]], ...] = (
+            (ranked, Ranked),
+            (left_out, LeftOut),
+        )
+        for people_of, kind in kinds:
+            for each in people_of:
+                if not isinstance(each, kind):
+                    raise self._wrong("rank", each, f"a {kind.__name__}")
+                if each.person not in there:
+                    raise self._wrong("rank", each.person, "one of the people it was given")
         if len({each.person for each in ranked}) < len(ranked):
             raise self._wrong("rank", "somebody twice", "each of them once")
         return ranked, left_out
