@@ -45,6 +45,7 @@ from cs.history.export.typed import Form, TablesExport
 from cs.history.export.views import VIEWS
 from cs.history.history import History, Progress
 from cs.history.identities import identities
+from cs.history.runs import runs
 from cs.history.selection import Selection
 from cs.keystore.memory import MemoryKeyStore
 from domain.acme_run import ADA, BEN, AcmeRun, checked, sighting
@@ -122,6 +123,38 @@ def _comparable(row: Row) -> Row:
     }
 
 
+def agree_with_runs(found: dict[str, list[Row]], events: Sequence[RecordedEvent]) -> None:
+    """Hold tables against the record of each run, which is folded by other code."""
+    streams = sorted({r.stream for r in events if r.stream.startswith("brand-")})
+    of_log = [run for s in streams for run in runs(r for r in events if r.stream == s)]
+    of_log.sort(key=lambda run: run.position)
+    assert [
+        (row["lookup"], row["ended_at"], row["outcome"], row["shown"], row["status"])
+        for row in found["lookups"]
+    ] == [
+        (
+            run.lookup,
+            naive.time(run.finished_at),
+            run.outcome,
+            len(run.contacts) if run.finished_at else None,
+            run.status,
+        )
+        for run in of_log
+    ]
+    assert [
+        (row["position"], row["ended"] or "open", row["ended_position"], row["why"])
+        for row in found["stages"]
+    ] == sorted((a.position, a.end, a.ended_by, a.why) for run in of_log for a in run.attempts)
+    people = {f"{run.lookup}#{each.person}": each for run in of_log for each in run.people}
+    assert {
+        row["person"]: (row["place"], row["left_out"], row["position"])
+        for row in found["people"]
+    } == {name: (each.place, each.left_out, each.position) for name, each in people.items()}
+    assert sorted((row["position"], row["person"]) for row in found["mailboxes"]) == sorted(
+        (check.position, name) for name, each in people.items() for check in each.checks
+    )
+
+
 class Exported(Searches):
     """Everything that happened in a history of keys and brands, in its order."""
 
@@ -152,7 +185,9 @@ class Exported(Searches):
         events = await recorded(store)
         for reveal in (False, True):
             made = await store.export(f"{reveal}.duckdb", reveal=reveal)
-            agree(rows_of(made), naive.tables(events, revealed=reveal))
+            found = rows_of(made)
+            agree(found, naive.tables(events, revealed=reveal))
+            agree_with_runs(found, events)
 
 
 TestExported = Exported.TestCase
