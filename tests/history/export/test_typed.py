@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from hypothesis import settings
 
 from cs.domain import codec
 from cs.domain.brand import brand as brands
-from cs.domain.brand.events import BrandEvent, EraseContacts, MailboxVerified
+from cs.domain.brand.events import BrandEvent, EraseContacts, MailboxVerified, RetryDue
 from cs.domain.codec import TOPICS, AnyEvent, OtherVersion
 from cs.domain.key import KeyEvent
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonErased
 from cs.domain.service import Paused
+from cs.domain.stages.work import Failed
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import (
@@ -48,7 +49,7 @@ from cs.history.identities import identities
 from cs.history.runs import runs
 from cs.history.selection import Selection
 from cs.keystore.memory import MemoryKeyStore
-from domain.acme_run import ADA, BEN, AcmeRun, checked, sighting
+from domain.acme_run import ADA, BEN, RESOLVED, AcmeRun, checked, sighting
 from domain.golden_files import NAMES, golden_event
 from domain.test_key_and_brand_machine import Searches
 from history.export import naive
@@ -577,6 +578,24 @@ async def test_tables_as_of_a_position_are_those_of_the_events_up_to_it(store: S
     for upto in (1, 5, len(events) - 1):
         found = rows_of(await store.export(f"{upto}.duckdb", Selection(upto=upto)))
         agree(found, naive.tables(events[:upto]))
+
+
+async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
+    run = AcmeRun()
+    run.failed("brand-resolution", Failed(why="sources-away", retryable=True))
+    run.send(RetryDue(lookup=run.live.id, at=run.at + timedelta(seconds=30)))
+    run.record("brand-resolution", RESOLVED, attempt=2)
+    run.times_out()
+    await store.append(run.stream, run.events)
+
+    found = rows_of(await store.export())
+
+    assert [(row["stage"], row["attempt"], row["ended"]) for row in found["stages"]] == [
+        ("brand-resolution", 1, "failed"),
+        ("brand-resolution", 2, "answered"),
+        ("contact-discovery", 1, "cut-off"),
+    ]
+    agree(found, naive.tables(await recorded(store)))
 
 
 async def test_an_empty_history_gives_empty_tables(store: Store) -> None:
