@@ -8,7 +8,7 @@ import asyncio
 import pickle
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -55,7 +55,7 @@ async def replayed(
     job: ReplayJob,
     portions: Sequence[Chunk],
     processes: int,
-) -> AsyncIterator[list[ComparedBrand]]:
+) -> AsyncGenerator[list[ComparedBrand], None]:
     """Yield what each of *portions* came to, in their order whatever *processes* there are.
 
     Raises:

@@ -1,7 +1,8 @@
 """``cs replay``: rules run again over all of the history, and what would be otherwise."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -167,14 +168,15 @@ class _Run:
 
     async def differences(
         self, settings: Settings
-    ) -> AsyncIterator[Difference | ChargeDifference]:
+    ) -> AsyncGenerator[Difference | ChargeDifference, None]:
         """Yield what would be otherwise, then which charges would be."""
         async with open_command_context(settings) as data:
             self.upto = await data.log.head()
             await self._disclose(data)
             with Progress() as progress:
-                async for told in self._of_brands(data, settings, progress):
-                    yield told
+                async with aclosing(self._of_brands(data, settings, progress)) as of_brands:
+                    async for told in of_brands:
+                        yield told
                 charges = charge_differences(data.log, self.found.affected, self.upto)
                 async for stream, charge in charges:
                     query = self.found.affected[charge.lookup].query
@@ -190,7 +192,7 @@ class _Run:
 
     async def _of_brands(
         self, data: CommandContext, settings: Settings, progress: Progress
-    ) -> AsyncIterator[Difference]:
+    ) -> AsyncGenerator[Difference, None]:
         found, done = self.found, 0
         streams = await brand_streams(data.log, self.upto)
         if self.query is not None:
@@ -201,19 +203,21 @@ class _Run:
         rules = _absolute(self.wanted.rules)
         job = ReplayJob(self.kind, self.upto, rules, self._reveal is not None)
         portions = list(chunks(streams))
-        async for brands in replayed(data, settings, job, portions, self.wanted.processes):
-            for brand in brands:
-                found.every.add(brand.totals)
-                found.affected.update(brand.affected)
-                if brand.differences or brand.affected:
-                    found.of_brand(brand.stream, brand.query).add(brand.totals)
-                for difference in brand.differences:
-                    yield difference
-            done += len(brands)
-            progress.show(
-                f"{done} of {len(streams)} brands, {found.every.answers} answers run again, "
-                f"{found.every.differences} would differ"
-            )
+        results = replayed(data, settings, job, portions, self.wanted.processes)
+        async with aclosing(results):
+            async for brands in results:
+                for brand in brands:
+                    found.every.add(brand.totals)
+                    found.affected.update(brand.affected)
+                    if brand.differences or brand.affected:
+                        found.of_brand(brand.stream, brand.query).add(brand.totals)
+                    for difference in brand.differences:
+                        yield difference
+                done += len(brands)
+                progress.show(
+                    f"{done} of {len(streams)} brands, {found.every.answers} answers run "
+                    f"again, {found.every.differences} would differ"
+                )
 
 
 def _absolute(rules: str | None) -> str | None:
@@ -233,8 +237,9 @@ def _run(run: _Run, config: Path | None, data_dir: Path | None, *, json: bool) -
 
 async def _print_lines(run: _Run, chosen: Settings) -> None:
     """Print every difference as a line of JSON, then every charge, brand and the totals."""
-    async for told in run.differences(chosen):
-        print_json(told)
+    async with aclosing(run.differences(chosen)) as differences:  # also if nobody reads on
+        async for told in differences:
+            print_json(told)
     for stream, (query, totals) in run.found.brands.items():
         about = {"brand": query.brand, "domain": query.domain, "stream": stream}
         print_json({"kind": "brand", **about, **_counts(totals)})
