@@ -13,10 +13,15 @@ from cs.domain import person
 from cs.domain.causation import OperatorCause
 from cs.domain.person import LiftSuppression, PersonEvent, PersonSuppressed
 from cs.eventlog.damage import read_past
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import RecordedEvent, Where
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.runtime.clock import Clock
+
+#: Streams of people who asked to be erased; of a long log they are few.
+PEOPLE = Where(prefixes=frozenset({"person-"}))
+#: Positions that are looked at in one go.
+WINDOW = 5_000
 
 
 class SuppressionEntry(msgspec.Struct, frozen=True):
@@ -104,12 +109,13 @@ class Suppressions:
     async def wishes(self) -> dict[str, Wish]:
         """Return what everybody who was ever suppressed asked for, by stream."""
         wishes: dict[str, Wish] = {}
-        position = 0
-        while page := await read_past(self._streams.log, position):
-            position = page[-1].position
-            for each in page:
-                if isinstance(each.event, PersonEvent):
-                    wishes[each.stream] = _after(wishes.get(each.stream), each)
+        log = self._streams.log
+        head = await log.head()
+        for after in range(0, head, WINDOW):
+            for stored in await log.select(PEOPLE, after, min(after + WINDOW, head)):
+                for each in await read_past(log, stored.position - 1, 1):
+                    if isinstance(each.event, PersonEvent):
+                        wishes[each.stream] = _after(wishes.get(each.stream), each)
         return wishes
 
 
