@@ -173,13 +173,9 @@ def _seconds(since: datetime, until: datetime | None) -> float | None:
 
 
 def _rules(run: Run, stage: StageName) -> str | None:
-    match stage:
-        case "brand-resolution":
-            return run.resolved_by
-        case "ranking":
-            return run.ranked_by
-        case "contact-discovery" | "verification":
-            return None  # none decide there; those of verdicts are with each verdict
+    """Return the rules that decided in *stage*; those of verdicts are with each verdict."""
+    recorded = {"brand-resolution": run.resolved_by, "ranking": run.ranked_by}
+    return recorded.get(stage)
 
 
 def _priced(asked: Asked, prices: Mapping[str, Decimal]) -> Asked:
@@ -188,15 +184,11 @@ def _priced(asked: Asked, prices: Mapping[str, Decimal]) -> Asked:
 
 
 def _asked(run: Run, stage: StageName, item: str) -> Sequence[Asked]:
-    match stage:
-        case "brand-resolution":
-            return _sources(run.resolution, run.attempts, stage)
-        case "contact-discovery":
-            return _sources(run.discovery, run.attempts, stage)
-        case "verification":
-            return _verifiers(run, item)
-        case "ranking":
-            return ()
+    """Return whom *stage* asked, as far as the log tells; of most stages it tells nothing."""
+    if stage == "verification":
+        return _verifiers(run, item)
+    ended = {"brand-resolution": run.resolution, "contact-discovery": run.discovery}
+    return _sources(ended[stage], run.attempts, stage) if stage in ended else ()
 
 
 def _sources(
