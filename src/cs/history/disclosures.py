@@ -13,7 +13,7 @@ import msgspec
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import every_version, from_plain
-from cs.domain.disclosure import Asked, DisclosureMade
+from cs.domain.disclosure import DisclosedEvents, DisclosureMade
 from cs.domain.person import PersonErased
 from cs.eventlog.port import EventLog
 from cs.eventlog.sealing import key_name, sealed_values
@@ -69,7 +69,8 @@ async def disclosures_of(
             made.append((event, disclosure))
         else:
             for name in wanted.intersection(_erased(plain)):
-                erased_at[name] = event.position
+                # Its keys are destroyed before the first such event, and never made again.
+                erased_at.setdefault(name, event.position)
     if not made or not wanted:
         return []
     theirs = await _events_of(history, wanted, progress)
@@ -126,7 +127,7 @@ def _may_hold(
     return False
 
 
-def _selection(asked: Asked) -> Selection:
+def _selection(asked: DisclosedEvents) -> Selection:
     try:
         return Selection.of(asked)
     except BadSelection:  # of a version that had other events: it may be any
