@@ -19,13 +19,13 @@ from cs.settings import Settings
 from harness.in_process import on_folder
 from harness.outside import ADA
 from harness.servers.fixtures import new_database
-from history.people import Found, Seen, store
+from history.people import PastLookup, Seen, store
 
 PROFILE = "https://www.linkedin.com/in/jane-roe"
 JANE = Seen("Jane Roe", "Acme", PROFILE, "jane@acme.test")
 UNLINKED = Seen("Jane Roe", "Acme")
 JO = Seen("Jo Ode", "Acme", "https://www.linkedin.com/in/jo-ode", "jo@acme.test")
-HISTORY = [Found("Acme", (JANE, JO)), Found("Zenith", (JO, UNLINKED))]
+HISTORY = [PastLookup("Acme", (JANE, JO)), PastLookup("Zenith", (JO, UNLINKED))]
 WHY = "Headlines come without titles, ticket 4711"
 
 

@@ -7,7 +7,7 @@ from cs.history.identities import identities
 from cs.history.person import held_on
 from cs.keystore.port import KeyStore
 from history.people import (
-    Found,
+    PastLookup,
     Seen,
     erasure,
     long_history,
@@ -23,14 +23,14 @@ NAMESAKE = Seen("Ada Kern", "Acme", "https://www.linkedin.com/in/another-ada-ker
 BEN = Seen("Ben Ode", "Acme", "https://www.linkedin.com/in/ben-ode")
 
 HISTORY = [
-    Found("Acme", (ADA, BEN)),
-    Found("Zenith", (UNLINKED, BEN)),
-    Found("Acme", (BY_MAILBOX, ADA)),
+    PastLookup("Acme", (ADA, BEN)),
+    PastLookup("Zenith", (UNLINKED, BEN)),
+    PastLookup("Acme", (BY_MAILBOX, ADA)),
 ]
 
 
 async def pseudonyms(
-    log: EventLog, keys: KeyStore, history: Sequence[Found]
+    log: EventLog, keys: KeyStore, history: Sequence[PastLookup]
 ) -> Mapping[str, str]:
     """Return the pseudonyms of everybody found in *history*, which is stored."""
     async with identities(log, keys) as people:

@@ -45,14 +45,14 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Found:
+class PastLookup:
     """What one lookup on *brand* found."""
 
     brand: str
     people: tuple[Seen, ...]
 
 
-def names_of(history: Sequence[Found]) -> list[tuple[str, Seen]]:
+def names_of(history: Sequence[PastLookup]) -> list[tuple[str, Seen]]:
     """Return who was found, each under the name of their record, in order."""
     counts: dict[str, int] = {}
     records: list[tuple[str, Seen]] = []
@@ -67,7 +67,7 @@ def _lookup(brand: str, counts: dict[str, int]) -> str:
     return lookup_id(brand_stream(Query(brand=brand)), counts[brand], "aaaa")
 
 
-async def store(log: EventLog, history: Sequence[Found], stored: int = 0) -> None:
+async def store(log: EventLog, history: Sequence[PastLookup], stored: int = 0) -> None:
     """Append *history* to *log*, a day between two lookups; the first *stored* are there."""
     counts: dict[str, int] = {}
     for day, found in enumerate(history):
@@ -80,7 +80,7 @@ async def store(log: EventLog, history: Sequence[Found], stored: int = 0) -> Non
             await log.append([Append(stream, version, events)])
 
 
-def _events(found: Found, lookup: str, number: int, at: datetime) -> Iterable[AnyEvent]:
+def _events(found: PastLookup, lookup: str, number: int, at: datetime) -> Iterable[AnyEvent]:
     query = Query(brand=found.brand)
     yield LookupStarted(
         at=at, lookup=lookup, number=number, query=query, deadline_at=at + timedelta(minutes=2)
@@ -124,7 +124,7 @@ SEEN = st.builds(
 )
 
 
-def long_history(lookups: int = 40) -> list[Found]:
+def long_history(lookups: int = 40) -> list[PastLookup]:
     """Return a history made up at random, the same each time."""
     random = Random(7)
     companies = [None, "Acme", "Zenith", "Nova"]
@@ -140,21 +140,23 @@ def long_history(lookups: int = 40) -> list[Found]:
 
     brands = [f"Brand {n}" for n in range(8)]
     return [
-        Found(random.choice(brands), tuple(seen() for _ in range(random.randrange(4))))
+        PastLookup(random.choice(brands), tuple(seen() for _ in range(random.randrange(4))))
         for _ in range(lookups)
     ]
 
 
 HISTORIES = st.lists(
     st.builds(
-        Found, brand=st.sampled_from(["Acme", "Zenith", "Nova"]), people=st.tuples(SEEN, SEEN)
+        PastLookup,
+        brand=st.sampled_from(["Acme", "Zenith", "Nova"]),
+        people=st.tuples(SEEN, SEEN),
     ),
     min_size=1,
     max_size=5,
 )
 
 
-def same_person(history: Sequence[Found]) -> set[frozenset[str]]:
+def same_person(history: Sequence[PastLookup]) -> set[frozenset[str]]:
     """Return who is the same person in *history*: groups of records, by comparing them all."""
     records = names_of(history)
     groups = [{name} for name, seen in records if seen.profile is None]

@@ -14,7 +14,7 @@ from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import ContactsErased
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
-from cs.domain.disclosure import Asked
+from cs.domain.disclosure import DisclosedEvents
 from cs.domain.person import PersonErased
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
@@ -32,7 +32,7 @@ from cs.runtime.clock import SystemClock
 from history.people import (
     AT,
     HISTORIES,
-    Found,
+    PastLookup,
     Seen,
     erasure,
     in_files,
@@ -87,7 +87,7 @@ ACTS = st.just(Selection()) | SELECTIONS | st.sampled_from(URLS)
 
 @given(HISTORIES, st.lists(ACTS, min_size=1, max_size=6), st.data())
 async def test_exactly_what_was_written_with_somebody_opened_is_listed(
-    history: Sequence[Found], acts: list[Selection | str], data: st.DataObject
+    history: Sequence[PastLookup], acts: list[Selection | str], data: st.DataObject
 ) -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
@@ -119,7 +119,7 @@ async def test_exactly_what_was_written_with_somebody_opened_is_listed(
 
 JANE = Seen("Jane Roe", "Acme", "https://www.linkedin.com/in/jane-roe", "jane@acme.test")
 JO = Seen("Jo Ode", "Acme", "https://www.linkedin.com/in/jo-ode")
-HISTORY = [Found("Acme", (JANE, JO)), Found("Zenith", (JO, JO))]
+HISTORY = [PastLookup("Acme", (JANE, JO)), PastLookup("Zenith", (JO, JO))]
 IN_ACME, _, IN_ZENITH, _ = (name for name, _ in names_of(HISTORY))
 
 
@@ -148,7 +148,7 @@ class DisclosuresContract:
     ) -> None:
         log, _ = stores
         disclosing = Disclosing(Streams(log), SystemClock(), None)
-        asked = Asked(categories=("brand",))
+        asked = DisclosedEvents(categories=("brand",))
         for days in (0, 1):
             await disclosing.disclose(
                 "events tail",
@@ -168,7 +168,7 @@ class DisclosuresContract:
         log, _ = stores
         await store(log, HISTORY)
         disclosing = Disclosing(Streams(log), SystemClock(), None)
-        asked = Asked(people=(IN_ZENITH,))
+        asked = DisclosedEvents(people=(IN_ZENITH,))
         upto = await log.head()
         position = await disclosing.disclose(
             "people export", "She asked for it, ticket 1", asked, upto=upto
@@ -204,7 +204,7 @@ async def test_a_selection_of_a_newer_version_counts_as_all() -> None:
     log = MemoryEventLog(keys)
     await store(log, HISTORY)
     disclosing = Disclosing(Streams(log), SystemClock(), None)
-    asked = Asked(types=("people-cloned",))
+    asked = DisclosedEvents(types=("people-cloned",))
     position = await disclosing.disclose(
         "events export", "Ticket 4711 of today", asked, upto=await log.head()
     )

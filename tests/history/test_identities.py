@@ -26,7 +26,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from history.people import (
     HISTORIES,
-    Found,
+    PastLookup,
     erasure,
     in_files,
     in_postgres,
@@ -36,7 +36,7 @@ from history.people import (
 )
 
 
-async def by_history(history: Sequence[Found]) -> Mapping[str, str]:
+async def by_history(history: Sequence[PastLookup]) -> Mapping[str, str]:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
     await store(log, history)
@@ -45,7 +45,7 @@ async def by_history(history: Sequence[Found]) -> Mapping[str, str]:
 
 @given(HISTORIES)
 async def test_two_records_have_one_pseudonym_exactly_if_they_are_of_one_person(
-    history: list[Found],
+    history: list[PastLookup],
 ) -> None:
     who = await by_history(history)
 
@@ -55,7 +55,7 @@ async def test_two_records_have_one_pseudonym_exactly_if_they_are_of_one_person(
 
 @given(HISTORIES, st.randoms(use_true_random=False), st.integers(0, 3))
 async def test_it_is_the_same_however_it_is_asked(
-    history: list[Found], random: st.DataObject, streams: int
+    history: list[PastLookup], random: st.DataObject, streams: int
 ) -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
@@ -74,7 +74,7 @@ async def test_it_is_the_same_however_it_is_asked(
 
 @given(HISTORIES, HISTORIES)
 async def test_whoever_has_a_profile_keeps_the_pseudonym_for_good(
-    history: list[Found], later: list[Found]
+    history: list[PastLookup], later: list[PastLookup]
 ) -> None:
     keys = MemoryKeyStore()
     log, both = MemoryEventLog(keys), MemoryEventLog(keys)
@@ -91,7 +91,7 @@ async def test_whoever_has_a_profile_keeps_the_pseudonym_for_good(
 
 @given(HISTORIES, st.sampled_from("ab"))
 async def test_who_is_erased_has_no_pseudonym_any_more_and_no_record_has_it(
-    history: list[Found], profile: str
+    history: list[PastLookup], profile: str
 ) -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
@@ -139,7 +139,7 @@ class TestInPostgres(IdentitiesContract):
 
 
 async def test_a_name_that_two_profiles_have_is_of_neither() -> None:
-    history = [Found("Acme", (ADA, NAMESAKE)), Found("Zenith", (UNLINKED, UNLINKED))]
+    history = [PastLookup("Acme", (ADA, NAMESAKE)), PastLookup("Zenith", (UNLINKED, UNLINKED))]
 
     who = await by_history(history)
 

@@ -14,7 +14,16 @@ from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.history.identities import identities
 from cs.history.person import held_on
 from cs.keystore.memory import MemoryKeyStore
-from history.people import AT, HISTORIES, Found, Seen, erasure, names_of, same_person, store
+from history.people import (
+    AT,
+    HISTORIES,
+    PastLookup,
+    Seen,
+    erasure,
+    names_of,
+    same_person,
+    store,
+)
 
 ANSWERED_AT = AT + timedelta(days=40)
 #: By place in the history: who is shown (``p1``), and which keys searched.
@@ -28,11 +37,11 @@ ENDS = st.lists(
 End = tuple[set[str], list[str]]
 
 
-def lookups_of(history: Sequence[Found]) -> list[str]:
+def lookups_of(history: Sequence[PastLookup]) -> list[str]:
     return [n.rpartition("#")[0] for n, _ in names_of(history) if n.endswith("#p1")]
 
 
-async def finish(log: EventLog, history: Sequence[Found], ends: Sequence[End]) -> None:
+async def finish(log: EventLog, history: Sequence[PastLookup], ends: Sequence[End]) -> None:
     """End the lookups of *history*, and answer searches with what they found."""
     on_keys: dict[str, list[KeyEvent]] = {
         key: [KeyIssued(at=AT, label=f"of {key}", quota=9, secret_hash="x", last4="1234")]
@@ -94,7 +103,7 @@ def contact(person: str, seen: Seen) -> Contact:
 
 @given(HISTORIES, ENDS)
 async def test_it_is_all_that_was_found_and_answered_and_of_nobody_else(
-    history: list[Found], ends: list[End]
+    history: list[PastLookup], ends: list[End]
 ) -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
@@ -134,7 +143,7 @@ async def test_it_is_all_that_was_found_and_answered_and_of_nobody_else(
 
 @given(HISTORIES, ENDS)
 async def test_nothing_is_held_on_whoever_was_erased(
-    history: list[Found], ends: list[End]
+    history: list[PastLookup], ends: list[End]
 ) -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from cs.domain.key import Key
 from cs.projections.search_record import (
     POLL_S,
-    Found,
+    SearchParts,
     poll_url,
     running_body,
     search_body,
@@ -21,12 +21,12 @@ def usage_answer(key: Key, headers: Mapping[str, str]) -> Response:
     return _json_response(usage_body(key), 200, headers)
 
 
-def search_answer(found: Found, headers: Mapping[str, str]) -> Response:
+def search_answer(found: SearchParts, headers: Mapping[str, str]) -> Response:
     """Return the 200 of ``GET /searches/{id}``, whatever the status of the search."""
     return _json_response(search_body(found), 200, headers)
 
 
-def contacts_answer(found: Found, headers: Mapping[str, str]) -> Response:
+def contacts_answer(found: SearchParts, headers: Mapping[str, str]) -> Response:
     """Return what ``POST /contacts`` is answered with: 200 if the search has ended, or 202."""
     body = search_body(found)
     if found.body is None:

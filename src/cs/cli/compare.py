@@ -15,7 +15,7 @@ from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
-from cs.domain.disclosure import Asked
+from cs.domain.disclosure import DisclosedEvents
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.comparing import (
     Comparison,
@@ -111,11 +111,11 @@ class _Pairs(msgspec.Struct, frozen=True, kw_only=True):
         return pairs
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> DisclosedEvents:
         if self.lookups is not None:
             streams = {lookup_stream(lookup) or "" for lookup in self.lookups}
-            return Asked(streams=tuple(sorted(streams)))
-        return Asked(query=self.query)
+            return DisclosedEvents(streams=tuple(sorted(streams)))
+        return DisclosedEvents(query=self.query)
 
 
 async def _run(history: History, lookup: str) -> Run:

@@ -11,7 +11,7 @@ from cs.cli.output import stop, warn
 from cs.cli.person_data import PersonData, PrintOf
 from cs.cli.progress import Progress
 from cs.cli.revealing import disclose
-from cs.domain.disclosure import Asked
+from cs.domain.disclosure import DisclosedEvents
 from cs.domain.person import PersonSuppressed, SuppressionLifted
 from cs.history.history import Progress as ProgressOf
 from cs.history.identities import identities
@@ -90,7 +90,9 @@ async def person_report(
             progress.show(f"looking for the person: {read} of {upto} positions read")
 
         who, names = await _records(at, print_, show)
-        opened = Asked(people=tuple(names) if len(names) <= NAMED else (), upto=position)
+        opened = DisclosedEvents(
+            people=tuple(names) if len(names) <= NAMED else (), upto=position
+        )
         upto = position if names else 0  # there is nothing to open
         before = await may_hold(at.log, names)
         await disclose(at.data, "people export", why, opened, upto=upto, out=out)

@@ -19,7 +19,7 @@ from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
-from cs.domain.disclosure import Asked
+from cs.domain.disclosure import DisclosedEvents
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.replay.charges import AffectedLookup, charge_differences
 from cs.history.replay.difference import ChargeDifference, Difference, Totals
@@ -186,7 +186,7 @@ class _Run:
 
     async def _disclose(self, data: CommandContext) -> None:
         if self._reveal is not None:
-            asked = Asked(query=self.query, categories=("brand",), upto=self.upto)
+            asked = DisclosedEvents(query=self.query, categories=("brand",), upto=self.upto)
             command = f"replay {self.kind}"
             await disclose(data, command, self._reveal, asked, upto=self.upto)
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.output import stop
-from cs.domain.disclosure import Asked, clean_reason
+from cs.domain.disclosure import DisclosedEvents, clean_reason
 from cs.domain.refusal import Refusal
 from cs.operations.disclosing import Disclosing
 
@@ -35,7 +35,7 @@ async def disclose(
     data: CommandContext,
     command: str,
     why: str,
-    asked: Asked,
+    asked: DisclosedEvents,
     *,
     upto: int | None,
     open_until: datetime | None = None,

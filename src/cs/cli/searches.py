@@ -21,7 +21,7 @@ from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.search_view import print_search
 from cs.cli.settings_in_force import settings
 from cs.domain.contact import Query
-from cs.domain.disclosure import Asked
+from cs.domain.disclosure import DisclosedEvents
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.history import History
 from cs.history.identities import identities
@@ -217,7 +217,7 @@ async def _then(
 
 
 async def _disclose(data: CommandContext, why: str, then: SearchAt, html: Path | None) -> None:
-    asked = Asked(lookup=then.found.row.lookup, upto=then.position)
+    asked = DisclosedEvents(lookup=then.found.row.lookup, upto=then.position)
     await disclose(data, "searches show", why, asked, upto=then.position, out=html)
 
 

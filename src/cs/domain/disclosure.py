@@ -24,13 +24,20 @@ FILE_NAME = 255
 _PERSON = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]|linkedin\.com/in/", re.IGNORECASE)
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Whose data were opened: events that meet every one of these; what is not said is met.
+class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
+    """Events that meet every one of these; what is not said is met by all.
 
     Attributes:
-        types, categories, streams, keys, query, lookup, mail_domain, since, until, after, upto:
-            As `cs.history.selection.Selection` has them.
-        people: Of these people only, ``<lookup>#p1``; empty: of all in those events.
+        types: Of any of these types: a topic (``key.search-settled.v1``), all versions of it
+            (``key.search-settled``) or its last word alone (``search-settled``).
+        categories: Of streams of any of these categories.
+        streams: Of any of these streams.
+        keys: Of any of these API keys, by id.
+        query: Of this brand: its lookups, and what keys had to do with them.
+        lookup: Of this lookup, and what keys had to do with it.
+        mail_domain: Of this mail domain.
+        since, until: That happened at or after the one, and before the other.
+        after, upto: After the one position, up to the other.
     """
 
     types: tuple[str, ...] = ()
@@ -44,6 +51,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     until: datetime | None = None
     after: int = 0
     upto: int | None = None
+
+
+class DisclosedEvents(EventSelection, frozen=True, kw_only=True, omit_defaults=True):
+    """Whose data were opened: the people in these events.
+
+    Attributes:
+        people: Of these people only, ``<lookup>#p1``; empty: of all in those events.
+    """
+
     people: tuple[str, ...] = ()
 
 
@@ -64,7 +80,7 @@ class DisclosureMade(Event, frozen=True, kw_only=True):
 
     command: str
     why: str
-    asked: Asked
+    asked: DisclosedEvents
     upto: int | None = None
     open_until: datetime | None = None
     file: str | None = None
@@ -82,7 +98,7 @@ class MakeDisclosure(Command, frozen=True, kw_only=True):
 
     command: str
     why: str
-    asked: Asked
+    asked: DisclosedEvents
     upto: int | None = None
     open_until: datetime | None = None
     file: str | None = None

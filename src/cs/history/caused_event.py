@@ -33,7 +33,7 @@ class _Person(msgspec.Struct, frozen=True):
     person: str
 
 
-class Said(msgspec.Struct, frozen=True):
+class EventFields(msgspec.Struct, frozen=True):
     """What any event may say that tells of its place in a chain of causes."""
 
     at: datetime
@@ -57,7 +57,7 @@ class Said(msgspec.Struct, frozen=True):
     by: str | None = None
 
 
-_SAID = msgspec.json.Decoder(Said)
+_SAID = msgspec.json.Decoder(EventFields)
 
 
 class CausedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class CausedEvent(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     topic: str
     of: type[AnyEvent] | None
-    said: Said
+    said: EventFields
     caused_by: AnyCause | None
     inferred: bool
     follows: tuple[int, ...] = ()
@@ -148,7 +148,7 @@ _COMMANDS: Mapping[type[AnyEvent], str] = {
 _ERASING = (PersonErased, PersonSuppressed)
 
 
-def _inferred(stream: str, of: type[AnyEvent] | None, said: Said) -> AnyCause | None:
+def _inferred(stream: str, of: type[AnyEvent] | None, said: EventFields) -> AnyCause | None:
     """Return the cause of an event of an older version, if the event itself shows it."""
     if of is not None and of in _COMMANDS:
         return OperatorCause(command=_COMMANDS[of], who=said.by)

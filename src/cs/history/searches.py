@@ -20,7 +20,7 @@ from cs.history.selection import Selection
 from cs.projections.port import Views
 from cs.projections.result_contacts import spliced
 from cs.projections.rows import Rows
-from cs.projections.search_record import Found, search_body
+from cs.projections.search_record import SearchParts, search_body
 from cs.projections.searches import RESULTS, SEARCHES, Searches
 from cs.projections.usage import USAGE, Usage
 
@@ -61,7 +61,7 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
     settled_position: int | None
     settled: SearchSettled | None
     repeated: int
-    found: Found
+    found: SearchParts
     run: Run | None
     erased_since: tuple[ErasedSince, ...]
 
@@ -153,7 +153,7 @@ async def search_at(
         settled_position=settled[0] if settled else None,
         settled=settled[1] if settled else None,
         repeated=repeated,
-        found=Found(search, row, used, body),
+        found=SearchParts(search, row, used, body),
         run=next(iter(runs(by_then)), None),
         erased_since=tuple(
             _erased(recorded.position, recorded.event)

@@ -7,8 +7,7 @@ import msgspec
 
 from cs.domain.brand.brand import brand_stream, stream_of
 from cs.domain.codec import shapes
-from cs.domain.contact import Query
-from cs.domain.disclosure import Asked
+from cs.domain.disclosure import DisclosedEvents, EventSelection
 from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.port import Where
 
@@ -20,33 +19,8 @@ class BadSelection(ValueError):
     """There is nothing of that kind in any log; the message says what there is."""
 
 
-class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Events that meet every one of these; what is not said is met by all.
-
-    Attributes:
-        types: Of any of these types: a topic (``key.search-settled.v1``), all versions of it
-            (``key.search-settled``) or its last word alone (``search-settled``).
-        categories: Of streams of any of these categories.
-        streams: Of any of these streams.
-        keys: Of any of these API keys, by id.
-        query: Of this brand: its lookups, and what keys had to do with them.
-        lookup: Of this lookup, and what keys had to do with it.
-        mail_domain: Of this mail domain.
-        since, until: That happened at or after the one, and before the other.
-        after, upto: After the one position, up to the other.
-    """
-
-    types: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    streams: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-    query: Query | None = None
-    lookup: str | None = None
-    mail_domain: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    after: int = 0
-    upto: int | None = None
+class Selection(EventSelection, frozen=True, kw_only=True):
+    """A selection that can be made, of the log as this version knows it."""
 
     def __post_init__(self) -> None:
         self.topics()
@@ -56,7 +30,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
                 raise BadSelection(f"no category of streams is called {category!r}: {known}")
 
     @classmethod
-    def of(cls, asked: Asked) -> "Selection":
+    def of(cls, asked: DisclosedEvents) -> "Selection":
         """Return what a disclosure of *asked* is about, its people aside.
 
         Raises:
@@ -66,9 +40,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         del fields["people"]
         return cls(**fields)
 
-    def asked(self) -> Asked:
+    def asked(self) -> DisclosedEvents:
         """Return this, as a disclosure of it says."""
-        return Asked(**msgspec.structs.asdict(self))
+        return DisclosedEvents(**msgspec.structs.asdict(self))
 
     def topics(self) -> frozenset[str] | None:
         """Return the topics of `types`; ``None`` if they are all meant.

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from cs.domain import disclosure
 from cs.domain.causation import OperatorCause
-from cs.domain.disclosure import Asked, MakeDisclosure
+from cs.domain.disclosure import DisclosedEvents, MakeDisclosure
 from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
 from cs.runtime.ids import random_id
@@ -26,7 +26,7 @@ class Disclosing:
         self,
         command: str,
         why: str,
-        asked: Asked,
+        asked: DisclosedEvents,
         *,
         upto: int | None,
         open_until: datetime | None = None,

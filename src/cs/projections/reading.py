@@ -20,7 +20,7 @@ from cs.projections.follower import Follower
 from cs.projections.key_secrets import KeySecrets
 from cs.projections.port import Views
 from cs.projections.result_contacts import ResultContacts, spliced
-from cs.projections.search_record import Found
+from cs.projections.search_record import SearchParts
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
 from cs.projections.settled_waits import SettledWaits
@@ -32,7 +32,7 @@ class Reusable(msgspec.Struct, frozen=True):
 
     Attributes:
         shows_somebody: Whether there is a verified e-mail in it.
-        body: As that of `Found`; ``None`` if the views do not have it yet.
+        body: As that of `SearchParts`; ``None`` if the views do not have it yet.
     """
 
     shows_somebody: bool
@@ -74,7 +74,7 @@ class Reading:
 
     async def search(
         self, search: str, key_id: str, key: Key | None = None, body: bytes | None = None
-    ) -> Found | None:
+    ) -> SearchParts | None:
         """Return *search* if it was made with the key *key_id*.
 
         One row is read of a search that is known to have ended; otherwise the views must
@@ -100,13 +100,13 @@ class Reading:
             return None
         usage = await self._usage(search, row, key, basis)
         if row.status == "running":
-            return Found(search, row, usage, None)
+            return SearchParts(search, row, usage, None)
         self._ended.keep(search, row)
-        return Found(search, row, usage, await self._body(row.lookup, basis))
+        return SearchParts(search, row, usage, await self._body(row.lookup, basis))
 
     async def _known_to_have_ended(
         self, search: str, key_id: str, key: Key, body: bytes | None
-    ) -> Found | None:
+    ) -> SearchParts | None:
         """Return *search* if it is known to have ended and what it found is in the views.
 
         Their position is not asked for: erasing somebody waits until they are gone from them.
@@ -117,12 +117,12 @@ class Reading:
         if _runs(search, key):
             return None  # it ended after *key* was read, which lacks its charge
         if body is not None:
-            return Found(search, row, key, body)
+            return SearchParts(search, row, key, body)
         with suppress(LogUnavailable):  # the longer way may still go
             result = await self._views.get(RESULTS, row.lookup, self._follower.position)
             contacts = None if result is None else await self._results.contacts(result)
             if result is not None and contacts is not None:
-                return Found(search, row, key, spliced(result, contacts))
+                return SearchParts(search, row, key, spliced(result, contacts))
         return None
 
     async def _usage(

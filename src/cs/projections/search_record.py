@@ -15,7 +15,7 @@ from cs.projections.usage import UsageRow
 POLL_S = int(RETRY_AFTER.total_seconds())
 
 
-class Found(msgspec.Struct, frozen=True):
+class SearchParts(msgspec.Struct, frozen=True):
     """One search with what its record is made of."""
 
     search: str
@@ -30,7 +30,7 @@ def usage_body(key: UsageRow | Key) -> bytes:
     return msgspec.json.encode(usage)
 
 
-def search_body(found: Found) -> bytes:
+def search_body(found: SearchParts) -> bytes:
     """Return the Search object (contract text 2.1): six fields while it runs, then all."""
     row = found.row
     if found.body is None:

@@ -12,7 +12,7 @@ from cs.domain.api_key import hash_key, make_key, well_formed
 from cs.domain.disclosure import (
     REASON_AT_LEAST,
     REASON_AT_MOST,
-    Asked,
+    DisclosedEvents,
     MakeDisclosure,
     clean_reason,
 )
@@ -131,7 +131,12 @@ def test_somebody_never_found_is_suppressed_all_the_same() -> None:
 
 def disclose(why: str, state: disclosure.Disclosure = disclosure.INITIAL) -> Any:
     make = MakeDisclosure(
-        command="events show", why=why, asked=Asked(), upto=3, file="a\x1b[2J.json", at=AT
+        command="events show",
+        why=why,
+        asked=DisclosedEvents(),
+        upto=3,
+        file="a\x1b[2J.json",
+        at=AT,
     )
     return disclosure.decide(make, state)
 
@@ -145,7 +150,13 @@ def test_a_disclosure_is_made_once_and_stored_as_said() -> None:
 
 @pytest.mark.parametrize(
     "why",
-    ["", "audit", "of \x00\x01\u202e 4711", "a b " * 76, "Asked by jane@acme.example today"],
+    [
+        "",
+        "audit",
+        "of \x00\x01\u202e 4711",
+        "a b " * 76,
+        "Asked by jane@acme.example today",
+    ],
 )
 def test_what_is_no_reason_is_refused(why: str) -> None:
     with pytest.raises(Refusal) as refused:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cs.domain.causation import RequestCause
-from cs.domain.disclosure import Asked
+from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import RecordedEvent
@@ -60,7 +60,9 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
         await service.operator.resume()
         await erase_and_lift(service, keys)
         disclosing = Disclosing(service.running.streams, SystemClock(), "ada")
-        await disclosing.disclose("events show", "Ticket 4711 of today", Asked(), upto=1)
+        await disclosing.disclose(
+            "events show", "Ticket 4711 of today", DisclosedEvents(), upto=1
+        )
 
     assert [a.status_code for a in (*joined, reused, nobody)] == [200] * 4
     events = await log.tail(0, 10_000)

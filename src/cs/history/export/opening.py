@@ -61,7 +61,7 @@ class ReadEvent(NamedTuple):
     values: Sequence["Value"] = ()
 
 
-class Said(NamedTuple, Generic[P]):
+class OpenedValue(NamedTuple, Generic[P]):
     """What an event says about somebody.
 
     Attributes:
@@ -102,20 +102,20 @@ class OpenPage:
         self.lost: list[LostValue] = []
         self._held = held
 
-    def people(self, read: ReadEvent, shape: Callable[..., P]) -> Iterator[Said[P]]:
+    def people(self, read: ReadEvent, shape: Callable[..., P]) -> Iterator[OpenedValue[P]]:
         """Yield what the event *read* says about each person in it."""
         ids = read.said.sealed_with
         for value in read.values:
             if value.box is None:
-                yield Said(value.person, _decoder(shape).decode(value.clear))
+                yield OpenedValue(value.person, _decoder(shape).decode(value.clear))
                 continue
             name = key_name(read.said.lookup, value.person)
             lost = len(self.lost)
             plain = self._opened(read, KeyReference(name, ids.get(value.person)), value.box)
             if plain is None:
-                yield Said(value.person, None, erased=lost == len(self.lost))
+                yield OpenedValue(value.person, None, erased=lost == len(self.lost))
             else:
-                yield Said(value.person, _decoder(shape).decode(plain))
+                yield OpenedValue(value.person, _decoder(shape).decode(plain))
 
     def _opened(self, read: ReadEvent, need: KeyReference, box: str) -> bytes | None:
         key = self._held.get(need.name)

@@ -61,7 +61,7 @@ _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _DAY = timedelta(days=1)
 
 
-class Said(NamedTuple):
+class PluginAnswer(NamedTuple):
     """A verifier or a source, and what it said or how it ended."""
 
     who: str
@@ -145,17 +145,20 @@ class ReportFold:
         self.stage_not_ended, self.stage_failed = Counter[str](), Counter[str]()
         self.stage_issued_again = Counter[str]()
         # Sources and verifiers.
-        self.brand_sources, self.people_sources = Counter[Said](), Counter[Said]()
+        self.brand_sources, self.people_sources = (
+            Counter[PluginAnswer](),
+            Counter[PluginAnswer](),
+        )
         self.brand_source_emails = Counter[str]()
         self.seen, self.seen_ranked = Counter[str](), Counter[str]()
         self.seen_verified = Counter[str]()
-        self.verifiers, self.verified_by = Counter[Said](), Counter[str]()
+        self.verifiers, self.verified_by = Counter[PluginAnswer](), Counter[str]()
         self.unanswered = Counter[str]()
         # Verification.
         self.people_checked = self.people_erased = self.asked_of_several = 0
         self.verdicts = Counter[str]()
-        self.reasons = Counter[Said]()
-        self.disagreements = Counter[tuple[Said, Said]]()
+        self.reasons = Counter[PluginAnswer]()
+        self.disagreements = Counter[tuple[PluginAnswer, PluginAnswer]]()
         self.domains_checked = self.domains_catch_all = self.domains_put_off = 0
         # Freshness.
         self.ages = Durations()
@@ -318,12 +321,13 @@ class ReportFold:
                 self.seen_verified[name] += person in run.verified
 
     def _count_sources(self, run: _Run, verified: int) -> None:
+        known = self._names.known
         for source, ended in run.brand_sources.items():
-            self.brand_sources[Said(self._names.known(source), self._names.known(ended))] += 1
+            self.brand_sources[PluginAnswer(known(source), known(ended))] += 1
             if ended == "used":
-                self.brand_source_emails[self._names.known(source)] += verified
+                self.brand_source_emails[known(source)] += verified
         for source, ended in run.people_sources.items():
-            self.people_sources[Said(self._names.known(source), self._names.known(ended))] += 1
+            self.people_sources[PluginAnswer(known(source), known(ended))] += 1
 
     # Verification.
 
@@ -354,8 +358,8 @@ class ReportFold:
         for evidence in checked.evidence:
             by_address.setdefault(evidence.address, []).append(evidence)
             verifier, verdict = self._names.known(evidence.verifier), evidence.verdict.value
-            self.verifiers[Said(verifier, verdict)] += 1
-            self.reasons[Said(self._names.known(evidence.reason), verdict)] += 1
+            self.verifiers[PluginAnswer(verifier, verdict)] += 1
+            self.reasons[PluginAnswer(self._names.known(evidence.reason), verdict)] += 1
             self.unanswered[verifier] += not evidence.answered
         for several in by_address.values():
             self._count_disagreements(several)
@@ -369,7 +373,7 @@ class ReportFold:
         if len(said) < 2:
             return
         self.asked_of_several += 1
-        opinions = sorted(Said(*each) for each in said.items())
+        opinions = sorted(PluginAnswer(*each) for each in said.items())
         for n, one in enumerate(opinions):
             for other in opinions[n + 1 :]:
                 if one.what != other.what:

@@ -27,9 +27,9 @@ from cs.history.report.figures import (
     StageFigures,
     VerifierFigures,
 )
-from cs.history.report.fold import BANDS, ReportFold, Said
+from cs.history.report.fold import BANDS, PluginAnswer, ReportFold
 
-T = TypeVar("T", Said, tuple[Said, Said])
+T = TypeVar("T", PluginAnswer, tuple[PluginAnswer, PluginAnswer])
 
 #: Of the busiest, and of reasons: so many are listed unless more are wanted.
 TOP = 10
@@ -156,7 +156,7 @@ def _cost(price: Decimal | None, answered: int, emails: int) -> Cost | None:
     return Cost(price=price, total=total, per_email=per_email)
 
 
-def _by_name(counts: Mapping[Said, int]) -> Mapping[str, Counter[str]]:
+def _by_name(counts: Mapping[PluginAnswer, int]) -> Mapping[str, Counter[str]]:
     """Return the second counts of each name, by name."""
     found: dict[str, Counter[str]] = {}
     for (who, what), count in sorted(counts.items()):

@@ -42,7 +42,7 @@ class ShownAttempt(msgspec.Struct, frozen=True, kw_only=True):
     causes: Mapping[str, str]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
     """A source or a verifier that a stage asked.
 
     Attributes:
@@ -84,7 +84,7 @@ class ShownStage(msgspec.Struct, frozen=True, kw_only=True):
     silences: int
     restarts: int
     rules: str | None
-    asked: Sequence[Asked]
+    asked: Sequence[SourceUse]
     learned: DomainFacts | None
     attempts: Sequence[ShownAttempt]
 
@@ -178,12 +178,12 @@ def _rules(run: Run, stage: StageName) -> str | None:
     return recorded.get(stage)
 
 
-def _priced(asked: Asked, prices: Mapping[str, Decimal]) -> Asked:
+def _priced(asked: SourceUse, prices: Mapping[str, Decimal]) -> SourceUse:
     price = prices.get(asked.name)
     return asked if price is None else replace(asked, cost=price * asked.answers)
 
 
-def _asked(run: Run, stage: StageName, item: str) -> Sequence[Asked]:
+def _asked(run: Run, stage: StageName, item: str) -> Sequence[SourceUse]:
     """Return whom *stage* asked, as far as the log tells; of most stages it tells nothing."""
     if stage == "verification":
         return _verifiers(run, item)
@@ -193,7 +193,7 @@ def _asked(run: Run, stage: StageName, item: str) -> Sequence[Asked]:
 
 def _sources(
     ended: SourcesEnd | None, attempts: Iterable[Attempt], stage: StageName
-) -> Sequence[Asked]:
+) -> Sequence[SourceUse]:
     causes: dict[str, str] = {}
     for attempt in attempts:
         if attempt.stage == stage:
@@ -202,7 +202,7 @@ def _sources(
     if ended is not None:
         causes, ends = dict(ended.causes), ended.sources
     return [
-        Asked(
+        SourceUse(
             name=name,
             ended=ends.get(name),
             why=causes.get(name),
@@ -212,7 +212,7 @@ def _sources(
     ]
 
 
-def _verifiers(run: Run, mail_domain: str) -> Sequence[Asked]:
+def _verifiers(run: Run, mail_domain: str) -> Sequence[SourceUse]:
     found = [
         evidence
         for person in run.people
@@ -223,6 +223,6 @@ def _verifiers(run: Run, mail_domain: str) -> Sequence[Asked]:
     asked = Counter(evidence.verifier for evidence in found)
     answered = Counter(evidence.verifier for evidence in found if evidence.answered)
     return [
-        Asked(name=name, questions=times, answers=answered[name])
+        SourceUse(name=name, questions=times, answers=answered[name])
         for name, times in sorted(asked.items())
     ]
