@@ -59,6 +59,7 @@ check: setup ## style, types, import rules, generated files, what documents name
 	$(BIN)/python dev/check_docs.py
 	$(BIN)/python dev/blocking_client.py --check
 	$(BIN)/python dev/table_reference.py --check
+	$(BIN)/python dev/metrics_reference.py --check
 
 audit: setup ## licences, known weaknesses and the bill of materials of every dependency
 	@$(BIN)/python dev/audit.py
@@ -68,6 +69,7 @@ format: setup ## put code into the one style; make generated files anew
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/python dev/blocking_client.py
 	$(BIN)/python dev/table_reference.py
+	$(BIN)/python dev/metrics_reference.py
 
 bench: setup ## every benchmark
 	@for file in bench/*.py; do echo "== $$file"; PYTHONPATH=tests $(BIN)/python $$file || exit 1; done

@@ -1,4 +1,4 @@
-"""The admin port: health, for whoever runs the service.  Never under ``/v1``."""
+"""The admin port: health and metrics, for whoever runs the service.  Never under ``/v1``."""
 
 from collections.abc import Collection
 
@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from cs.admin.clock_routes import ClockAdvancer, clock_routes
 from cs.admin.docs_page import docs_routes
 from cs.admin.known_hosts import KnownHosts
+from cs.admin.measures import Measures
 from cs.admin.readiness import ReadinessCheck
 
 
@@ -19,11 +20,13 @@ def build(
     health: ReadinessCheck,
     clock_advancer: ClockAdvancer | None = None,
     names: Collection[str] = (),
+    measures: Measures | None = None,
 ) -> ASGIApp:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,
     503 with the reason when it cannot.  ``/docs``: the description of the API, for people.
+    ``/metrics``, with *measures*: what Prometheus reads.
     ``/sandbox/clock`` only with *clock_advancer*.  It is called by an address, ``localhost``
     or one of *names*.
     """
@@ -36,8 +39,18 @@ def build(
         return _json(why, 200 if ready else 503)
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz), *docs_routes()]
+    if measures is not None:
+        routes.append(_metrics_route(measures))
     app = Starlette(routes=routes + (clock_routes(clock_advancer) if clock_advancer else []))
     return KnownHosts(app, names)
+
+
+def _metrics_route(measures: Measures) -> Route:
+    async def metrics(request: Request) -> Response:
+        page, media_type = await measures.page(request.headers.get("accept", ""))
+        return Response(page, headers={"Content-Type": media_type})
+
+    return Route("/metrics", metrics)
 
 
 def _json(body: dict[str, object], status: int) -> Response:

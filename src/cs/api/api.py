@@ -12,6 +12,7 @@ from cs.api.recent_keys import RecentKeys
 from cs.api.time_limits import TIME_LIMITS, TimeLimits
 from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.eventlog.streams import Streams
+from cs.metrics.metrics import Metrics
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
 
@@ -30,6 +31,7 @@ class Api:
         draining: Set when the service leaves: held calls are answered then.
         search_limiter: Of the searches of a key.
         read_limiter: Of what reads a key: checks, and refusals that need nothing else of it.
+        metrics: Where calls are counted.
     """
 
     streams: Streams
@@ -49,6 +51,12 @@ class Api:
         default_factory=lambda: KeyLimiter(AT_ONCE_PER_KEY, CHECKS_PER_MINUTE)
     )
     time_limits: TimeLimits = TIME_LIMITS
+    metrics: Metrics = field(default_factory=Metrics)
+
+    def __post_init__(self) -> None:
+        self.metrics.calls_held.measure(lambda: self.held)
+        self.metrics.calls_queued.measure(lambda: len(self.search_limiter), "searches")
+        self.metrics.calls_queued.measure(lambda: len(self.read_limiter), "checks")
 
     @property
     def held(self) -> int:

@@ -77,7 +77,7 @@ class Gate:
         request_id = self._request_ids.new()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
-        call = CallRecord(scope, self._keyless)
+        call = CallRecord(scope, self._keyless, self._api.metrics)
 
         begun = ended = False
 
@@ -107,7 +107,7 @@ class Gate:
                     raise
                 # Else Starlette has answered and logged it, and lets it through all the same.
             finally:
-                call.log()
+                call.end()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

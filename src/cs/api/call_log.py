@@ -1,5 +1,7 @@
 """One line in the log for each call: what an ``X-Request-Id`` leads to (contract H6).
 
+Each is counted too, with its id as an exemplar: it leads from a bar of a diagram to the line.
+
 Of calls without a good key only so many a second have one (`cs.api.log_rate_limit`).
 
 Of what callers write only that stands in it which has one of a few forms: no brand, no
@@ -17,6 +19,7 @@ from cs.api.openapi import OPENAPI_PATH
 from cs.api.stored_admission import StoredAdmission
 from cs.domain.api_key import PREFIX
 from cs.domain.key import SearchAdmitted
+from cs.metrics.metrics import Metrics
 
 log = get_logger()
 
@@ -27,6 +30,8 @@ SEARCH = "/v1/searches/"
 OTHER = "other"
 #: Status of a call whose caller hung up before its answer, as proxies log it; never sent.
 HUNG_UP = 499
+#: Counted for a call that was cut off before its answer, and not logged.
+CUT_OFF = 500
 
 _METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
@@ -38,17 +43,18 @@ _CLIENTS_ID = re.compile(rb"(?!.*%b)[!-$&-?A-~]{1,128}" % PREFIX.encode(), re.IG
 
 
 class CallRecord:
-    """A call from its first byte to its answer's last; `log` writes the line.
+    """A call from its first byte to its answer's last; `end` counts it and writes the line.
 
     What is learned of it on the way stands in the state of *scope*: ``key_id``, ``code`` of
-    an error, and what `note_search` adds.
+    an error, ``held`` if it was, and what `note_search` adds.
 
     Attributes:
         status: Of the answer; None: it was cut off before there was one.
     """
 
-    def __init__(self, scope: Scope, keyless: LogRateLimit) -> None:
+    def __init__(self, scope: Scope, keyless: LogRateLimit, metrics: Metrics) -> None:
         self._scope = scope
+        self._metrics = metrics
         self._keyless = keyless
         self._began = perf_counter()
         self._hung_up = False
@@ -65,22 +71,39 @@ class CallRecord:
 
         return receive_and_watch
 
-    def log(self) -> None:
-        took_ms = round((perf_counter() - self._began) * 1000, 1)
+    def end(self) -> None:
+        took_s = perf_counter() - self._began
+        path: str = self._scope["path"]
+        method = self._scope["method"] if self._scope["method"] in _METHODS else OTHER
+        status = HUNG_UP if self._hung_up else self.status
+        self._count(took_s, method, route(path), status)
+        self._log(took_s, method, path, status)
+
+    def _count(self, took_s: float, method: str, template: str, status: int | None) -> None:
+        state = self._scope["state"]
+        # Cut off before an answer: proxies log it as a failure of ours.
+        shown = str(status or CUT_OFF)
+        held = "yes" if "held" in state else "no"
+        spent = self._metrics.call_seconds.of(method, template, shown, held)
+        spent.observe(took_s, {"request": state["request_id"]})
+        if "code" in state:
+            self._metrics.call_errors.of(state["code"]).inc()
+
+    def _log(self, took_s: float, method: str, path: str, status: int | None) -> None:
         scope, state = self._scope, self._scope["state"]
         if (self.status == 401 or "key_id" not in state) and not self._keyless.allow():
             return
-        path: str = scope["path"]
         fields = {
-            "method": scope["method"] if scope["method"] in _METHODS else OTHER,
+            "method": method,
             "route": route(path),
-            "status": HUNG_UP if self._hung_up else self.status,
+            "status": status,
             "code": state.get("code"),
             "key": state.get("key_id"),
             "search": state.get("search") or search_id(path),
             "lookup": state.get("lookup"),
             "client_request": clients_id(scope["headers"]),
         }
+        took_ms = round(took_s * 1000, 1)
         log.info("call", **{n: v for n, v in fields.items() if v is not None}, took_ms=took_ms)
 
 

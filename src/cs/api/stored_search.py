@@ -74,6 +74,7 @@ class StoredSearch:
         and from memory (contract H14): thousands may be, and the log may be away.
         """
         api = self.api
+        self.request.scope["state"]["held"] = True
         ends = (api.reading.until_settled(self.search), api.clock.sleep_until(until))
         caller_has_gone = await api.long_polls.hold(
             self.caller.key_id, self.request.receive, ends, leaving=api.draining

@@ -15,6 +15,7 @@ from cs.checks.memory import MemoryChecks
 from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.domain.contact import CONTACTS
 from cs.eventlog.streams import Streams
+from cs.metrics.metrics import Metrics
 from cs.projections.follower import Follower
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
@@ -52,6 +53,7 @@ async def build_api(
     clock: Clock,
     allowed: ApiTerms,
     checks: Checks | None = None,
+    metrics: Metrics | None = None,
 ) -> Api:
     """Return what answers calls, once *views* have caught up and keys are at hand.
 
@@ -84,6 +86,7 @@ async def build_api(
         long_polls=LongPolls(allowed.holds),
         search_limiter=KeyLimiter(allowed.calls_per_key, MAX_WAITING_SEARCHES),
         read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),
+        metrics=metrics or Metrics(),
     )
     views.listen_early(api.recent_keys.on_events)
     views.listen_early(log_actions)

@@ -13,12 +13,14 @@ from cs.assembly.folder_clock import check_clock
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.folder_paid_calls import erase_paid_calls
 from cs.assembly.folder_stores import open_folder
+from cs.assembly.measured_process import measured_process
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins, unusable_settings
 from cs.assembly.stages import build_stages
 from cs.assembly.world_check import check_world
 from cs.domain.service import World
 from cs.eventlog.streams import Streams
+from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import Settings
@@ -28,7 +30,11 @@ log = get_logger()
 
 @asynccontextmanager
 async def run_embedded(
-    settings: Settings, plugins: StagePlugins, world: World, clock: Clock | None = None
+    settings: Settings,
+    plugins: StagePlugins,
+    world: World,
+    clock: Clock | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run the whole service in this process on the settings' data folder.
 
@@ -37,6 +43,7 @@ async def run_embedded(
         plugins: What the stages ask the outside world with.
         world: Which the data must belong to; new data is tied to it.
         clock: The machine's if ``None``.
+        metrics: Where all of it is counted.
 
     Raises:
         BadSettings: One is for a sandbox, and *world* is live.
@@ -47,8 +54,14 @@ async def run_embedded(
     folder = folder_of(settings)
     if unused := folder.unused_master_key:
         log.warning("two_master_keys", used=str(folder.master_key), unused=str(unused))
+    metrics = metrics or Metrics()
     with folder.held():
-        async with open_folder(folder, appends_waiting=settings.appends_waiting) as data:
+        async with (
+            measured_process(metrics, "serve", world),
+            open_folder(
+                folder, appends_waiting=settings.appends_waiting, metrics=metrics
+            ) as data,
+        ):
             clock = clock or SystemClock()
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
             check_clock(folder.path, world)
@@ -58,13 +71,14 @@ async def run_embedded(
                 data.keys,
                 data.views,
                 build_stages(plugins),
-                bus=memory_bus(waiting=settings.messages_waiting),
+                bus=memory_bus(waiting=settings.messages_waiting, metrics=metrics),
                 clock=clock,
                 allowed=api_terms(settings),
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=plugins.misconfiguration,
                 forget_calls=partial(erase_paid_calls, settings),
+                metrics=metrics,
             ) as service:
                 yield service
 

@@ -13,6 +13,7 @@ from cs.keystore.errors import OpenToOthers, WrongMasterKey
 from cs.keystore.master_key_file import existing_master_key, master_key
 from cs.keystore.sqlite.store import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
+from cs.metrics.metrics import Metrics
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import BadSettings, Settings
 from cs.sqlite.database import LOCK_TIMEOUT_S
@@ -32,7 +33,10 @@ def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
 
 
 def open_key_store(
-    folder: DataFolder, *, lock_timeout_s: int = LOCK_TIMEOUT_S
+    folder: DataFolder,
+    *,
+    lock_timeout_s: int = LOCK_TIMEOUT_S,
+    metrics: Metrics | None = None,
 ) -> SqliteKeyStore:
     """Open the data keys of *folder* by themselves.
 
@@ -53,7 +57,10 @@ def open_key_store(
         else:
             _check_named_keys(folder)
         return SqliteKeyStore(
-            folder.data_keys, MasterKeys(masters), lock_timeout_s=lock_timeout_s
+            folder.data_keys,
+            MasterKeys(masters),
+            lock_timeout_s=lock_timeout_s,
+            metrics=metrics,
         )
     except OpenToOthers as error:
         raise DataFolderError(str(error)) from error

@@ -7,6 +7,7 @@ from functools import partial
 
 from cs.assembly.folder_keys import folder_of, open_key_store
 from cs.keystore.wrapping import PAID_CALLS
+from cs.metrics.metrics import Metrics
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import Paid, PaidOnce
 from cs.paid_calls.port import RememberedCall
@@ -19,7 +20,9 @@ CALLS_FILE = "calls.db"
 
 
 @asynccontextmanager
-async def open_paid_calls(settings: Settings) -> AsyncIterator[Paid]:
+async def open_paid_calls(
+    settings: Settings, metrics: Metrics | None = None
+) -> AsyncIterator[Paid]:
     """Yield what makes paid calls, and remembers them in the data folder of *settings*.
 
     The file is made at the first such call: most services never make one.
@@ -28,7 +31,7 @@ async def open_paid_calls(settings: Settings) -> AsyncIterator[Paid]:
         SqliteCalls(settings.data_dir / CALLS_FILE, partial(_calls_key, settings)) as calls,
         forget_expired_calls(calls),
     ):
-        yield PaidOnce(calls)
+        yield PaidOnce(calls, metrics=metrics)
 
 
 async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:

@@ -16,6 +16,7 @@ from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.port import KeyStore
+from cs.metrics.metrics import Metrics
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.data_folder import DataFolder, DataFolderError
@@ -38,6 +39,7 @@ async def open_folder(
     *,
     appends_waiting: int | None = None,
     lock_timeout_s: int = LOCK_TIMEOUT_S,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[FolderStores]:
     """Open what is in *folder*, beside a running service or without one.
 
@@ -45,6 +47,7 @@ async def open_folder(
         folder: Where the files are.
         appends_waiting: Appends that may wait to be written; one more is `LogUnavailable`.
         lock_timeout_s: How long to wait for another process's transaction.
+        metrics: Where appends and data keys are counted.
 
     Raises:
         DataFolderError: It cannot be used, now or while it is open, or the keys are not
@@ -53,14 +56,18 @@ async def open_folder(
     try:
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(
-                open_key_store(folder, lock_timeout_s=lock_timeout_s)
+                open_key_store(folder, lock_timeout_s=lock_timeout_s, metrics=metrics)
             )
             file = LogFile(folder.data_keys)
             file.opened()
             keys = MonitoredKeyStore(store, file)
             events = await stack.enter_async_context(
                 SqliteEventLog(
-                    folder.log, keys, waiting=appends_waiting, lock_timeout_s=lock_timeout_s
+                    folder.log,
+                    keys,
+                    waiting=appends_waiting,
+                    lock_timeout_s=lock_timeout_s,
+                    metrics=metrics,
                 )
             )
             snapshots = await stack.enter_async_context(SqliteSnapshots(folder.log))

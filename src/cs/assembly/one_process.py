@@ -11,11 +11,13 @@ from contextlib import asynccontextmanager
 import msgspec
 from starlette.types import ASGIApp
 
+from cs.admin.measures import Measures
 from cs.admin.readiness import Readiness
 from cs.api.api import Api
 from cs.api.app import build
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.erasing import build_suppression, reached_end
+from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
@@ -23,6 +25,7 @@ from cs.eventlog.port import EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
+from cs.metrics.metrics import Metrics
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
 from cs.operations.retention import Retention
@@ -34,6 +37,7 @@ from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.plugins.stages import Stage
+from cs.projections.event_counts import EventCounts
 from cs.projections.follower import Follower
 from cs.projections.port import Views
 from cs.projections.reading import Reading
@@ -50,18 +54,17 @@ class RunningService(msgspec.Struct, frozen=True):
     views: Follower
     reading: Reading
     ready: Readiness
+    measures: Measures
     manager: ProcessManager
 
 
-def memory_bus(*, waiting: int | None = None) -> MemoryBus:
+def memory_bus(*, waiting: int | None = None, metrics: Metrics | None = None) -> MemoryBus:
     """Return a bus that knows every group of this service.
 
     At most *waiting* messages wait in it, any number if ``None``.
     """
-    return MemoryBus(
-        [(OUTCOMES, GROUP), *((topic, name) for name, topic in STAGE_TOPICS.items())],
-        waiting=waiting,
-    )
+    groups = [(OUTCOMES, GROUP), *((topic, name) for name, topic in STAGE_TOPICS.items())]
+    return MemoryBus(groups, waiting=waiting, metrics=metrics)
 
 
 @asynccontextmanager
@@ -79,6 +82,7 @@ async def run_service(
     real: Clock | None = None,
     misconfiguration: Misconfiguration | None = None,
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left.
 
@@ -95,12 +99,19 @@ async def run_service(
         real: The machine's clock, which the silence of stages is measured by.
         misconfiguration: What ``/readyz`` says of the stages' settings.
         forget_calls: Erases the paid calls of lookups in which somebody is erased.
+        metrics: Where all of it is counted.
     """
-    streams = Streams(log, snapshots)
+    metrics = metrics or Metrics()
+    bus = MeasuredBus(bus, metrics)
+    streams = Streams(log, snapshots, metrics)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
+    metrics.follower_position.measure(lambda: runner.position, "views")
     runner.listen_early(streams.on_events)
-    reading = Reading(log, views, runner, keys)
-    api = await build_api(streams, runner, reading, clock=clock, allowed=allowed)
+    runner.listen_early(EventCounts(metrics).on_events)
+    reading = Reading(log, views, runner, keys, metrics)
+    api = await build_api(
+        streams, runner, reading, clock=clock, allowed=allowed, metrics=metrics
+    )
     receipts = Receipts(await keys.secret(SHARED))
     reflected = reached_end(log, runner)
     erasure = Erasure(streams, keys, clock, reflected, forget_calls=forget_calls)
@@ -114,6 +125,7 @@ async def run_service(
         verifiers=[v.name for s in work if isinstance(s, Verification) for v in s.verifiers],
         real=real or SystemClock(),
         suppression=build_suppression(erasure, keys),
+        metrics=metrics,
     )
     retention = None
     if kept_for_months is not None:
@@ -125,6 +137,7 @@ async def run_service(
         views=runner,
         misconfiguration=misconfiguration,
         set_aside=streams.set_aside,
+        outcomes=manager,
     )
     async with asyncio.TaskGroup() as tasks:
         roles = [
@@ -137,19 +150,25 @@ async def run_service(
                     after=await log.head(),
                     receipts=receipts,
                     set_aside=streams.set_aside,
+                    metrics=metrics,
                 ),
                 name="relay",
             ),
             tasks.create_task(streams.set_aside.watch(), name="set-aside"),
             # Nothing is waited for on leaving: the bus forgets it, the log does not.
             *(
-                tasks.create_task(Runner(each, bus, clock, drain_s=0).run(), name=each.name)
+                tasks.create_task(
+                    Runner(each, bus, clock, drain_s=0, metrics=metrics).run(), name=each.name
+                )
                 for each in work
             ),
             tasks.create_task(manager.run(), name="process-manager"),
         ]
         if retention is not None:
             roles.append(tasks.create_task(retention.run(), name="retention"))
-        yield RunningService(build(api), api, streams, runner, reading, ready, manager)
+        measures = Measures(metrics, ready, log=log, clock=clock)
+        yield RunningService(
+            build(api), api, streams, runner, reading, ready, measures, manager
+        )
         for role in roles:
             role.cancel()

@@ -10,6 +10,7 @@ from cs.assembly.sandbox_plugins import names_in_sandbox
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
+from cs.metrics.metrics import Metrics
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.resolver import DnsResolver
@@ -25,7 +26,9 @@ from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
+from cs.sources.measured import MeasuredBrandSource, MeasuredPeopleSource
 from cs.verifiers.isolated import IsolatedVerifier
+from cs.verifiers.measured import MeasuredVerifier
 
 #: Of one DNS question, retries included.
 DNS_TIMEOUT_S = 5.0
@@ -58,6 +61,7 @@ async def open_plugins(
     paid: Paid = EVERY_TIME,
     *,
     world: World = "live",
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[StagePlugins]:
     """Open the clients to the outside world and make what asks with them.
 
@@ -66,6 +70,7 @@ async def open_plugins(
         clock: The machine's if ``None``.
         paid: Makes calls that cost money; `EVERY_TIME` remembers none of them.
         world: In a sandbox, sources that know the real world by heart are left out.
+        metrics: Where questions to the outside are counted.
 
     Raises:
         BadSettings: A plug-in that is named is not there, or cannot be used.
@@ -127,6 +132,7 @@ async def open_plugins(
             settings,
             clock,
             world,
+            metrics or Metrics(),
             for_source=for_source,
             for_verifier=for_verifier,
             for_stage=for_stage,
@@ -137,6 +143,7 @@ def _make_plugins(
     settings: Settings,
     clock: Clock,
     world: World,
+    metrics: Metrics,
     *,
     for_source: Callable[[str], SourceContext],
     for_verifier: Callable[[str], VerifierContext],
@@ -150,15 +157,21 @@ def _make_plugins(
     try:
         return StagePlugins(
             [
-                IsolatedBrandSource(each, of_source(settings, each.name))
+                MeasuredBrandSource(
+                    IsolatedBrandSource(each, of_source(settings, each.name)), metrics
+                )
                 for each in brand_sources(for_source, enabled=brand_names)
             ],
             [
-                IsolatedPeopleSource(each, of_source(settings, each.name))
+                MeasuredPeopleSource(
+                    IsolatedPeopleSource(each, of_source(settings, each.name)), metrics
+                )
                 for each in people_sources(for_source, enabled=settings.people_sources)
             ],
             [
-                IsolatedVerifier(each, clock.now, of_verifier(settings, each.name))
+                MeasuredVerifier(
+                    IsolatedVerifier(each, clock.now, of_verifier(settings, each.name)), metrics
+                )
                 for each in verifiers(for_verifier, enabled=settings.verifiers)
             ],
             [

@@ -13,6 +13,7 @@ from cs.eventlog.postgres.snapshots import PostgresSnapshots
 from cs.keystore.port import KeyStore
 from cs.keystore.postgres.store import PostgresKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
+from cs.metrics.metrics import Metrics
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.pool import Pool
 from cs.projections.catalogue import projections
@@ -33,7 +34,7 @@ class SharedStores(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def open_shared_stores(
-    settings: Settings, role: str, world: World = "live"
+    settings: Settings, role: str, world: World = "live", metrics: Metrics | None = None
 ) -> AsyncIterator[SharedStores]:
     """Open the databases of *settings* for *role*, in *world*.
 
@@ -52,13 +53,13 @@ async def open_shared_stores(
         await check_schema(pool, "service")
         await check_schema(keys_pool, "keys")
         store = await stack.enter_async_context(
-            PostgresKeyStore(keys_pool, MasterKeys(lambda: _masters(settings)))
+            PostgresKeyStore(keys_pool, MasterKeys(lambda: _masters(settings)), metrics)
         )
         keys = MonitoredKeyStore(store)
         time = DatabaseTime(pool)
         await time.ask()
         events = await stack.enter_async_context(
-            PostgresEventLog(pool, keys, waiting=settings.appends_waiting)
+            PostgresEventLog(pool, keys, waiting=settings.appends_waiting, metrics=metrics)
         )
         snapshots = await stack.enter_async_context(PostgresSnapshots(pool))
         views = PostgresViews(pool, projections())

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 
 from cs.bus.errors import BusUnavailable
 from cs.bus.port import NO_HEADERS, Record
+from cs.metrics.metrics import Metrics
 
 #: Records waiting in one group of a topic; publishing waits beyond it.
 WAITING = 10_000
@@ -19,15 +20,22 @@ class MemoryBus:
 
     Args:
         waiting: Records that may wait in one group of a topic; `WAITING` if ``None``.
+        metrics: Where it says how many records wait.
     """
 
     def __init__(
-        self, groups: Iterable[tuple[str, str]] = (), *, waiting: int | None = None
+        self,
+        groups: Iterable[tuple[str, str]] = (),
+        *,
+        waiting: int | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._limit = waiting
         self._groups: dict[str, dict[str, MemoryGroup]] = {}
+        waits = (metrics or Metrics()).bus_waiting
         for topic, name in groups:
-            self._groups.setdefault(topic, {})[name] = MemoryGroup(waiting)
+            group = self._groups.setdefault(topic, {})[name] = MemoryGroup(waiting)
+            waits.measure(group.__len__, topic, name)
         self._offsets: dict[str, int] = {}
 
     async def publish(
@@ -72,6 +80,10 @@ class MemoryGroup:
                 raise BusUnavailable(f"{record.topic}: {limit} records wait") from error
             self._waiting.append(record)
             self._changed.notify_all()
+
+    def __len__(self) -> int:
+        """Return how many records wait."""
+        return len(self._waiting)
 
     async def take(self) -> Record:
         async with self._changed:

@@ -166,7 +166,8 @@ async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:
         await stack.enter_async_context(log_insecure_connections(insecure))
         ready = InsecureReadiness(role.ready, insecure)
         apps = [(role.app, api_socket)] if role.app and api_socket else []
-        admin = admin_app(ready, role.clock_advancer, {chosen.admin_host, *chosen.admin_names})
+        names = {chosen.admin_host, *chosen.admin_names}
+        admin = admin_app(ready, role.clock_advancer, names, role.measures)
         draining = role.draining or asyncio.Event()
         await stack.enter_async_context(serving(apps, draining, admin=(admin, admin_socket)))
         leaving = asyncio.Event()

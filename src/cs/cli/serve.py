@@ -26,6 +26,7 @@ from cs.cli.temporary_folder import temporary_folder
 from cs.domain.service import World
 from cs.eventlog.errors import LogUnavailable
 from cs.http_server.serving import address, listen, on_signal, serving
+from cs.metrics.metrics import Metrics
 from cs.runtime import logs
 from cs.runtime.data_folder import DataFolder
 from cs.settings import BadSettings, Settings
@@ -119,18 +120,22 @@ async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
             certificates = stack.enter_context(temporary_folder(data.path, "sandbox-"))
             chosen = await enter(stack, chosen, certificates, clock)
         world: World = "live" if enter is None else "sandbox"
-        paid = await stack.enter_async_context(open_paid_calls(chosen))
+        metrics = Metrics()
+        paid = await stack.enter_async_context(open_paid_calls(chosen, metrics))
         plugins = await stack.enter_async_context(
-            open_plugins(chosen, clock, paid, world=world)
+            open_plugins(chosen, clock, paid, world=world, metrics=metrics)
         )
         notices = () if enter is None else sandbox_notices(without_world, plugins.names)
         if notices:
             errors.print(f"sandbox: {'; '.join(notices)}")
-        service = await stack.enter_async_context(run_embedded(chosen, plugins, world, clock))
+        service = await stack.enter_async_context(
+            run_embedded(chosen, plugins, world, clock, metrics)
+        )
         for name, why in plugins.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
         advancer = clock_advance(service, clock) if clock else None
-        admin = admin_app(service.ready, advancer, {chosen.admin_host, *chosen.admin_names})
+        names = {chosen.admin_host, *chosen.admin_names}
+        admin = admin_app(service.ready, advancer, names, service.measures)
         await stack.enter_async_context(
             serving(
                 [(service.app, api_socket)],

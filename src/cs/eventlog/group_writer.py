@@ -64,6 +64,11 @@ class GroupWriter(Generic[Q, A]):
                     future.set_exception(LogUnavailable("the log is stopping"))
             self._waiting.clear()
 
+    @property
+    def waiting(self) -> int:
+        """Return how many requests wait."""
+        return len(self._waiting)
+
     async def submit(self, request: Q) -> A:
         """Return the answer to *request*.
 

@@ -29,6 +29,7 @@ from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
 from cs.eventlog.snapshots import EVERY, NoSnapshots, Snapshots
+from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.keyed_lock import KeyedLock
 from cs.runtime.lru import LruDict
@@ -53,13 +54,23 @@ class FoldedState(msgspec.Struct, Generic[S], frozen=True):
 
 
 class Streams:
-    def __init__(self, log: EventLog, snapshots: Snapshots | None = None) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        snapshots: Snapshots | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
         self.log = log
         self.set_aside = DamagedStreams(log)
         self._snapshots = snapshots or NoSnapshots()
         self._cache = {
             name: LruDict[str, FoldedState[Any]](category.cached)
             for name, category in CATEGORIES.items()
+        }
+        metrics = metrics or Metrics()
+        self._counters = {
+            name: metrics.cache(f"{name}-states", states.__len__, states.most)
+            for name, states in self._cache.items()
         }
         self._stream_locks = KeyedLock()
         self._first_read_locks = KeyedLock()
@@ -79,14 +90,18 @@ class Streams:
             raise
 
     async def _load(self, stream: str) -> FoldedState[Any]:
-        states = self._cache[category_name(stream)]
+        category = category_name(stream)
+        states = self._cache[category]
         cached = states.get(stream)
         if cached is None:
+            self._counters[category].misses.inc()
             # One caller folds it, the others go on from there.
             async with self._first_read_locks.of(stream):
                 cached = states.get(stream)
                 if cached is None:
                     return self._remember(stream, await self._fold_first(stream))
+        else:
+            self._counters[category].hits.inc()
         return self._remember(stream, await self._fold_new(stream, cached))
 
     def on_events(self, page: Sequence[RecordedEvent]) -> None:

@@ -12,6 +12,8 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from eventsourcing.persistence import StoredEvent
 
+from cs.eventlog.append_counts import counted_append
+from cs.eventlog.categories import category_name
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.group_writer import GroupWriter
 from cs.eventlog.mapper import (
@@ -25,6 +27,7 @@ from cs.eventlog.mapper import (
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent, Where
 from cs.eventlog.recent import RecentEvents
 from cs.keystore.errors import KeysUnavailable
+from cs.metrics.metrics import Metrics
 
 #: What decoding raises if a stored event is not what was stored.
 _DAMAGED = (
@@ -52,14 +55,25 @@ class TableLog(ABC):
     Args:
         keys: What seals and opens personal values.
         waiting: Appends that may wait to be written; one more is `LogUnavailable`.
+        metrics: Where appends are counted.
     """
 
-    def __init__(self, keys: DataKeys, *, waiting: int | None) -> None:
+    def __init__(
+        self, keys: DataKeys, *, waiting: int | None, metrics: Metrics | None = None
+    ) -> None:
         self._keys = keys
+        self._metrics = metrics or Metrics()
         self._recent = RecentEvents()
         self._writer = GroupWriter[PreparedAppend, int](
-            self._write, self._wrote, waiting=waiting
+            self._write_batch, self._wrote, waiting=waiting
         )
+        self._metrics.appends_waiting.measure(lambda: self._writer.waiting)
+
+    async def _write_batch(
+        self, requests: Sequence[PreparedAppend]
+    ) -> Sequence[int | Exception]:
+        self._metrics.append_batch.of().observe(len(requests))
+        return await self._write(requests)
 
     @abstractmethod
     async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
@@ -88,6 +102,10 @@ class TableLog(ABC):
         return True
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        with counted_append(self._metrics):
+            return await self._append(appends, ceiling)
+
+    async def _append(self, appends: Sequence[Append], ceiling: Ceiling | None) -> int:
         try:
             stored = await store_form(self._keys, list(envelopes(appends)))
         except KeysUnavailable as error:
@@ -98,6 +116,8 @@ class TableLog(ABC):
         position = last - len(request.stored)
         events = []
         for append in request.appends:
+            category = category_name(append.stream)
+            self._metrics.events_appended.of(category).inc(len(append.events))
             for n, event in enumerate(append.events, 1):
                 position += 1
                 version = append.expected + n

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cs.keystore.lost import LostValue, LostValues
 from cs.keystore.open_keys import OpenKeys
 from cs.keystore.wrapping import FINGERPRINTS, fingerprint
+from cs.metrics.metrics import Metrics
 
 
 class CachedKeyStore(ABC):
@@ -14,9 +15,9 @@ class CachedKeyStore(ABC):
     What is destroyed here is dropped from memory; `forget` is for what others destroyed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Metrics | None = None) -> None:
         self.lost = LostValues()
-        self._open = OpenKeys()
+        self._open = OpenKeys(metrics=metrics)
         self._secrets: dict[str, bytes] = {}
 
     @abstractmethod

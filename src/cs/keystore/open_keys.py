@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+from cs.metrics.metrics import Metrics
 from cs.runtime.lru import LruDict
 
 #: 32 bytes each and their names.
@@ -9,8 +10,9 @@ CACHED = 20_000
 
 
 class OpenKeys:
-    def __init__(self, most: int = CACHED) -> None:
-        self._keys = LruDict[str, bytes](most)
+    def __init__(self, most: int = CACHED, metrics: Metrics | None = None) -> None:
+        self._keys = keys = LruDict[str, bytes](most)
+        self._counters = (metrics or Metrics()).cache("data-keys", keys.__len__, most)
         self._forgotten = 0
 
     async def get(
@@ -22,6 +24,8 @@ class OpenKeys:
         wanted = tuple(dict.fromkeys(names))
         found = {name: self._keys[name] for name in wanted if name in self._keys}
         missing = [name for name in wanted if name not in found]
+        self._counters.hits.inc(len(found))
+        self._counters.misses.inc(len(missing))
         if missing:
             before = self._forgotten
             loaded = await load(missing)

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 from structlog import get_logger
 
+from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
@@ -84,8 +85,14 @@ class PaidOnce:
     """
 
     def __init__(
-        self, register: CallRegister, *, call_s: float = CALL_S, lease_s: float = LEASE_S
+        self,
+        register: CallRegister,
+        *,
+        call_s: float = CALL_S,
+        lease_s: float = LEASE_S,
+        metrics: Metrics | None = None,
     ) -> None:
+        self._paid_calls = (metrics or Metrics()).paid_calls
         self._register = register
         self._call_s = call_s
         self._lease_s = lease_s
@@ -99,10 +106,13 @@ class PaidOnce:
         call = Call(lookup, provider, msgspec.json.encode(request, order="deterministic"))
         match await self._begin(call, again=takes_key):
             case KnownAnswer(answer):
+                self._paid_calls.of(provider, "remembered").inc()
                 return answer
             case CallLease() as begun:
+                self._paid_calls.of(provider, "made").inc()
                 return await self._made(begun, make)
             case LostAnswer() | CallInFlight():
+                self._paid_calls.of(provider, "lost").inc()
                 log.warning("paid_call_unanswered", lookup=lookup, provider=provider)
                 raise Unanswered(f"{provider} was asked before, and its answer is lost")
 
@@ -127,6 +137,8 @@ class PaidOnce:
         except Exception as error:
             not_made = _not_made(error)
             ended = self._register.undo if not_made else self._register.leave
+            if not_made:
+                self._paid_calls.of(begun.call.provider, "not_charged").inc()
             await self._record(ended(begun), begun)
             raise
         await self._record(self._register.answer(begun, answer), begun)

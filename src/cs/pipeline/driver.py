@@ -12,6 +12,7 @@ waits for it.
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
 
 from structlog import get_logger
@@ -39,6 +40,7 @@ from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
+from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import AttemptId, InFlightWork
 from cs.pipeline.lookups import Lookups
@@ -66,6 +68,7 @@ class Driver:
         real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
         silence_s: Work without a heartbeat for so long is issued again.
         silence_check_s: How often such work is looked for.
+        metrics: Where it says how far it is, and how many lookups run.
     """
 
     def __init__(
@@ -79,7 +82,9 @@ class Driver:
         real: Clock | None = None,
         silence_s: float = SILENCE_S,
         silence_check_s: float = SILENCE_CHECK_S,
+        metrics: Metrics | None = None,
     ) -> None:
+        self._metrics = metrics or Metrics()
         real = real or clock
         self._streams = streams
         self._set_aside = streams.set_aside
@@ -122,7 +127,14 @@ class Driver:
     async def _run(self) -> None:
         with self._set_aside.on_mended(self._resume_mended):
             position = await self._sweep()
-            async with asyncio.TaskGroup() as tasks:
+            metrics = self._metrics
+            async with AsyncExitStack() as stack:
+                done_to = metrics.follower_position.measured(
+                    lambda: self._position or position, "driver"
+                )
+                stack.enter_context(done_to)
+                stack.enter_context(metrics.lookups_open.measured(lambda: len(self._open)))
+                tasks = await stack.enter_async_context(asyncio.TaskGroup())
                 tasks.create_task(self._follow_log(position), name="driver-log")
                 tasks.create_task(self._follow_timers(), name="driver-timers")
                 tasks.create_task(self._silence.watch(), name="driver-silence")

@@ -19,6 +19,7 @@ from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import EventLog, SealedEvent
+from cs.metrics.metrics import Metrics
 from cs.pipeline.lanes import Lanes, save_position_while
 
 log = get_logger()
@@ -34,7 +35,12 @@ MENDED_S = 5.0
 
 
 async def feed(
-    events: EventLog, bus: Bus, *, after: int, save_position: Callable[[int], Awaitable[None]]
+    events: EventLog,
+    bus: Bus,
+    *,
+    after: int,
+    save_position: Callable[[int], Awaitable[None]],
+    metrics: Metrics | None = None,
 ) -> None:
     """Publish every event after position *after*, for ever.
 
@@ -51,6 +57,7 @@ async def feed(
         event = await _read_mended(events, row) if isinstance(row, int) else row
         await _publish(event, bus)
 
+    position = (metrics or Metrics()).follower_position
     async with Lanes(publish, after=after, capacity=WAITING) as lanes:
 
         async def read() -> None:
@@ -72,7 +79,8 @@ async def feed(
                 last = end if isinstance(end, int) else end.position
                 lanes.read_to(last)
 
-        await save_position_while(read(), lanes, after, save_position)
+        with position.measured(lambda: lanes.position, "feed"):
+            await save_position_while(read(), lanes, after, save_position)
 
 
 async def _page(events: EventLog, after: int) -> Sequence[SealedEvent | int]:

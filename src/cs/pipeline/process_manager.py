@@ -9,6 +9,7 @@ from cs.bus.port import Bus
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
+from cs.metrics.metrics import Metrics
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.in_flight import AttemptId
@@ -28,6 +29,7 @@ class ProcessManager:
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         heartbeats: Where heartbeats are stored; in memory if ``None``.
         suppression: Keeps out who asked to be forgotten; without it nobody did.
+        metrics: Of the driver.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class ProcessManager:
         real: Clock | None = None,
         heartbeats: Heartbeats | None = None,
         suppression: SuppressionFilter | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         real = real or clock
         heartbeats = heartbeats or MemoryHeartbeats(real.monotonic)
@@ -55,9 +58,16 @@ class ProcessManager:
             verifiers=verifiers,
             suppression=suppression,
         )
-        self._make_driver = partial(Driver, streams, open_work, clock, heartbeats, real=real)
+        self._make_driver = partial(
+            Driver, streams, open_work, clock, heartbeats, real=real, metrics=metrics
+        )
         self._driver = self._make_driver(restart_work=restart_work)
         self._gate = VersionGate("driver")
+
+    @property
+    def forged(self) -> int:
+        """Return how many outcomes were refused since the start."""
+        return self._recorder.forged
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:

@@ -18,6 +18,7 @@ from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.eventlog.version_gate import VersionGate
+from cs.metrics.metrics import Metrics
 from cs.pipeline.lanes import Lanes, save_position_while
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
@@ -41,6 +42,7 @@ async def relay(
     deadline_clock: Clock | None = None,
     save_position: Callable[[int], Awaitable[None]] | None = None,
     set_aside: DamagedStreams | None = None,
+    metrics: Metrics | None = None,
 ) -> None:
     """Publish every `StageIssued` after position *after*, for ever, each with its receipt.
 
@@ -69,6 +71,7 @@ async def relay(
         await _publish(event, bus, receipts, deadline_clock)
         failpoints.reach("relay.after-publish")
 
+    position = (metrics or Metrics()).follower_position
     async with Lanes(publish, after=after, capacity=WAITING) as lanes:
 
         async def read() -> None:
@@ -78,7 +81,8 @@ async def relay(
                         await lanes.put(_lane(each.event), each.position, each.event)
                 lanes.read_to(page[-1].position)
 
-        await save_position_while(read(), lanes, after, save_position)
+        with position.measured(lambda: lanes.position, "relay"):
+            await save_position_while(read(), lanes, after, save_position)
 
 
 def _lane(event: StageIssued) -> tuple[str, str]:

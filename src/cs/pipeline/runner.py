@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
+from time import perf_counter
 
 from msgspec.structs import replace
 from structlog import get_logger
@@ -31,6 +32,7 @@ from cs.domain.stages.work import (
     Outcome,
     Work,
 )
+from cs.metrics.metrics import Metrics
 from cs.paid_calls.current_lookup import set_current_lookup
 from cs.plugins.stages import Stage
 from cs.runtime import failpoints
@@ -64,11 +66,20 @@ class Runner:
     Args:
         drain_s: Stopping gives work in flight this long to be answered; what is not comes
             again.  On a bus that forgets, waiting for it is of no use.
+        metrics: Where its work is counted.
     """
 
     def __init__(
-        self, stage: Stage, bus: Bus, clock: Clock, *, drain_s: float = DRAIN_S
+        self,
+        stage: Stage,
+        bus: Bus,
+        clock: Clock,
+        *,
+        drain_s: float = DRAIN_S,
+        metrics: Metrics | None = None,
     ) -> None:
+        self._metrics = metrics or Metrics()
+        self._metrics.stage_in_flight.measure(lambda: len(self._in_flight), stage.name)
         self._stage = stage
         self._bus = bus
         self._clock = clock
@@ -130,7 +141,10 @@ class Runner:
         failpoints.reach("stage.before-work")
         async with asyncio.TaskGroup() as tasks:
             alive = tasks.create_task(self._send_heartbeats(work, incoming))
+            began = perf_counter()
             finding = await self._handle(work, incoming)
+            spent = self._metrics.stage_seconds.of(self._stage.name, _ending(finding))
+            spent.observe(perf_counter() - began)
             alive.cancel()
         failpoints.reach("stage.before-result")
         await self._report_result(work, incoming, finding)
@@ -225,3 +239,10 @@ class Runner:
             )
             return False
         return True
+
+
+def _ending(finding: AnyFinding) -> str:
+    """Return how an attempt ended, one of four words."""
+    if not isinstance(finding, Failed):
+        return "result"
+    return finding.why if finding.why in {"timeout", "bug"} else "failed"

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from structlog import get_logger
 
 from cs.domain.codec import UnknownEvent
+from cs.metrics.metrics import Metrics
 from cs.postgres.errors import DatabaseUnavailable, Fenced
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
 
@@ -33,6 +34,7 @@ class Leader:
         work: Called with the epoch; cancelled when the lease is lost.  When it ends by
             itself, or with `Fenced` or `DatabaseUnavailable`, the lease is asked for again;
             with `UnknownEvent` too, but first a process of that version may lead.
+        metrics: Where it says whether it leads.
     """
 
     def __init__(
@@ -45,7 +47,12 @@ class Leader:
         lasts_s: float = LASTS_S,
         every_s: float = EVERY_S,
         rests_s: float = RESTS_S,
+        metrics: Metrics | None = None,
     ) -> None:
+        # The views' lease is called by their version, too, which changes with releases.
+        label = name.partition(" ")[0]
+        leads = (metrics or Metrics()).leases_held
+        leads.measure(lambda: self.epoch is not None, label)
         self._pool = pool
         self._name = name
         self._holder = holder

@@ -12,6 +12,7 @@ import msgspec
 from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import RecordedEvent
+from cs.metrics.metrics import Metrics
 from cs.projections.rows import Rows
 from cs.projections.searches import SEARCHES, Searches, SearchRow
 from cs.runtime.lru import LruDict
@@ -23,17 +24,20 @@ CACHED = 20_000
 class EndedSearches:
     """Give `on_events` pages of events.  Running searches are in memory until they end."""
 
-    def __init__(self, most: int = CACHED) -> None:
-        self._rows = LruDict[str, bytes](most)
+    def __init__(self, most: int = CACHED, metrics: Metrics | None = None) -> None:
+        self._rows = rows = LruDict[str, bytes](most)
+        self._counters = (metrics or Metrics()).cache("ended-searches", rows.__len__, most)
         self._projection = Searches()
 
     def get(self, search: str) -> SearchRow | None:
         """Return how *search* ended, if that is known here."""
         data = self._rows.use(search)
-        if data is None:
+        row = None if data is None else SEARCHES.decode(data)
+        if row is None or row.status == "running":
+            self._counters.misses.inc()
             return None
-        row = SEARCHES.decode(data)
-        return None if row.status == "running" else row
+        self._counters.hits.inc()
+        return row
 
     def keep(self, search: str, row: SearchRow) -> None:
         """Remember *row*, which was read, if *search* has ended."""

@@ -13,6 +13,7 @@ from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import UnfinishedWork, WaitingSearch
 from cs.eventlog.port import EventLog, RecordedEvent
+from cs.metrics.metrics import Metrics
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.current_rows import Basis, CurrentRows
 from cs.projections.ended import EndedSearches
@@ -49,13 +50,18 @@ class Reading:
     """Answers that reflect every call answered before (`CurrentRows`)."""
 
     def __init__(
-        self, events: EventLog, views: Views, follower: Follower, keys: DataKeys
+        self,
+        events: EventLog,
+        views: Views,
+        follower: Follower,
+        keys: DataKeys,
+        metrics: Metrics | None = None,
     ) -> None:
         self._events = events
         self._views = views
         self._follower = follower
         self._settled = SettledWaits()
-        self._ended = EndedSearches()
+        self._ended = EndedSearches(metrics=metrics)
         self._rows = CurrentRows(events, views, follower, keys)
         self._results = ResultContacts(keys)
         self.secrets = KeySecrets(events, views, self._rows)

@@ -27,11 +27,18 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         data, streams, clock = shared.data, shared.streams, shared.clock
         set_aside = streams.set_aside
         views = ViewFollower(data.log, data.views, set_aside)
+        shared.metrics.follower_position.measure(lambda: views.position, "views")
         views.listen_early(streams.on_events)
-        reading = Reading(data.log, data.views, views, data.keys)
+        reading = Reading(data.log, data.views, views, data.keys, shared.metrics)
         checks = _checks(data.pool, clock)
         api = await build_api(
-            streams, views, reading, clock=clock, allowed=api_terms(settings), checks=checks
+            streams,
+            views,
+            reading,
+            clock=clock,
+            allowed=api_terms(settings),
+            checks=checks,
+            metrics=shared.metrics,
         )
         ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=set_aside)
         clock_advancer = None
@@ -43,7 +50,8 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             prune_forever(checks.prune, data.log.prune_starts),
         )
         async with run_in_background(shared.time, *work):
-            yield RunningRole(ready, build(api), api.draining, clock_advancer)
+            measures = shared.measures(ready)
+            yield RunningRole(ready, measures, build(api), api.draining, clock_advancer)
 
 
 def _checks(pool: Pool, clock: Clock) -> PostgresChecks:

@@ -11,6 +11,7 @@ from cs.assembly.roles.running import RunningRole, lease_holder, run_in_backgrou
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.settings_of_plugins import verifier_names
 from cs.bus.kafka.bus import KafkaBus
+from cs.bus.measured import MeasuredBus
 from cs.domain.service import World
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
@@ -38,10 +39,12 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         KafkaBus(kafka_settings(settings, world)) as bus,
     ):
         data, streams, clock = shared.data, shared.streams, shared.clock
+        metrics = shared.metrics
         heartbeats = PostgresHeartbeats(data.pool)
         views = ViewFollower(data.log, data.views, streams.set_aside)
+        metrics.follower_position.measure(lambda: views.position, "views")
         views.listen_early(streams.on_events)
-        reading = Reading(data.log, data.views, views, data.keys)
+        reading = Reading(data.log, data.views, views, data.keys, metrics)
         reflected = reached_end(data.log, views)
         stages_pool = shared.stages_pool
         forget_calls = None if stages_pool is None else partial(erase_calls, stages_pool)
@@ -52,7 +55,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         )
         recorder = OutcomeRecorder(
             streams,
-            bus,
+            MeasuredBus(bus, metrics),
             clock,
             heartbeats,
             receipts=Receipts(await data.keys.secret(SHARED)),
@@ -62,13 +65,20 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
 
         async def drive(_: int) -> None:
             await Driver(
-                streams, reading, clock, heartbeats, restart_work=False, real=SystemClock()
+                streams,
+                reading,
+                clock,
+                heartbeats,
+                restart_work=False,
+                real=SystemClock(),
+                metrics=metrics,
             ).run()
 
         async def retain(_: int) -> None:
             await retention.run()
 
-        driver = Leader(data.pool, "driver", lease_holder(), drive)
+        driver = Leader(data.pool, "driver", lease_holder(), drive, metrics=metrics)
+        retainer = Leader(data.pool, "retention", lease_holder(), retain, metrics=metrics)
         ready = Readiness(
             data.log,
             data.keys,
@@ -84,8 +94,8 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             views.run(),
             recorder.run(),
             driver.run(),
-            Leader(data.pool, "retention", lease_holder(), retain).run(),
+            retainer.run(),
             streams.set_aside.watch(),
         )
         async with run_in_background(shared.time, *work):
-            yield RunningRole(ready)
+            yield RunningRole(ready, shared.measures(ready))

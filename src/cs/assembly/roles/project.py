@@ -10,6 +10,7 @@ from cs.domain.service import World
 from cs.eventlog.follow import retry_while_unavailable
 from cs.postgres.lease import Leader
 from cs.projections.catalogue import projections
+from cs.projections.event_counts import EventCounts
 from cs.projections.generation import generation
 from cs.projections.runner import ViewRunner
 from cs.settings import Settings
@@ -22,19 +23,22 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
     Raises as `open_shared`.
     """
     async with open_shared(settings, world, "project") as shared:
-        data, set_aside = shared.data, shared.streams.set_aside
+        data, set_aside, metrics = shared.data, shared.streams.set_aside, shared.metrics
+        counts = EventCounts(metrics)
 
         async def project(epoch: int) -> None:
             runner = ViewRunner(
                 data.log, data.views, data.keys, epoch=epoch, set_aside=set_aside
             )
             await retry_while_unavailable(runner.catch_up)
-            await runner.run()
+            runner.listen_early(counts.on_events)
+            with metrics.follower_position.measured(lambda: runner.position, "views"):
+                await runner.run()
 
         lease = f"views {generation(projections())}"
-        leader = Leader(data.pool, lease, lease_holder(), project)
+        leader = Leader(data.pool, lease, lease_holder(), project, metrics=metrics)
         ready = Readiness(
             data.log, data.keys, time=data.time, leader=leader, set_aside=set_aside
         )
         async with run_in_background(shared.time, leader.run(), set_aside.watch()):
-            yield RunningRole(ready)
+            yield RunningRole(ready, shared.measures(ready))

@@ -9,6 +9,7 @@ from cs.assembly.roles.running import RunningRole, lease_holder, run_in_backgrou
 from cs.assembly.roles.shared import open_shared
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
+from cs.bus.measured import MeasuredBus
 from cs.domain.service import World
 from cs.pipeline.feed import feed
 from cs.pipeline.receipts import SHARED, Receipts
@@ -25,33 +26,39 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
         open_shared(settings, world, "relay") as shared,
         KafkaBus(kafka_settings(settings, world)) as bus,
     ):
-        data, set_aside = shared.data, shared.streams.set_aside
+        data, set_aside, metrics = shared.data, shared.streams.set_aside, shared.metrics
         receipts = Receipts(await data.keys.secret(SHARED))
 
         async def publish(epoch: int) -> None:
             checkpoint = Checkpoint(data.pool, "relay", epoch)
             await relay(
                 data.log,
-                faulty.with_faults(bus),
+                MeasuredBus(faulty.with_faults(bus), metrics),
                 after=await checkpoint.load(),
                 receipts=receipts,
                 deadline_clock=shared.clock,
                 save_position=checkpoint.save,
                 set_aside=set_aside,
+                metrics=metrics,
             )
 
         async def publish_feed(epoch: int) -> None:
             checkpoint = Checkpoint(data.pool, "feed", epoch)
             await feed(
-                data.log, bus, after=await checkpoint.load(), save_position=checkpoint.save
+                data.log,
+                MeasuredBus(bus, metrics),
+                after=await checkpoint.load(),
+                save_position=checkpoint.save,
+                metrics=metrics,
             )
 
-        leader = Leader(data.pool, "relay", lease_holder(), publish)
+        leader = Leader(data.pool, "relay", lease_holder(), publish, metrics=metrics)
         work = [bus.wait_until_available(), leader.run(), set_aside.watch()]
         if settings.events_feed:
-            work.append(Leader(data.pool, "feed", lease_holder(), publish_feed).run())
+            feeder = Leader(data.pool, "feed", lease_holder(), publish_feed, metrics=metrics)
+            work.append(feeder.run())
         ready = Readiness(
             data.log, data.keys, time=data.time, leader=leader, bus=bus, set_aside=set_aside
         )
         async with run_in_background(shared.time, *work):
-            yield RunningRole(ready)
+            yield RunningRole(ready, shared.measures(ready))

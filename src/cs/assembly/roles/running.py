@@ -11,6 +11,7 @@ import msgspec
 from starlette.types import ASGIApp
 
 from cs.admin.clock_routes import ClockAdvancer
+from cs.admin.measures import Measures
 from cs.admin.readiness import ReadinessCheck
 from cs.assembly.shared_time import SharedTime, keep_time
 
@@ -20,12 +21,14 @@ class RunningRole(msgspec.Struct, frozen=True):
 
     Attributes:
         ready: Answers ``/readyz``.
+        measures: Answers ``/metrics``.
         app: The API; only of ``cs api``.
         draining: Once it is set, held calls are answered; only of ``cs api``.
         clock_advancer: Moves a sandbox's clock; only of ``cs api``.
     """
 
     ready: ReadinessCheck
+    measures: Measures
     app: ASGIApp | None = None
     draining: asyncio.Event | None = None
     clock_advancer: ClockAdvancer | None = None

@@ -5,12 +5,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
+from cs.admin.measures import Measures
+from cs.admin.readiness import ReadinessCheck
+from cs.assembly.measured_process import measured_process
 from cs.assembly.postgres_pools import open_stages_pool
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores
 from cs.assembly.shared_time import SharedTime, open_shared_time
 from cs.assembly.world_check import check_world
 from cs.domain.service import World
 from cs.eventlog.streams import Streams
+from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
 from cs.postgres.pool import Pool
 from cs.runtime.clock import Clock
@@ -28,10 +32,15 @@ class SharedParts(msgspec.Struct, frozen=True):
     streams: Streams
     time: SharedTime
     stages_pool: Pool | None
+    metrics: Metrics
 
     @property
     def clock(self) -> Clock:
         return self.time.clock
+
+    def measures(self, ready: ReadinessCheck) -> Measures:
+        """Return what answers ``/metrics`` for the role that *ready* tells of."""
+        return Measures(self.metrics, ready, log=self.data.log, clock=self.clock)
 
 
 @asynccontextmanager
@@ -49,13 +58,17 @@ async def open_shared(
     """
     check_world(settings, world)
     async with AsyncExitStack() as stack:
-        data = await stack.enter_async_context(open_shared_stores(settings, role, world))
+        metrics = Metrics()
+        data = await stack.enter_async_context(
+            open_shared_stores(settings, role, world, metrics)
+        )
         stages_pool = None
         if world == "sandbox" or settings.stages_postgres is not None:
             stages_pool = await stack.enter_async_context(
                 open_stages_pool(settings, role, world)
             )
         shared_time = await open_shared_time(data.time, world, stages_pool)
-        streams = Streams(data.log, data.snapshots)
+        streams = Streams(data.log, data.snapshots, metrics)
         await Operator(streams, shared_time.clock).choose_world(world)
-        yield SharedParts(data, streams, shared_time, stages_pool)
+        await stack.enter_async_context(measured_process(metrics, role, world))
+        yield SharedParts(data, streams, shared_time, stages_pool, metrics)

@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from cs.admin.measures import Measures
 from cs.admin.readiness import Readiness
 from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.measured_process import measured_process
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.postgres_pools import open_stages_pool, read_key
 from cs.assembly.roles.running import RunningRole, run_in_background
@@ -13,9 +15,11 @@ from cs.assembly.stages import build_stage
 from cs.assembly.world_check import check_world
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
+from cs.bus.measured import MeasuredBus
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
+from cs.metrics.metrics import Metrics
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import PaidOnce
 from cs.paid_calls.postgres import PostgresCalls
@@ -36,6 +40,7 @@ async def run_stage(
         DatabaseUnavailable: It cannot be reached.
     """
     check_world(settings, world)
+    metrics = Metrics()
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(
             open_stages_pool(settings, f"stage {name}", world)
@@ -47,7 +52,13 @@ async def run_stage(
         await calls.check_key()
         await stack.enter_async_context(forget_expired_calls(calls))
         plugins = await stack.enter_async_context(
-            open_plugins(settings, shared_time.clock, PaidOnce(calls), world=world)
+            open_plugins(
+                settings,
+                shared_time.clock,
+                PaidOnce(calls, metrics=metrics),
+                world=world,
+                metrics=metrics,
+            )
         )
         bus = await stack.enter_async_context(KafkaBus(kafka_settings(settings, world)))
         unusable = unusable_settings(plugins)
@@ -55,6 +66,13 @@ async def run_stage(
         misconfiguration.begin(
             {setting: unusable[setting] for setting in STAGES[name].asks if setting in unusable}
         )
-        runner = Runner(build_stage(name, plugins), faulty.with_faults(bus), shared_time.clock)
+        runner = Runner(
+            build_stage(name, plugins),
+            MeasuredBus(faulty.with_faults(bus), metrics),
+            shared_time.clock,
+            metrics=metrics,
+        )
+        await stack.enter_async_context(measured_process(metrics, f"stage {name}", world))
         async with run_in_background(shared_time, runner.run()):
-            yield RunningRole(Readiness(time=time, bus=bus, misconfiguration=misconfiguration))
+            ready = Readiness(time=time, bus=bus, misconfiguration=misconfiguration)
+            yield RunningRole(ready, Measures(metrics, ready))

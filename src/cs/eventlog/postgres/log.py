@@ -19,6 +19,7 @@ from cs.eventlog.port import Ceiling, Where
 from cs.eventlog.postgres.append import PostgresAppender
 from cs.eventlog.postgres.listening import LAST_POSITION, follow_last_position
 from cs.eventlog.table_log import PreparedAppend, TableLog
+from cs.metrics.metrics import Metrics
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected
 from cs.postgres.pruning import PAGE
@@ -31,10 +32,18 @@ class PostgresEventLog(TableLog):
         pool: Two of its connections are held, to write and to listen.
         keys: What seals and opens personal values.
         waiting: Appends that may wait to be written; one more is `LogUnavailable`.
+        metrics: Where appends are counted.
     """
 
-    def __init__(self, pool: Pool, keys: DataKeys, *, waiting: int | None = None) -> None:
-        super().__init__(keys, waiting=waiting)
+    def __init__(
+        self,
+        pool: Pool,
+        keys: DataKeys,
+        *,
+        waiting: int | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        super().__init__(keys, waiting=waiting, metrics=metrics)
         self._pool = pool
         self._appender = PostgresAppender(pool)
         self._head_known = False

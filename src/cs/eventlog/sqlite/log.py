@@ -25,6 +25,7 @@ from cs.eventlog.recent import RecentEvents
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import PreparedAppend, TableLog
+from cs.metrics.metrics import Metrics
 from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
 from cs.sqlite.errors import describe
 
@@ -41,6 +42,7 @@ class SqliteEventLog(TableLog):
         lock_timeout_s: How long to wait for another process's transaction.
         waiting: Appends that may wait to be written; one more is `LogUnavailable`.
         recorder: What writes and reads the file.
+        metrics: Where appends are counted.
 
     Raises:
         LogUnavailable: On entering: the file cannot be used.
@@ -54,8 +56,9 @@ class SqliteEventLog(TableLog):
         lock_timeout_s: int = LOCK_TIMEOUT_S,
         waiting: int | None = None,
         recorder: type[BatchRecorder] = BatchRecorder,
+        metrics: Metrics | None = None,
     ) -> None:
-        super().__init__(keys, waiting=waiting)
+        super().__init__(keys, waiting=waiting, metrics=metrics)
         self._file = LogFile(path)
         self._datastore = SQLiteDatastore(
             self._file.uri,

@@ -14,6 +14,7 @@ from cs.keystore.postgres.master_in_use import MasterInUse
 from cs.keystore.postgres.parts import replace_parts
 from cs.keystore.postgres.rotation import Rotation
 from cs.keystore.wrapping import FINGERPRINTS, MasterKeys, secret_name
+from cs.metrics.metrics import Metrics
 from cs.postgres.pool import Pool
 
 
@@ -29,8 +30,10 @@ class PostgresKeyStore(CachedKeyStore):
         WrongMasterKey: On entering: the store was made with another master key.
     """
 
-    def __init__(self, pool: Pool, master: bytes | MasterKeys) -> None:
-        super().__init__()
+    def __init__(
+        self, pool: Pool, master: bytes | MasterKeys, metrics: Metrics | None = None
+    ) -> None:
+        super().__init__(metrics)
         self._pool = pool
         self._master = MasterInUse(MasterKeys.of(master))
         self._rotation = Rotation(pool, self._master)

@@ -10,6 +10,7 @@ from cs.keystore.errors import KeysUnavailable
 from cs.keystore.sqlite import rotation
 from cs.keystore.sqlite.file import KeyFile
 from cs.keystore.wrapping import FINGERPRINTS, MasterKeys
+from cs.metrics.metrics import Metrics
 from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
 from cs.sqlite.errors import describe
 
@@ -21,9 +22,14 @@ class SqliteKeyStore(CachedKeyStore):
     """One writer thread.  Waits *lock_timeout_s* for another process's transaction."""
 
     def __init__(
-        self, path: Path, master: bytes | MasterKeys, *, lock_timeout_s: int = LOCK_TIMEOUT_S
+        self,
+        path: Path,
+        master: bytes | MasterKeys,
+        *,
+        lock_timeout_s: int = LOCK_TIMEOUT_S,
+        metrics: Metrics | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(metrics)
         self._thread = DatabaseThreads("keystore")
         self._file = KeyFile(path, MasterKeys.of(master), lock_timeout_s=lock_timeout_s)
         self._secrets[FINGERPRINTS] = self.stored_secret(FINGERPRINTS)

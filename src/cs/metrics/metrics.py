@@ -1,0 +1,259 @@
+"""Every metric of the service: its name, its type, its labels and what it says.
+
+One `Metrics` is made for a process and handed to its parts; a part that is given none makes
+one that nobody reads.  Labels are bounded: templates of routes, names of stages, plug-ins,
+topics and caches; never a key, a brand, a person or a domain.
+
+docs/metrics.md is written from this module (`make format`).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cs.metrics.instruments import Counter, Family, counter, gauge, histogram
+
+#: Seconds of what is answered from memory or a database, and of a held call.
+CALL_S = (
+    *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05),
+    *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 90.0),
+)
+#: Seconds of one question to the outside.
+ASK_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+#: Seconds of a stage or a whole lookup, whose deadline is 120 s.
+LOOKUP_S = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 90.0, 120.0)
+#: Seconds of a write.
+WRITE_S = (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
+#: Appends in one transaction; the most is 512.
+BATCH = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+#: Seconds that the event loop came late.
+LATE_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+
+
+class CacheCounters(NamedTuple):
+    hits: Counter
+    misses: Counter
+
+
+class Metrics:
+    """All of them, at nothing yet."""
+
+    def __init__(self) -> None:
+        # Calls of the API.
+        self.call_seconds = histogram(
+            "cs_call_seconds",
+            "Calls of the API, from head to answer; a held one (`wait`) apart.",
+            *("method", "route", "status", "held"),
+            bounds=CALL_S,
+        )
+        self.call_errors = counter(
+            "cs_call_errors_total", "Answers with an error of the API, by its code.", "code"
+        )
+        self.calls_held = gauge("cs_calls_held", "Calls with `wait` that are held now.")
+        self.calls_queued = gauge(
+            "cs_calls_queued",
+            "Calls worked on or waiting behind others of their key, by what they are.",
+            "kind",
+        )
+
+        # Lookups and searches, by their events: counted where the views are written.
+        self.lookup_seconds = histogram(
+            "cs_lookup_seconds",
+            "Lookups that finished, from start to finish by their events.",
+            "outcome",
+            bounds=LOOKUP_S,
+        )
+        self.lookup_stage_seconds = histogram(
+            "cs_lookup_stage_seconds",
+            "Time of a stage in a lookup, from issued to answered by its events; waits too.",
+            "stage",
+            bounds=LOOKUP_S,
+        )
+        self.lookups_open = gauge("cs_lookups_open", "Lookups that run, as the driver sees it.")
+        self.attempts_failed = counter(
+            "cs_stage_attempts_failed_total", "Attempts that failed, as stored.", "stage", "why"
+        )
+        self.searches_admitted = counter(
+            "cs_searches_admitted_total", "Searches that were admitted."
+        )
+        self.searches_settled = counter(
+            "cs_searches_settled_total",
+            "Searches that ended; `cached`: from reuse.",
+            *("outcome", "cached"),
+        )
+        self.charges = counter("cs_charges_total", "Searches that were charged.")
+        self.verdicts = counter(
+            "cs_verdicts_total", "Mailboxes checked, by verdict.", "verdict"
+        )
+        self.erased = counter(
+            "cs_people_erased_total",
+            "People left out of lookups, since they asked or their time was over.",
+            "why",
+        )
+
+        # Stages, where they work.
+        self.stage_seconds = histogram(
+            "cs_stage_seconds",
+            "One attempt of a stage in its worker.",
+            *("stage", "ended"),
+            bounds=LOOKUP_S,
+        )
+        self.stage_in_flight = gauge(
+            "cs_stage_in_flight",
+            "Pieces of work that a worker has in flight; at most 64.",
+            "stage",
+        )
+
+        # The event log.
+        self.appends = counter(
+            "cs_appends_total",
+            "Appends that this process asked for, by how they ended.",
+            "result",
+        )
+        self.append_seconds = histogram(
+            "cs_append_seconds", "One append, waiting for its batch included.", bounds=WRITE_S
+        )
+        self.append_batch = histogram(
+            "cs_append_batch_appends", "Appends in one transaction.", bounds=BATCH
+        )
+        self.appends_waiting = gauge("cs_appends_waiting", "Appends that wait to be written.")
+        self.events_appended = counter(
+            "cs_events_appended_total",
+            "Events that this process stored, by category.",
+            "category",
+        )
+        self.log_position = gauge("cs_log_position", "Position of the last event in the log.")
+        self.follower_position = gauge(
+            "cs_follower_position",
+            "Position up to which a follower of the log is done.",
+            "follower",
+        )
+        self.follower_lag_events = gauge(
+            "cs_follower_lag_events",
+            "Events of the log that a follower has not done.",
+            "follower",
+        )
+        self.follower_lag_seconds = gauge(
+            "cs_follower_lag_seconds",
+            "Age of the oldest event that a follower has not done; 0: there is none.",
+            "follower",
+        )
+        self.streams_set_aside = gauge(
+            "cs_streams_set_aside", "Whether a damaged stream is set aside (1) or none (0)."
+        )
+
+        # Caches, each bounded.
+        self.cache_hits = counter(
+            "cs_cache_hits_total", "What was asked of a cache and there.", "cache"
+        )
+        self.cache_misses = counter(
+            "cs_cache_misses_total", "What was asked of a cache and not there.", "cache"
+        )
+        self.cache_entries = gauge("cs_cache_entries", "Entries of a cache.", "cache")
+        self.cache_limit = gauge("cs_cache_limit", "Entries that a cache has at most.", "cache")
+
+        # The bus.
+        self.published = counter(
+            "cs_messages_published_total", "Messages offered to the bus.", "topic", "result"
+        )
+        self.publish_seconds = histogram(
+            "cs_publish_seconds", "Until the bus has a message.", "topic", bounds=WRITE_S
+        )
+        self.dead_letters = counter(
+            "cs_dead_letters_total",
+            "Messages that went to the dead letters, by their topic.",
+            "topic",
+        )
+        self.bus_waiting = gauge(
+            "cs_bus_waiting_messages",
+            "Messages that a group has not done: of its partitions here (Kafka's lag), or in "
+            "this process.",
+            *("topic", "group"),
+        )
+        self.bus_reachable = gauge("cs_bus_reachable", "Whether Kafka answers (1) or not (0).")
+        self.bus_partitions = gauge(
+            "cs_bus_partitions", "Partitions that this member has.", "topic", "group"
+        )
+        self.bus_paused = gauge(
+            "cs_bus_paused_partitions",
+            "Of these, full of messages in flight.",
+            "topic",
+            "group",
+        )
+        self.bus_in_flight = gauge(
+            "cs_bus_in_flight_messages", "Messages received and not done.", "topic", "group"
+        )
+        self.bus_idle_seconds = gauge(
+            "cs_bus_idle_seconds", "Since anything moved in a subscription.", "topic", "group"
+        )
+        self.consumers_rebuilt = counter(
+            "cs_bus_consumers_rebuilt_total", "Consumers that were replaced.", "topic", "group"
+        )
+        self.outcomes_forged = counter(
+            "cs_outcomes_forged_total", "Outcomes refused: their work was given to nobody."
+        )
+
+        # The outside.
+        self.source_seconds = histogram(
+            "cs_source_seconds",
+            "One question to a brand or people source, by how it ended.",
+            *("kind", "source", "ended"),
+            bounds=ASK_S,
+        )
+        self.source_answering = gauge(
+            "cs_source_answering",
+            "Whether a source's last question was answered (1) or not (0).",
+            *("kind", "source"),
+        )
+        self.verifier_seconds = histogram(
+            "cs_verifier_seconds",
+            "One address asked of a verifier; `answered`: whether anybody replied.",
+            *("verifier", "verdict", "answered"),
+            bounds=ASK_S,
+        )
+        self.paid_calls = counter(
+            "cs_paid_calls_total",
+            "Questions that cost money: `made` may be charged, `remembered` are not.",
+            *("provider", "result"),
+        )
+        self.misconfigured = gauge(
+            "cs_misconfigured",
+            "Settings and plug-ins that do not work until they are changed.",
+            "name",
+        )
+
+        # The process.
+        self.info = gauge("cs_info", "Always 1: what runs here.", "role", "version", "world")
+        self.ready = gauge("cs_ready", "What `/readyz` says: 1 is ready.")
+        self.leases_held = gauge(
+            "cs_lease_held", "Whether this process leads (1) or waits to (0).", "lease"
+        )
+        self.clock_off_seconds = gauge(
+            "cs_clock_off_seconds", "How far this machine's clock is ahead of the database's."
+        )
+        self.data_keys_lost = gauge(
+            "cs_data_keys_lost", "Data keys found lost since the start."
+        )
+        self.loop_late_seconds = histogram(
+            "cs_event_loop_late_seconds",
+            "How late the event loop woke what wanted to run.",
+            bounds=LATE_S,
+        )
+        self.not_measured = gauge(
+            "cs_not_measured", "What could not be measured this time (1).", "part"
+        )
+
+    def cache(self, name: str, entries: Callable[[], int], limit: int) -> CacheCounters:
+        """Return what counts the hits and misses of the cache *name*.
+
+        Args:
+            name: Its label.
+            entries: Says how many it has.
+            limit: How many it may have.
+        """
+        self.cache_entries.measure(entries, name)
+        self.cache_limit.of(name).set(limit)
+        return CacheCounters(self.cache_hits.of(name), self.cache_misses.of(name))
+
+    def families(self) -> list[Family[Any]]:
+        """Return all, in the order above."""
+        return [each for each in vars(self).values() if isinstance(each, Family)]

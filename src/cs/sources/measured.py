@@ -1,0 +1,59 @@
+"""A source whose questions are counted by how they ended, and timed."""
+
+from collections.abc import Awaitable
+from time import perf_counter
+from typing import TypeVar
+
+from cs.domain.contact import BrandFacts, Query
+from cs.metrics.metrics import Metrics
+from cs.plugins.sources import (
+    ANSWERED,
+    BrandAnswer,
+    BrandSource,
+    PeopleAnswer,
+    PeopleSource,
+    missing_of,
+)
+
+A = TypeVar("A", BrandAnswer, PeopleAnswer)
+
+
+class _Measured:
+    """Args: *kind*: ``brand`` or ``people``."""
+
+    def __init__(self, source: BrandSource | PeopleSource, kind: str, metrics: Metrics) -> None:
+        self.name = source.name
+        self._measured = source
+        self._kind = kind
+        self._metrics = metrics
+
+    @property
+    def missing(self) -> str | None:
+        return missing_of(self._measured)
+
+    async def _timed(self, asked: Awaitable[A]) -> A:
+        began = perf_counter()
+        answer = await asked
+        spent = self._metrics.source_seconds.of(self._kind, self.name, answer.ended.value)
+        spent.observe(perf_counter() - began)
+        answering = self._metrics.source_answering.of(self._kind, self.name)
+        answering.set(answer.ended in ANSWERED)
+        return answer
+
+
+class MeasuredBrandSource(_Measured):
+    def __init__(self, source: BrandSource, metrics: Metrics) -> None:
+        super().__init__(source, "brand", metrics)
+        self._source = source
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        return await self._timed(self._source.find(query, known))
+
+
+class MeasuredPeopleSource(_Measured):
+    def __init__(self, source: PeopleSource, metrics: Metrics) -> None:
+        super().__init__(source, "people", metrics)
+        self._source = source
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        return await self._timed(self._source.find(brand, limit=limit))
