@@ -18,7 +18,7 @@ from cs.history.report import reading
 from cs.history.report.counting import Busiest, Durations
 from cs.history.report.events import SLIM
 from cs.history.report.figures import Report, Timing
-from cs.history.report.fold import OTHERS
+from cs.history.report.names import OTHERS
 from cs.history.report.page import report_page
 from cs.history.report.period import BUCKETS, Period, floor
 from cs.history.report.reading import make_report

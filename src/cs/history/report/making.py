@@ -27,7 +27,11 @@ from cs.history.report.figures import (
     StageFigures,
     VerifierFigures,
 )
-from cs.history.report.fold import BANDS, PluginAnswer, ReportFold
+from cs.history.report.fold import ReportFold
+from cs.history.report.mail_counts import MailCounts
+from cs.history.report.names import PluginAnswer
+from cs.history.report.run_counts import RunCounts
+from cs.history.report.search_counts import BANDS, SearchCounts
 
 T = TypeVar("T", PluginAnswer, tuple[PluginAnswer, PluginAnswer])
 
@@ -65,30 +69,23 @@ def report_of(
         upto=upto,
         events=fold.events,
         left_out=dict(sorted(left_out.items())),
-        searches=_searches(fold),
-        bucket_s=int(fold.step.total_seconds()),
+        searches=_searches(fold.searches),
+        bucket_s=int(fold.period.step.total_seconds()),
         over_time=[
             Bucket(
                 begins_at=begins_at,
-                outcomes=_ordered(fold.by_bucket.get(begins_at, {})),
-                reused=fold.reused_by_bucket[begins_at],
+                outcomes=_ordered(fold.searches.by_bucket.get(begins_at, {})),
+                reused=fold.searches.reused_by_bucket[begins_at],
             )
             for begins_at in fold.period.buckets()
         ],
-        runs=_runs(fold),
-        stages=[_stage(fold, stage) for stage in STAGES],
-        brand_sources=_brand_sources(fold, prices),
-        people_sources=_people_sources(fold, prices),
-        verifiers=_verifiers(fold, prices),
-        mail=_mail(fold, top),
-        freshness=FreshnessFigures(
-            age=fold.ages.timing(),
-            bands=[
-                FreshnessBand(from_days=band, to_days=end, searches=fold.age_bands[band])
-                for band, end in zip(BANDS, (*BANDS[1:], None), strict=True)
-            ],
-            not_known=fold.age_not_known,
-        ),
+        runs=_runs(fold.runs),
+        stages=[_stage(fold.runs, stage) for stage in STAGES],
+        brand_sources=_brand_sources(fold.runs, prices),
+        people_sources=_people_sources(fold.runs, prices),
+        verifiers=_verifiers(fold.mail, prices),
+        mail=_mail(fold.mail, top),
+        freshness=_freshness(fold.searches),
         busiest=_busiest(fold, labels, queries, top),
     )
 
@@ -108,43 +105,54 @@ def _ordered(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(some, key=lambda item: (-item[1], item[0])))
 
 
-def _searches(fold: ReportFold) -> SearchFigures:
+def _searches(searches: SearchCounts) -> SearchFigures:
     return SearchFigures(
-        asked=fold.asked,
-        repeated=fold.repeated,
-        answered=fold.answered,
-        charged=fold.charged,
-        reused=fold.reused,
-        outcomes=_ordered(fold.search_outcomes),
-        reused_share=share(fold.reused, fold.answered),
-        time_to_answer=fold.time_to_answer.timing(),
-        not_timed=fold.searches_not_timed,
+        asked=searches.asked,
+        repeated=searches.repeated,
+        answered=searches.answered,
+        charged=searches.charged,
+        reused=searches.reused,
+        outcomes=_ordered(searches.outcomes),
+        reused_share=share(searches.reused, searches.answered),
+        time_to_answer=searches.time_to_answer.timing(),
+        not_timed=searches.not_timed,
     )
 
 
-def _runs(fold: ReportFold) -> RunFigures:
+def _freshness(searches: SearchCounts) -> FreshnessFigures:
+    return FreshnessFigures(
+        age=searches.ages.timing(),
+        bands=[
+            FreshnessBand(from_days=band, to_days=end, searches=searches.age_bands[band])
+            for band, end in zip(BANDS, (*BANDS[1:], None), strict=True)
+        ],
+        not_known=searches.age_not_known,
+    )
+
+
+def _runs(runs: RunCounts) -> RunFigures:
     return RunFigures(
-        finished=fold.finished,
-        outcomes=_ordered(fold.run_outcomes),
-        cut_off=fold.cut_off,
-        took=fold.run_took.timing(),
-        not_timed=fold.runs_not_timed,
-        people_found=fold.people_found,
-        people_ranked=fold.people_ranked,
-        people_verified=fold.people_verified,
-        emails=fold.emails,
-        with_email_share=share(fold.with_email, fold.finished),
-        emails_per_run=share(fold.emails, fold.finished),
+        finished=runs.finished,
+        outcomes=_ordered(runs.outcomes),
+        cut_off=runs.cut_off,
+        took=runs.took.timing(),
+        not_timed=runs.not_timed,
+        people_found=runs.people_found,
+        people_ranked=runs.people_ranked,
+        people_verified=runs.people_verified,
+        emails=runs.emails,
+        with_email_share=share(runs.with_email, runs.finished),
+        emails_per_run=share(runs.emails, runs.finished),
     )
 
 
-def _stage(fold: ReportFold, stage: str) -> StageFigures:
+def _stage(runs: RunCounts, stage: str) -> StageFigures:
     return StageFigures(
         stage=stage,
-        took=fold.stage_took[stage].timing(),
-        not_ended=fold.stage_not_ended[stage],
-        failed_attempts=fold.stage_failed[stage],
-        issued_again=fold.stage_issued_again[stage],
+        took=runs.stage_took[stage].timing(),
+        not_ended=runs.stage_not_ended[stage],
+        failed_attempts=runs.stage_failed[stage],
+        issued_again=runs.stage_issued_again[stage],
     )
 
 
@@ -169,55 +177,55 @@ def _answered(ended: Mapping[str, int]) -> int:
 
 
 def _brand_sources(
-    fold: ReportFold, prices: Mapping[str, Decimal]
+    runs: RunCounts, prices: Mapping[str, Decimal]
 ) -> Sequence[BrandSourceFigures]:
     return [
         BrandSourceFigures(
             source=source,
             ended=_ordered(ended),
             answered=_answered(ended),
-            emails=fold.brand_source_emails[source],
-            cost=_cost(prices.get(source), _answered(ended), fold.brand_source_emails[source]),
+            emails=runs.brand_source_emails[source],
+            cost=_cost(prices.get(source), _answered(ended), runs.brand_source_emails[source]),
         )
-        for source, ended in _by_name(fold.brand_sources).items()
+        for source, ended in _by_name(runs.brand_sources).items()
     ]
 
 
 def _people_sources(
-    fold: ReportFold, prices: Mapping[str, Decimal]
+    runs: RunCounts, prices: Mapping[str, Decimal]
 ) -> Sequence[PeopleSourceFigures]:
-    ended = _by_name(fold.people_sources)
+    ended = _by_name(runs.people_sources)
     return [
         PeopleSourceFigures(
             source=source,
             ended=_ordered(ended.get(source, {})),
             answered=_answered(ended.get(source, {})),
-            found=fold.seen[source],
-            ranked=fold.seen_ranked[source],
-            emails=fold.seen_verified[source],
+            found=runs.seen[source],
+            ranked=runs.seen_ranked[source],
+            emails=runs.seen_verified[source],
             cost=_cost(
                 prices.get(source),
                 _answered(ended.get(source, {})),
-                fold.seen_verified[source],
+                runs.seen_verified[source],
             ),
         )
-        for source in sorted({*ended, *fold.seen})
+        for source in sorted({*ended, *runs.seen})
     ]
 
 
-def _verifiers(fold: ReportFold, prices: Mapping[str, Decimal]) -> Sequence[VerifierFigures]:
-    verdicts = _by_name(fold.verifiers)
+def _verifiers(mail: MailCounts, prices: Mapping[str, Decimal]) -> Sequence[VerifierFigures]:
+    verdicts = _by_name(mail.verifiers)
     return [
-        _verifier(fold, verifier, verdicts.get(verifier, {}), prices.get(verifier))
-        for verifier in sorted({*verdicts, *fold.verified_by})
+        _verifier(mail, verifier, verdicts.get(verifier, {}), prices.get(verifier))
+        for verifier in sorted({*verdicts, *mail.verified_by})
     ]
 
 
 def _verifier(
-    fold: ReportFold, verifier: str, verdicts: Mapping[str, int], price: Decimal | None
+    mail: MailCounts, verifier: str, verdicts: Mapping[str, int], price: Decimal | None
 ) -> VerifierFigures:
-    asked, unanswered = sum(verdicts.values()), fold.unanswered[verifier]
-    emails = fold.verified_by[verifier]
+    asked, unanswered = sum(verdicts.values()), mail.unanswered[verifier]
+    emails = mail.verified_by[verifier]
     return VerifierFigures(
         verifier=verifier,
         asked=asked,
@@ -229,19 +237,19 @@ def _verifier(
     )
 
 
-def _mail(fold: ReportFold, top: int) -> MailFigures:
+def _mail(mail: MailCounts, top: int) -> MailFigures:
     return MailFigures(
-        people_checked=fold.people_checked,
-        people_erased=fold.people_erased,
-        verdicts=_ordered(fold.verdicts),
+        people_checked=mail.people_checked,
+        people_erased=mail.people_erased,
+        verdicts=_ordered(mail.verdicts),
         catch_all_share=share(
-            fold.verdicts["catch_all"], fold.people_checked - fold.people_erased
+            mail.verdicts["catch_all"], mail.people_checked - mail.people_erased
         ),
-        domains_checked=fold.domains_checked,
-        domains_catch_all=fold.domains_catch_all,
-        domains_put_off=fold.domains_put_off,
-        put_off_share=share(fold.domains_put_off, fold.domains_checked),
-        asked_of_several=fold.asked_of_several,
+        domains_checked=mail.domains_checked,
+        domains_catch_all=mail.domains_catch_all,
+        domains_put_off=mail.domains_put_off,
+        put_off_share=share(mail.domains_put_off, mail.domains_checked),
+        asked_of_several=mail.asked_of_several,
         disagreements=[
             Disagreement(
                 one=one.who,
@@ -250,11 +258,11 @@ def _mail(fold: ReportFold, top: int) -> MailFigures:
                 other_said=other.what,
                 addresses=addresses,
             )
-            for (one, other), addresses in _most(fold.disagreements)
+            for (one, other), addresses in _most(mail.disagreements)
         ],
         reasons=[
             Reason(reason=said.who, verdict=said.what, addresses=addresses)
-            for said, addresses in _most(fold.reasons)[:top]
+            for said, addresses in _most(mail.reasons)[:top]
         ],
     )
 
@@ -279,9 +287,9 @@ def _busiest(
                 charged=charged,
                 reused=reused,
             )
-            for key, (searches, charged, reused) in fold.keys.top(top)
+            for key, (searches, charged, reused) in fold.searches.keys.top(top)
         ],
-        keys_short_by=fold.keys.missing,
+        keys_short_by=fold.searches.keys.missing,
         brands=[
             BusyBrand(
                 stream=stream,
@@ -290,9 +298,9 @@ def _busiest(
                 charged=charged,
                 reused=reused,
             )
-            for stream, (searches, charged, reused) in fold.brands.top(top)
+            for stream, (searches, charged, reused) in fold.searches.brands.top(top)
         ],
-        brands_short_by=fold.brands.missing,
+        brands_short_by=fold.searches.brands.missing,
         mail_domains=[
             BusyMailDomain(
                 mail_domain=mail_domain,
@@ -308,7 +316,7 @@ def _busiest(
                 checks,
                 catch_all,
                 put_off,
-            ) in fold.mail_domains.top(top)
+            ) in fold.mail.mail_domains.top(top)
         ],
-        mail_domains_short_by=fold.mail_domains.missing,
+        mail_domains_short_by=fold.mail.mail_domains.missing,
     )

@@ -19,9 +19,10 @@ from cs.history.history import WINDOW, History, Progress
 from cs.history.opening import opened
 from cs.history.report.events import OPENED, SLIM, Opened, ReportEvent, slim, slim_of
 from cs.history.report.figures import Report
-from cs.history.report.fold import FINISHES, ReportFold
+from cs.history.report.fold import ReportFold
 from cs.history.report.making import TOP, report_of
 from cs.history.report.period import Period
+from cs.history.report.search_counts import FINISHES
 from cs.keystore.port import KeyStore
 from cs.runtime.lru import LruDict
 
@@ -68,13 +69,13 @@ async def make_report(
         end = min(after + WINDOW, upto)
         for stream, event in await reader.events(after, end):
             fold.apply(stream, event)
-        for lookup, reused_at in fold.ages_wanted:
-            fold.tell_age(await finishes.of(lookup), reused_at)
-        fold.ages_wanted.clear()
+        for lookup, reused_at in fold.searches.ages_wanted:
+            fold.searches.tell_age(await finishes.of(lookup), reused_at)
+        fold.searches.ages_wanted.clear()
         after = end
         progress(after, upto)
-    labels = {key: await _label(log, key) for key, _ in fold.keys.top(top)}
-    queries = {stream: await _query(log, stream) for stream, _ in fold.brands.top(top)}
+    labels = {key: await _label(log, key) for key, _ in fold.searches.keys.top(top)}
+    queries = {stream: await _query(log, stream) for stream, _ in fold.searches.brands.top(top)}
     return report_of(
         fold,
         upto=head,
