@@ -9,7 +9,7 @@ import pytest
 
 from cli.command import ran
 from cli.year import year
-from cs.cli.demo_year import CALLERS, OLDER_RULES
+from cs.cli.demo_year import CUSTOMERS, OLDER_RULES
 from cs.domain.rule_sets import RANKING
 from cs.sandbox.year import BEGINS, CHAPTERS, UPDATE, WEEK, WEEKS, worlds
 
@@ -89,7 +89,7 @@ def test_every_caller_has_a_key(year: Path) -> None:
         for line in ran("keys", "list", "--json", "--data-dir", str(year)).out.splitlines()
     ]
 
-    assert {key["label"] for key in listed} == {caller.label for caller in CALLERS}
+    assert {key["label"] for key in listed} == {caller.label for caller in CUSTOMERS}
 
 
 def test_people_who_move_keep_their_profile() -> None:

@@ -15,7 +15,7 @@ from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.projections.anew import AnewViews, NotReplayable
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
-from cs.projections.comparing import Difference
+from cs.projections.comparing import RowDifference
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.projection import SealBody
@@ -342,7 +342,7 @@ class ViewReplayContract:
         shown = msgspec.json.encode(found)
         assert b"Ada" not in shown
         assert b"sealed" not in shown
-        assert all(isinstance(each, Difference) for each in found.differences)
+        assert all(isinstance(each, RowDifference) for each in found.differences)
 
 
 class Damaged:

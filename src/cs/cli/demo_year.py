@@ -42,11 +42,11 @@ from cs.settings import Settings
 OPERATOR = "dana"
 #: What ranked before the update (`cs.domain.rule_sets`).
 OLDER_RULES = "ranking-0"
-#: Of the order in which callers ask, and for what.
+#: Of the order in which customers ask, and for what.
 _SEED = 2026
 
 
-class Caller(msgspec.Struct, frozen=True):
+class Customer(msgspec.Struct, frozen=True):
     """Somebody with a key.
 
     Attributes:
@@ -65,18 +65,18 @@ class Caller(msgspec.Struct, frozen=True):
     domains: bool = False
 
 
-CALLERS = (
-    Caller("Aster Agency", 150, 4),
-    Caller("Brightside Talent", 50, 2, first=3),
-    Caller("in-house CRM", 500, 5, domains=True),
-    Caller("Cobalt (trial)", 12, 2, first=21, last=34),
+CUSTOMERS = (
+    Customer("Aster Agency", 150, 4),
+    Customer("Brightside Talent", 50, 2, first=3),
+    Customer("in-house CRM", 500, 5, domains=True),
+    Customer("Cobalt (trial)", 12, 2, first=21, last=34),
 )
 
 
 class Ask(msgspec.Struct, frozen=True):
     """A call for contacts."""
 
-    caller: str
+    customer: str
     brand: str
     domain: str | None
 
@@ -86,7 +86,7 @@ class Act(msgspec.Struct, frozen=True):
 
     Attributes:
         what: ``grant``, ``rotate``, ``revoke``, ``pause``, ``resume``, ``forget``, ``erase``.
-        about: A caller's label, a brand or an e-mail.
+        about: A customer's label, a brand or an e-mail.
     """
 
     what: str
@@ -185,28 +185,30 @@ class _Year:
             (monday + timedelta(hours=hours), act) for when, hours, act in ACTS if when == week
         ]
         happenings += [
-            (monday + timedelta(hours=8), Act("issue", caller.label, caller.quota))
-            for caller in CALLERS
-            if caller.first == week
+            (monday + timedelta(hours=8), Act("issue", customer.label, customer.quota))
+            for customer in CUSTOMERS
+            if customer.first == week
         ]
-        for caller in CALLERS:
-            if caller.first <= week <= caller.last:
-                happenings += [self._wish(monday, caller, world) for _ in range(caller.a_week)]
+        for customer in CUSTOMERS:
+            if customer.first <= week <= customer.last:
+                happenings += [
+                    self._wish(monday, customer, world) for _ in range(customer.a_week)
+                ]
         return iter(sorted(happenings, key=lambda each: each[0]))
 
     def _wish(
-        self, monday: datetime, caller: Caller, world: World
+        self, monday: datetime, customer: Customer, world: World
     ) -> tuple[datetime, Ask | Act]:
         day, minute = self._random.randrange(5), self._random.randrange(9 * 60)
         at = monday + timedelta(days=day, hours=9, minutes=minute)
         # The first brands of the world are asked for most.
         n = min(int(self._random.expovariate(0.16)), len(world.brands) - 1)
         brand = world.brands[n]
-        return at, Ask(caller.label, brand.name, brand.domain if caller.domains else None)
+        return at, Ask(customer.label, brand.name, brand.domain if customer.domains else None)
 
     async def _ask(self, client: httpx.AsyncClient, ask: Ask) -> None:
         body = {"brand": ask.brand} | ({"domain": ask.domain} if ask.domain else {})
-        secret = self._keys[ask.caller].key
+        secret = self._keys[ask.customer].key
         answer = await client.post(
             "/contacts", json=body, headers={"Authorization": f"Bearer {secret}"}
         )

@@ -15,7 +15,7 @@ from cs.cli.settings_in_force import settings
 from cs.history.changes import changes
 from cs.history.masking import plain_state
 from cs.projections.anew import NotReplayable
-from cs.projections.comparing import Difference
+from cs.projections.comparing import RowDifference
 from cs.projections.replay import Replayed, ReplayProgress
 
 #: Of a value that differs, the first so many characters are shown in the table.
@@ -80,7 +80,7 @@ def _far(far: ReplayProgress) -> str:
             return f"changing places, {far.running - far.position} events behind"
 
 
-def _masked(difference: Difference) -> Difference:
+def _masked(difference: RowDifference) -> RowDifference:
     return msgspec.structs.replace(
         difference,
         running=plain_state(difference.running),
@@ -120,7 +120,7 @@ def _show_differences(found: Replayed) -> None:
         console.print(f"and {more} rows more")
 
 
-def _fields(each: Difference) -> list[tuple[str, str, str]]:
+def _fields(each: RowDifference) -> list[tuple[str, str, str]]:
     match each.why:
         case "unreadable":
             return [("", "cannot be read", "")]

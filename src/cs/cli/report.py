@@ -21,7 +21,7 @@ from cs.history.report.figures import Report
 from cs.history.report.making import TOP
 from cs.history.report.period import Period
 from cs.history.report.reading import make_report
-from cs.history.report.words import Table, day, facts, notes, sparks, tables
+from cs.history.report.words import ReportTable, day, facts, notes, sparks, tables
 from cs.settings import Settings
 
 #: The period if nothing is said.
@@ -144,7 +144,7 @@ def _show(found: Report) -> None:
         _show_table(table)
 
 
-def _show_table(table: Table) -> None:
+def _show_table(table: ReportTable) -> None:
     console.print()
     console.print(styled("[bold]{}[/]", table.title))
     if table.about:

@@ -111,7 +111,7 @@ async def search_at(
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.
     """
-    rows = Rows(_Nothing())
+    rows = Rows(_NoRows())
     searches, usage = Searches(), Usage()
     admitted: tuple[int, SearchAdmitted] | None = None
     settled: tuple[int, SearchSettled] | None = None
@@ -163,7 +163,7 @@ async def search_at(
     )
 
 
-class _Nothing:
+class _NoRows:
     """Where no rows are yet."""
 
     def row(self, table: str, row_id: str) -> bytes | None:

@@ -20,7 +20,7 @@ _ANSWERS = 4_096
 _RECORDS = 100
 
 
-class _Nothing(Exception):
+class _NoSuchName(Exception):
     """NXDOMAIN: there is no such name."""
 
 
@@ -81,7 +81,7 @@ class DnsResolver:
         """
         try:
             records = await self._records(domain, dns.rdatatype.MX)
-        except _Nothing:
+        except _NoSuchName:
             return MailHosts(exists=False)
         exchangers = sorted(
             (record.preference, _text(record.exchange))
@@ -98,7 +98,7 @@ class DnsResolver:
     async def _addresses(self, host: str, kind: dns.rdatatype.RdataType) -> list[str] | None:
         try:
             return [record.to_text() for record in await self._records(host, kind)]
-        except _Nothing:
+        except _NoSuchName:
             return []
         except Unreachable:
             return None
@@ -107,19 +107,19 @@ class DnsResolver:
         """Return the records of *name*, CNAMEs followed; ``[]`` if it has none of *kind*.
 
         Raises:
-            _Nothing: NXDOMAIN, or no name that DNS could hold.
+            _NoSuchName: NXDOMAIN, or no name that DNS could hold.
             Unreachable: No answer, or none that can be used.
         """
         try:
             question = dns.name.from_text(name)
         except dns.exception.DNSException:
-            raise _Nothing from None
+            raise _NoSuchName from None
         try:
             answer = await self._resolver.resolve(
                 question, kind, raise_on_no_answer=False, search=False
             )
         except dns.resolver.NXDOMAIN:
-            raise _Nothing from None
+            raise _NoSuchName from None
         except (dns.exception.DNSException, OSError) as error:
             raise Unreachable("dns", f"{name}: {error}") from error
         return list(answer.rrset or ())

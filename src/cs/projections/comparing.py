@@ -25,7 +25,7 @@ KEPT = 100
 Pages = Callable[[str, str, int], Awaitable[Sequence[StoredRow]]]
 
 
-class Difference(msgspec.Struct, frozen=True):
+class RowDifference(msgspec.Struct, frozen=True):
     """One row that is not what the log makes of it.
 
     Attributes:
@@ -42,7 +42,7 @@ class Difference(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class Comparison:
+class ViewComparison:
     """What was found so far.
 
     Attributes:
@@ -55,10 +55,10 @@ class Comparison:
     def __init__(self) -> None:
         self.rows = Counter[str]()
         self.different = Counter[str]()
-        self.differences: list[Difference] = []
+        self.differences: list[RowDifference] = []
         self.newly_aside = 0
 
-    def add(self, difference: Difference) -> None:
+    def add(self, difference: RowDifference) -> None:
         self.different[difference.table] += 1
         if len(self.differences) < KEPT:
             self.differences.append(difference)
@@ -69,8 +69,8 @@ async def compare(
     running: Pages,
     anew: Pages,
     keys: DataKeys,
-    compared: Callable[[Comparison], None] = lambda _: None,
-) -> Comparison:
+    compared: Callable[[ViewComparison], None] = lambda _: None,
+) -> ViewComparison:
     """Return how the rows of *running* and *anew*, of one position, differ.
 
     They are the same if they say the same: a result is sealed anew whenever it is written, so
@@ -86,7 +86,7 @@ async def compare(
     Raises:
         LogUnavailable: Rows or keys cannot be read now.
     """
-    found, same = Comparison(), _Sameness(keys)
+    found, same = ViewComparison(), _Sameness(keys)
     tables: list[Table[Any]] = [table for p in projections for table in p.tables]
     for table in (*tables, ASIDE):
         async for row_id, one, other in _side_by_side(table.name, running, anew):
@@ -105,7 +105,7 @@ async def _side_by_side(
     table: str, running: Pages, anew: Pages
 ) -> AsyncIterator[tuple[str, StoredRow | None, StoredRow | None]]:
     """Yield each id in either, and the row of each that has one."""
-    one, other = _Reader(table, running), _Reader(table, anew)
+    one, other = _TableReader(table, running), _TableReader(table, anew)
     while True:
         left, right = await one.next(), await other.next()
         ids = [each.row_id for each in (left, right) if each is not None]
@@ -119,7 +119,7 @@ async def _side_by_side(
         )
 
 
-class _Reader:
+class _TableReader:
     """Reads a table page by page."""
 
     def __init__(self, table: str, pages: Pages) -> None:
@@ -157,7 +157,7 @@ class _Sameness:
 
     async def difference(
         self, table: Table[Any], row_id: str, running: StoredRow | None, anew: StoredRow | None
-    ) -> Difference | None:
+    ) -> RowDifference | None:
         """Return how *running* and *anew* differ; ``None`` if they say the same."""
         if running == anew:
             return None
@@ -174,7 +174,7 @@ class _Sameness:
             if one is None or (running and running.tag) == (anew and anew.tag):
                 return None
             why = "tag"
-        return Difference(table.name, row_id, _shown(one), _shown(other), why)
+        return RowDifference(table.name, row_id, _shown(one), _shown(other), why)
 
     async def _same_contacts(self, one: ResultRow, other: ResultRow) -> bool:
         try:

@@ -18,7 +18,7 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog
 from cs.projections.anew import AnewViews, NotReplayable, RowsAt
-from cs.projections.comparing import Comparison, Difference, compare
+from cs.projections.comparing import RowDifference, ViewComparison, compare
 from cs.projections.port import Views
 from cs.projections.projection import Projection
 from cs.projections.sealer import sealer
@@ -66,7 +66,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     rows: dict[str, int]
     different: dict[str, int]
-    differences: Sequence[Difference]
+    differences: Sequence[RowDifference]
     switched: bool = False
     kept: Kept | None = None
     switched_at: int | None = None
@@ -180,8 +180,8 @@ class ViewReplay:
                 "the running views were made anew meanwhile; they were left as they are"
             )
 
-    async def _compare(self, rows: RowsAt) -> Comparison:
-        def compared(found: Comparison) -> None:
+    async def _compare(self, rows: RowsAt) -> ViewComparison:
+        def compared(found: ViewComparison) -> None:
             position = rows.position
             count = found.rows.total()
             self._progress(ReplayProgress("comparing", position, position, count))
@@ -190,7 +190,7 @@ class ViewReplay:
             self._projections, rows.page, self._anew.page, self._keys, compared
         )
 
-    def _kept(self, found: Comparison, *, switch: bool, lost: bool) -> Kept | None:
+    def _kept(self, found: ViewComparison, *, switch: bool, lost: bool) -> Kept | None:
         """Return why the running views are to stay, if they are.
 
         What the log says is better than what they say, unless some of it cannot be read now:

@@ -15,7 +15,7 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import BrandResolved, ContactsDiscovered
 from cs.eventlog.memory import MemoryEventLog
 from cs.history.report import reading
-from cs.history.report.counting import Busiest, Durations
+from cs.history.report.counting import BusiestNames, Durations
 from cs.history.report.events import SLIM
 from cs.history.report.figures import Report, Timing
 from cs.history.report.names import OTHERS
@@ -303,7 +303,7 @@ def test_quantiles_are_exact_in_three_digits(milliseconds: list[int]) -> None:
 
 @given(st.lists(st.sampled_from("abcdefghijklmnop"), max_size=200), st.integers(1, 20))
 def test_the_busiest_are_short_by_no_more_than_is_told(names: list[str], kept: int) -> None:
-    busiest = Busiest(kept)
+    busiest = BusiestNames(kept)
     for name in names:
         busiest.add(name, 1, 2)
 

@@ -15,7 +15,7 @@ _GAP = 0.15
 _NAMED = 3
 
 
-class Column(msgspec.Struct, frozen=True):
+class ChartColumn(msgspec.Struct, frozen=True):
     """One column.
 
     Attributes:
@@ -29,7 +29,7 @@ class Column(msgspec.Struct, frozen=True):
     said: str = ""
 
 
-def columns(each: Sequence[Column]) -> Html:
+def columns(each: Sequence[ChartColumn]) -> Html:
     """Return *each*, at least one, from left to right; the highest fills the drawing."""
     most = max(sum(many for _, many in column.parts) for column in each) or 1
     room = 100 / len(each)
@@ -61,7 +61,7 @@ def columns(each: Sequence[Column]) -> Html:
     return el("div", el("p", f"{most} at most", class_="about"), svg, class_="columns")
 
 
-def _column(column: Column, left: float, room: float, most: int) -> Html:
+def _column(column: ChartColumn, left: float, room: float, most: int) -> Html:
     parts, below = [], 0
     for look, many in column.parts:
         top = _HIGH * (1 - (below + many) / most)

@@ -49,7 +49,7 @@ class Durations:
         return Timing(count=count, p50_s=at(50), p95_s=at(95), max_s=at(100))
 
 
-class Busiest:
+class BusiestNames:
     """Names by how often they occur, with further counts of each.
 
     Misra and Gries, "Finding repeated elements" (1982), in batches: of more than twice *names*

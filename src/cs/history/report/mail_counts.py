@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from cs.domain.contact import Checked
 from cs.domain.mail.mailbox import Evidence, Verdict
-from cs.history.report.counting import Busiest
+from cs.history.report.counting import BusiestNames
 from cs.history.report.events import DomainChecked
 from cs.history.report.names import Names, PluginAnswer
 from cs.history.report.open_runs import OpenDomain
@@ -31,7 +31,7 @@ class MailCounts:
         self.reasons = Counter[PluginAnswer]()
         self.disagreements = Counter[tuple[PluginAnswer, PluginAnswer]]()
         self.domains_checked = self.domains_catch_all = self.domains_put_off = 0
-        self.mail_domains = Busiest()
+        self.mail_domains = BusiestNames()
 
     def person(self, checked: Checked) -> None:
         """Count a person that was checked."""

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cs.history.page.blocks import facts as fact_list
 from cs.history.page.blocks import fold, note, section, table
-from cs.history.page.columns import Column, columns
+from cs.history.page.columns import ChartColumn, columns
 from cs.history.page.drawing import Lane, Look, Span, bars, lanes, legend, seconds
 from cs.history.page.markup import Html
 from cs.history.page.shell import page
 from cs.history.report.figures import Bucket, Report, Timing
-from cs.history.report.words import Table, counted, day, facts, notes, percent, tables
+from cs.history.report.words import ReportTable, counted, day, facts, notes, percent, tables
 
 #: How an outcome looks; the others are breakdowns.
 _LOOKS: Mapping[str, Look] = {
@@ -64,7 +64,7 @@ def _sections(report: Report) -> Iterable[Html]:
         )
 
 
-def _table(found: Table) -> Html:
+def _table(found: ReportTable) -> Html:
     if not found.rows:
         return note(found.empty)
     numbers = [column for column in found.columns if column not in found.words]
@@ -84,7 +84,7 @@ def _over_time(report: Report) -> Html:
     form = "%Y-%m-%d %H:%M" if report.bucket_s < _DAY_S else "%Y-%m-%d"
     named = [(bucket.begins_at.strftime(form), bucket) for bucket in report.over_time]
     shown = [
-        Column(
+        ChartColumn(
             name,
             _parts(bucket),
             f"{name}: {counted(bucket.outcomes)}; {bucket.reused} reused",

@@ -59,7 +59,7 @@ async def make_report(
     Raises:
         LogUnavailable: Log or keys are away.
     """
-    history, reader = History(log), _Reader(log, keys)
+    history, reader = History(log), _EventReader(log, keys)
     fold = ReportFold(period)
     head = await log.head()
     upto = min(await history.position_at(period.until), head)
@@ -87,7 +87,7 @@ async def make_report(
     )
 
 
-class _Reader:
+class _EventReader:
     """Reads events, and counts those that cannot be."""
 
     def __init__(self, log: EventLog, keys: KeyStore) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 from cs.domain.brand.brand import stream_of
-from cs.history.report.counting import Busiest, Durations
+from cs.history.report.counting import BusiestNames, Durations
 from cs.history.report.events import Admitted, Settled
 from cs.history.report.period import Period, floor
 from cs.runtime.lru import LruDict
@@ -36,7 +36,7 @@ class SearchCounts:
         self.time_to_answer = Durations()
         self.by_bucket: dict[datetime, Counter[str]] = {}
         self.reused_by_bucket = Counter[datetime]()
-        self.keys, self.brands = Busiest(), Busiest()
+        self.keys, self.brands = BusiestNames(), BusiestNames()
         self.ages = Durations()
         self.age_bands = Counter[int]()
         self.age_not_known = 0

@@ -16,7 +16,7 @@ NOT_RECORDED = "not recorded"
 _SIGNS = " ▁▂▃▄▅▆▇█"
 
 
-class Table(msgspec.Struct, frozen=True):
+class ReportTable(msgspec.Struct, frozen=True):
     """Rows of text.
 
     Attributes:
@@ -138,7 +138,7 @@ def sparks(report: Report) -> str:
     return f"{signs}  {lasting(report.bucket_s)} each, {most} at most"
 
 
-def tables(report: Report) -> Sequence[Table]:
+def tables(report: Report) -> Sequence[ReportTable]:
     """Return all tables, in order."""
     return [
         _outcomes(report),
@@ -154,10 +154,10 @@ def tables(report: Report) -> Sequence[Table]:
     ]
 
 
-def _outcomes(report: Report) -> Table:
+def _outcomes(report: Report) -> ReportTable:
     searches, runs = report.searches, report.runs
     names = {**searches.outcomes, **runs.outcomes}
-    return Table(
+    return ReportTable(
         "Outcomes",
         ("Outcome", "Searches", "Share", "Live runs", "Share of runs"),
         [
@@ -176,7 +176,7 @@ def _outcomes(report: Report) -> Table:
     )
 
 
-def _stages(report: Report) -> Table:
+def _stages(report: Report) -> ReportTable:
     def row(name: str, took: Timing, *others: str) -> Sequence[str]:
         times = (lasting(took.p50_s), lasting(took.p95_s), lasting(took.max_s))
         return (name, f"{took.count}", *times, *others)
@@ -199,7 +199,7 @@ def _stages(report: Report) -> Table:
             for stage in report.stages
         ),
     ]
-    return Table(
+    return ReportTable(
         "Time to answer by stage",
         ("What", "Timed", "p50", "p95", "Max", "Open", "Failed", "Again"),
         [] if nothing else rows,
@@ -227,9 +227,9 @@ def _costs(costs: Sequence[Cost | None]) -> tuple[Sequence[str], Sequence[Sequen
     return ("Cost", "Per e-mail"), cells, said
 
 
-def _brand_sources(report: Report) -> Table:
+def _brand_sources(report: Report) -> ReportTable:
     heads, costs, said = _costs([each.cost for each in report.brand_sources])
-    return Table(
+    return ReportTable(
         "Brand sources",
         ("Source", "Ended", "Answered", "E-mails", *heads),
         [
@@ -242,9 +242,9 @@ def _brand_sources(report: Report) -> Table:
     )
 
 
-def _people_sources(report: Report) -> Table:
+def _people_sources(report: Report) -> ReportTable:
     heads, costs, said = _costs([each.cost for each in report.people_sources])
-    return Table(
+    return ReportTable(
         "People sources",
         ("Source", "Ended", "Found", "In a role", "E-mails", "Yield", *heads),
         [
@@ -265,9 +265,9 @@ def _people_sources(report: Report) -> Table:
     )
 
 
-def _verifiers(report: Report) -> Table:
+def _verifiers(report: Report) -> ReportTable:
     heads, costs, said = _costs([each.cost for each in report.verifiers])
-    return Table(
+    return ReportTable(
         "Verifiers",
         ("Verifier", "Said", "Asked", "No reply", "E-mails", "Yield", *heads),
         [
@@ -288,10 +288,10 @@ def _verifiers(report: Report) -> Table:
     )
 
 
-def _verdicts(report: Report) -> Table:
+def _verdicts(report: Report) -> ReportTable:
     mail = report.mail
     known = mail.people_checked - mail.people_erased
-    return Table(
+    return ReportTable(
         "Verdicts",
         ("Verdict", "People", "Share"),
         [(name, f"{count}", _share(count, known)) for name, count in mail.verdicts.items()],
@@ -303,9 +303,9 @@ def _verdicts(report: Report) -> Table:
     )
 
 
-def _reasons(report: Report) -> Table:
+def _reasons(report: Report) -> ReportTable:
     asked = sum(each.asked for each in report.verifiers)
-    return Table(
+    return ReportTable(
         "Reasons",
         ("Reason", "Verdict", "Addresses", "Share"),
         [
@@ -318,9 +318,9 @@ def _reasons(report: Report) -> Table:
     )
 
 
-def _disagreements(report: Report) -> Table:
+def _disagreements(report: Report) -> ReportTable:
     mail = report.mail
-    return Table(
+    return ReportTable(
         "Disagreements",
         ("Verifier", "Said", "The other", "Said so", "Addresses", "Share"),
         [
@@ -340,9 +340,9 @@ def _disagreements(report: Report) -> Table:
     )
 
 
-def _freshness(report: Report) -> Table:
+def _freshness(report: Report) -> ReportTable:
     reused = report.freshness.age.count
-    return Table(
+    return ReportTable(
         "Age of reused results",
         ("Days", "Searches", "Share"),
         [
@@ -367,9 +367,9 @@ def _freshness(report: Report) -> Table:
     )
 
 
-def _busiest(report: Report) -> Iterable[Table]:
+def _busiest(report: Report) -> Iterable[ReportTable]:
     busiest = report.busiest
-    yield Table(
+    yield ReportTable(
         "Busiest keys",
         ("Label", "Key", "Searches", "Charged", "Reused"),
         [
@@ -385,7 +385,7 @@ def _busiest(report: Report) -> Iterable[Table]:
         _short(busiest.keys_short_by),
         words=("Label", "Key"),
     )
-    yield Table(
+    yield ReportTable(
         "Busiest brands",
         ("Brand", "Searches", "Charged", "Reused"),
         [
@@ -400,7 +400,7 @@ def _busiest(report: Report) -> Iterable[Table]:
         _short(busiest.brands_short_by),
         words=("Brand",),
     )
-    yield Table(
+    yield ReportTable(
         "Busiest mail domains",
         ("Mail domain", "People", "Verified", "Checks", "Catch-all", "Put off"),
         [

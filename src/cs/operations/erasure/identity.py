@@ -12,7 +12,7 @@ from cs.keystore.port import KeyStore
 from cs.operations.erasure.brand_streams import by_stream
 
 
-class Identities:
+class PersonPrints:
     def __init__(self, streams: Streams, keys: KeyStore) -> None:
         self._streams = streams
         self._keys = keys

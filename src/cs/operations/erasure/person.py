@@ -24,7 +24,7 @@ from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.brand_streams import BrandStreams, by_stream, lookups_of
-from cs.operations.erasure.identity import Identities
+from cs.operations.erasure.identity import PersonPrints
 from cs.operations.erasure.paid_answers import ForgetCalls, forget_answers
 from cs.operations.erasure.suppressions import person_stream
 from cs.runtime.clock import Clock
@@ -67,7 +67,7 @@ class Erasure:
         self._streams = streams
         self._keys = keys
         self._clock = clock
-        self._identities = Identities(streams, keys)
+        self._identities = PersonPrints(streams, keys)
         self._brands = BrandStreams(streams, clock)
         self._reflected = reflected
         self._forget_calls = forget_calls
