@@ -1,7 +1,8 @@
 """One event as one line of JSON, people left sealed: what exports are made of.
 
 ``{"position": 7, "stream": "key-…", "version": 2, "type": "key.search-settled.v1",
-"at": "2026-03-01T12:00:00Z", "data": {…}}``, ``data`` as it is stored.  In place of a sealed value stands who it is about, ``{"personal": "contact",
+"at": "2026-03-01T12:00:00Z", "data": {…}}``, ``data`` as it is stored, but for the hash of a
+key's secret.  In place of a sealed value stands who it is about, ``{"personal": "contact",
 "person": "<lookup>#p1", "who": "person_…"}``: the one the same for everything that one lookup
 found out about that person, the other over all lookups (`cs.history.identities`).  Of somebody
 erased there is no ``who``.
@@ -14,16 +15,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cs.domain.codec import event_of, is_erased
+from cs.domain.codec import event_of, is_erased, shapes
 from cs.eventlog.errors import NewerEvent
 from cs.eventlog.sealing import SEALED_VALUE, SEALED_WITH, is_personal, key_name
 from cs.history.history import HistoryEvent
 from cs.history.identities import Identities
+from cs.history.masking import HIDDEN
 from cs.history.opening import opened
 from cs.keystore.port import KeyStore
 
 #: In the JSON of an event with a sealed value, and before the ids of their keys.
 SEALED, _KEY_IDS = b'{"sealed":"', f',"{SEALED_WITH}":{{'.encode()
+#: Events that say something that opens something.
+_WITH_SECRETS = frozenset(
+    topic for topic, shape in shapes().items() if HIDDEN.intersection(shape.__struct_fields__)
+)
 
 
 class EventLine(msgspec.Struct, frozen=True):
@@ -120,7 +126,7 @@ async def shown_events(
         data = in_clear.get(event.position)
         if data is None:
             text = texts.get(event.position)
-            data = event.state if text is None else text.told(who)
+            data = _without_secrets(event) if text is None else text.told(who)
         shown.append(ShownEvent(event, data))
     return shown
 
@@ -173,6 +179,13 @@ def _without_key_ids(state: bytes) -> bytes:
     if start < 0:
         return state
     return state[:start] + state[state.index(b"}", start) + 1 :]
+
+
+def _without_secrets(event: HistoryEvent) -> bytes:
+    """Return what *event*, without people, says; not what opens something."""
+    if event.topic not in _WITH_SECRETS:
+        return event.state
+    return _ENCODER.encode({n: said for n, said in event.data().items() if n not in HIDDEN})
 
 
 def _with_people(state: bytes, lookup: str, who: Mapping[str, str]) -> bytes:
