@@ -1,14 +1,10 @@
-import asyncio
 import signal
 import sys
-from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 
 import pytest
 import structlog
 from hypothesis import settings
-
-from cs.runtime.event_loop import new_event_loop
 
 pytest_plugins = [
     "harness.collecting",
@@ -43,8 +39,3 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # What waits for minutes and computes nothing is begun before what would be done by then.
     items.sort(key=lambda item: item.get_closest_marker("begun_first") is None)
-
-
-def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    # What serves runs on that one; `asyncio.run` in a test still takes the other.
-    return {"as served": new_event_loop}

@@ -14,7 +14,7 @@ from cs.assembly.stages import build_stages
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, Wanted
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
@@ -80,9 +80,11 @@ class AwayLog(MemoryEventLog):
             await self._there()
         return await super().read(stream, after, limit)
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
+    async def tail(
+        self, after: int, limit: int = 500, wanted: Wanted | None = None
+    ) -> Sequence[RecordedEvent]:
         await self._there()
-        return await super().tail(after, limit)
+        return await super().tail(after, limit, wanted)
 
     async def head(self) -> int:
         await self._there()

@@ -11,7 +11,7 @@ import pytest
 
 from contracts.views import History
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent, Wanted
 from cs.projections.anew import AnewViews, NotReplayable
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
@@ -355,9 +355,11 @@ class Damaged:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
+    async def tail(
+        self, after: int, limit: int = 500, wanted: Wanted | None = None
+    ) -> Sequence[RecordedEvent]:
         damaged = self._damaged
         if after < damaged.position <= after + limit:
             raise DamagedEvent(damaged.position, damaged.stream, damaged.version, "damaged")
-        found: Sequence[RecordedEvent] = await self._log.tail(after, limit)
+        found: Sequence[RecordedEvent] = await self._log.tail(after, limit, wanted)
         return found

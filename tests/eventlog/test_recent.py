@@ -3,18 +3,33 @@ import asyncio
 import pytest
 
 from contracts.event_log import units
+from cs.domain.brand.events import ContactsErased, PeopleFound
+from cs.domain.codec import topic_of
+from cs.domain.key import QuotaGranted
 from cs.eventlog import recent
-from cs.eventlog.port import RecordedEvent
-from cs.eventlog.recent import MAX_EVENTS, RecentEvents
+from cs.eventlog.port import EVERYBODY, NO_EVENT, NOBODY, RecordedEvent, Wanted
+from cs.eventlog.recent import MAX_EVENTS, RecentEvent, RecentEvents
+
+GRANT = units(1)[0]
 
 
-def at(*positions: int) -> list[RecordedEvent]:
-    return [RecordedEvent(n, "key-a", n, units(n)[0]) for n in positions]
+def at(*positions: int) -> list[RecentEvent]:
+    """Return what is decoded and not at hand as it is stored, as of an append."""
+    return [
+        RecentEvent(
+            n, "key-a", n, topic_of(GRANT), None, opened=RecordedEvent(n, "key-a", n, GRANT)
+        )
+        for n in positions
+    ]
 
 
-def after(events: RecentEvents, position: int, limit: int = 500) -> list[int] | None:
-    found = events.after(position, limit)
-    return None if found is None else [recorded.position for recorded in found]
+def stored(*positions: int, topic: str = "key.quota-granted.v1") -> list[RecentEvent]:
+    """Return what is at hand as it is stored and not decoded, as of a page."""
+    return [RecentEvent(n, "key-a", n, topic, b"{}") for n in positions]
+
+
+def after(events: RecentEvents, position: int, limit: int = 500) -> list[int]:
+    return [each.position for each in events.after(position, limit)]
 
 
 def test_a_follower_near_the_end_is_served_from_memory() -> None:
@@ -30,11 +45,11 @@ def test_a_follower_near_the_end_is_served_from_memory() -> None:
 
 def test_a_follower_further_behind_reads_the_store() -> None:
     events = RecentEvents(head=10)
-    assert after(events, 5) is None
+    assert after(events, 5) == []
 
     events.add(at(11, 12))
 
-    assert after(events, 9) is None
+    assert after(events, 9) == []
     assert after(events, 10) == [11, 12]
 
 
@@ -42,20 +57,54 @@ def test_events_of_another_process_are_never_skipped() -> None:
     events = RecentEvents()
     events.add(at(1, 2))
     events.moved(4)  # 3 and 4 are another's
-    assert (events.head, after(events, 1), after(events, 2)) == (4, [2], None)
-
     events.add(at(5, 6))
 
-    assert after(events, 1) is None
-    assert after(events, 4) == [5, 6]
+    assert (events.head, after(events, 0), after(events, 2)) == (6, [1, 2], [])
+
+    events.read(stored(3, 4))
+
+    assert after(events, 0) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_gap_within_one_batch_is_seen_too() -> None:
+def test_what_was_decoded_is_not_replaced_by_what_is_read_again() -> None:
     events = RecentEvents()
-    events.add(at(1, 2, 5, 6))
+    events.add(at(1))
 
-    assert after(events, 0) is None
-    assert after(events, 4) == [5, 6]
+    (first, _) = events.read(stored(1, 2))
+
+    assert first.taken(EVERYBODY) is not None
+    assert first.state == b"{}", "and is at hand as it is stored from then on"
+    assert events.head == 2
+
+
+def test_an_event_is_served_as_it_is_wanted() -> None:
+    (event,) = stored(1, topic="brand.people-found.v1")
+    (skipped,) = stored(2, topic="brand.people-found.v1")
+    event.state, skipped.state = b'{"sealed":{}}', None
+    opened, shut = RecordedEvent(1, "a", 1, GRANT), RecordedEvent(1, "a", 1, GRANT)
+    keys_only, people = Wanted(frozenset({QuotaGranted})), Wanted(frozenset({PeopleFound}))
+
+    nothing = event.taken(keys_only)
+    assert nothing is not None
+    assert nothing.event is NO_EVENT
+    assert event.taken(people) is None
+    event.keep(shut, NOBODY)
+    assert (event.taken(NOBODY), event.taken(people)) == (shut, None)
+    event.keep(opened, EVERYBODY)
+    assert event.taken(people) is opened
+
+    assert skipped.serves(keys_only)
+    assert not skipped.serves(people)
+
+
+def test_who_was_forgotten_is_in_memory_no_more() -> None:
+    events = RecentEvents()
+    events.add(at(1, 2))
+    events.read(stored(3, topic=topic_of(ContactsErased(lookup="", people=(), at=GRANT.at))))
+    events.add(at(4))
+
+    assert after(events, 0) == []
+    assert after(events, 2) == [3, 4]
 
 
 def test_hearing_of_the_past_moves_nothing_back() -> None:
@@ -72,8 +121,10 @@ def test_no_more_than_the_newest_are_kept(kept: int, monkeypatch: pytest.MonkeyP
     events = RecentEvents()
     events.add(at(*range(1, kept + 3)))
 
-    assert after(events, 1) is None
+    assert after(events, 1) == []
     assert after(events, 2, 1) == [3]
+    assert events.read(stored(1, 2))[0].position == 1, "it is read all the same"
+    assert after(events, 0) == []
 
 
 async def test_everybody_who_waits_for_growth_is_told() -> None:

@@ -13,8 +13,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
+from typing import ClassVar
 
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
+from cs.domain.messages import Event
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.runtime.lru import LruDict
@@ -33,12 +35,17 @@ LookUp = Callable[[AbstractSet[str]], Awaitable[Mapping[str, str]]]
 class KeyRing:
     """Give `on_events` every page of events; `known` answers without a database.
 
+    Attributes:
+        READS: What `on_events` is to be given.
+
     Args:
         shown: Finds what the views show, at once; what it does not find may open a key all
             the same.
         look_up: Finds whatever opens a key when it is called or later; it may take seconds.
         max_keys: Keys remembered at most.
     """
+
+    READS: ClassVar[frozenset[type[Event]]] = frozenset({KeyIssued, KeyRotated, KeyRevoked})
 
     def __init__(self, shown: LookUp, look_up: LookUp, *, max_keys: int = MAX_KEYS) -> None:
         self._shown = _BatchedLookUp(shown)

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 from datetime import datetime
+from typing import ClassVar
 
 from cs.domain.key import Key, KeyRevoked, KeyRotated, evolve
+from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
 from cs.runtime.lru import LruDict
 
@@ -15,7 +17,13 @@ KEYS = 20_000
 
 
 class RecentKeys:
-    """The newest state that was read of each key.  Never to let a secret in."""
+    """The newest state that was read of each key.  Never to let a secret in.
+
+    Attributes:
+        READS: What `on_events` is to be given.
+    """
+
+    READS: ClassVar[frozenset[type[Event]]] = frozenset({KeyRotated, KeyRevoked})
 
     def __init__(self) -> None:
         self._read_at: dict[str, float] = {}

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import ClassVar
 
 from cs.domain.brand.events import LookupFinished, LookupStarted
+from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
 
 #: Lookups that run at once, if the settings say nothing else; each lasts about a minute.
@@ -15,7 +17,12 @@ class RunningLookups:
 
     A start counts from before its append until the event of its end comes, so that no number of
     callers at the same moment gets past the bound.
+
+    Attributes:
+        READS: Those events that it goes by.
     """
+
+    READS: ClassVar[frozenset[type[Event]]] = frozenset({LookupStarted, LookupFinished})
 
     def __init__(self, most: int = LOOKUPS) -> None:
         self._most = most

@@ -14,6 +14,7 @@ from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.checks.memory import MemoryChecks
 from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.domain.contact import CONTACTS
+from cs.domain.operator_actions import ACTS
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.follower import Follower
@@ -62,10 +63,10 @@ async def build_api(
     ring = KeyRing(reading.secrets.shown, reading.secrets.opened_by)
     await views.catch_up()
     await ring.warm(reading.secrets.pages())
-    views.listen_early(ring.on_events)
+    views.listen_early(ring.on_events, ring.READS)
     lookups = RunningLookups(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
-    views.listen_early(lookups.on_events)
+    views.listen_early(lookups.on_events, lookups.READS)
     admission = SearchAdmission(
         streams,
         clock,
@@ -88,6 +89,6 @@ async def build_api(
         read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),
         metrics=metrics or Metrics(),
     )
-    views.listen_early(api.recent_keys.on_events)
-    views.listen_early(log_actions)
+    views.listen_early(api.recent_keys.on_events, api.recent_keys.READS)
+    views.listen_early(log_actions, ACTS)
     return api

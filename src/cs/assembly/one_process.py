@@ -106,7 +106,7 @@ async def run_service(
     streams = Streams(log, snapshots, metrics)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
     metrics.follower_position.measure(lambda: runner.position, "views")
-    runner.listen_early(streams.on_events)
+    runner.listen_early(streams.on_events, streams.READS)
     runner.listen_early(EventCounts(metrics).on_events)
     reading = Reading(log, views, runner, keys, metrics)
     api = await build_api(

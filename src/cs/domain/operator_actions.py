@@ -12,6 +12,7 @@ from cs.domain.brand.events import BrandForgotten
 from cs.domain.codec import AnyEvent
 from cs.domain.disclosure import DisclosureMade
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
+from cs.domain.messages import Event
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.domain.service import Paused, Resumed
 
@@ -45,6 +46,10 @@ _WHAT: dict[type[AnyEvent], What] = {
     SuppressionLifted: "suppression_lifted",
     DisclosureMade: "disclosure_made",
 }
+
+
+#: The events that operators bring about.
+ACTS: frozenset[type[Event]] = frozenset(_WHAT)
 
 
 class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -9,13 +9,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-import msgspec
 from structlog import get_logger
 
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent
+from cs.eventlog.port import NO_EVENT, NO_STREAM, EventLog, RecordedEvent, Wanted
 from cs.eventlog.retries import RetrySchedule
 from cs.runtime.error_groups import leaf_errors
 
@@ -43,18 +41,17 @@ class UnreadableEvent(RecordedEvent, frozen=True):
     why: str = ""
 
 
-class _NoEvent(msgspec.Struct, frozen=True):
-    """In the place of an event, for those who look for events they know."""
-
-
 def unreadable_event(position: int, stream: str, version: int, why: str) -> UnreadableEvent:
     """Return what stands in the place of that event."""
-    nothing: Any = _NoEvent()
-    return UnreadableEvent(position, stream, version, nothing, why=why)
+    return UnreadableEvent(position, stream, version, NO_EVENT, why=why)
 
 
 async def read_past(
-    events: EventLog, after: int, limit: int = 500, set_aside: "DamagedStreams | None" = None
+    events: EventLog,
+    after: int,
+    limit: int = 500,
+    set_aside: "DamagedStreams | None" = None,
+    wanted: Wanted | None = None,
 ) -> Sequence[RecordedEvent]:
     """Return what `EventLog.tail` does, an `UnreadableEvent` in the place of a damaged one.
 
@@ -65,7 +62,7 @@ async def read_past(
     """
     while True:
         try:
-            return await events.tail(after, limit)
+            return await events.tail(after, limit, wanted)
         except DamagedEvent as damaged:
             if damaged.position == after + 1:
                 if set_aside is not None:

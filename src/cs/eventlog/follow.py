@@ -9,7 +9,7 @@ from structlog import get_logger
 
 from cs.eventlog.damage import DamagedStreams, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
-from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.port import EventLog, RecordedEvent, Wanted
 from cs.eventlog.version_gate import VersionGate
 
 log = get_logger()
@@ -27,20 +27,22 @@ async def follow(
     page: int = 500,
     gate: VersionGate | None = None,
     set_aside: DamagedStreams | None = None,
+    wanted: Wanted | None = None,
 ) -> AsyncIterator[Sequence[RecordedEvent]]:
     """Yield pages of events after position *after*, for ever, in order of position.
 
     At an event of a newer version *gate* stands still.  Without one whoever follows leads,
     and is to give up, so that a process of that version may lead.
 
-    In the place of a damaged event is an `UnreadableEvent`, noted in *set_aside*.
+    In the place of a damaged event is an `UnreadableEvent`, noted in *set_aside*; what is
+    *wanted* of events is as in `EventLog.tail`.
 
     Raises:
         NewerEvent: Such an event is next, and there is no *gate*.
     """
     while True:
         attempt = partial(
-            retry_while_unavailable, partial(read_past, events, after, page, set_aside)
+            retry_while_unavailable, partial(read_past, events, after, page, set_aside, wanted)
         )
         found = await (attempt() if gate is None else gate.until_read(attempt))
         if found:

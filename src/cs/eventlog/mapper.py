@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
@@ -15,25 +16,25 @@ from cs.domain.codec import (
     decode,
     encode,
     event_of,
-    from_plain,
+    shapes,
     to_plain,
     topic_of,
 )
+from cs.domain.messages import Event
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import NewerEvent
 from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.key_cache import held_keys
-from cs.eventlog.port import Append, RecordedEvent
+from cs.eventlog.port import EVERYBODY, NO_EVENT, Append, RecordedEvent, Wanted
+from cs.eventlog.sealed_state import SealedState
 from cs.eventlog.sealing import (
     PERSONAL,
     HeldKeys,
     KeyReference,
     key_name,
-    key_references,
     needs_key,
     personal_values,
     seal,
-    unseal,
 )
 from cs.eventlog.stored_cause import cause_in, with_cause
 from cs.keystore.lost import LostValue, LostValues
@@ -55,12 +56,13 @@ class DataKeys(Protocol):
 
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
-_SEALED = b'"sealed"'
+#: In the JSON of every event with a sealed value.
+SEALED = b'"sealed"'
 _WORDS = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
 #: What topics look like, of this version and of those to come (docs/upgrades.md).
 TOPIC = re.compile(rf"{_WORDS}\.{_WORDS}\.v[1-9][0-9]*", re.ASCII)
 #: After these, data keys in memory may be destroyed ones.
-_FORGETTING = (PersonErased, ContactsErased)
+FORGETTING: frozenset[type[Event]] = frozenset({PersonErased, ContactsErased})
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -131,12 +133,9 @@ class EventMapper(Mapper[str]):
 
     def event(self, topic: str, state: bytes) -> AnyEvent:
         """Return the event stored as *state* under *topic*."""
-        if _SEALED not in state:
-            return decode(topic, state)
-        plain = self.transcoder.decode(state)
-        if "lookup" in plain:
-            plain = unseal(plain, plain["lookup"], self._keys, self.lost.append)
-        return from_plain(topic, plain)
+        if SEALED in state:
+            state = SealedState(state).opened(self._keys, self.lost.append)
+        return decode(topic, state)
 
 
 async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[StoredEvent]:
@@ -171,16 +170,37 @@ def _is_newer(topic: str) -> bool:
     return TOPIC.fullmatch(str(topic)) is not None  # damaged, SQLite has it in any type
 
 
-def readable(rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
-    """Return *rows* up to the first of a newer version, if it is not the very first."""
-    for n, row in enumerate(rows):
-        if _is_newer(row[3]):
-            return rows[:n] or rows
-    return rows
+class HasTopic(Protocol):
+    @property
+    def topic(self) -> str: ...
 
 
-async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[RecordedEvent]:
-    """Return the events in *rows*, what was sealed opened.
+E = TypeVar("E", bound=HasTopic)
+
+
+def readable(events: Sequence[E]) -> Sequence[E]:
+    """Return *events* up to the first of a newer version, if it is not the very first."""
+    for n, event in enumerate(events):
+        if _is_newer(event.topic):
+            return events[:n] or events
+    return events
+
+
+@cache
+def topics_left_out(wanted: Wanted) -> frozenset[str]:
+    """Return the topics of known events that are not *wanted*.
+
+    One that is not known is wanted by everybody: a newer version wrote it, or it is damaged.
+    """
+    return frozenset(
+        topic for topic in shapes() if (kind := event_of(topic)) and not wanted.reads(kind)
+    )
+
+
+async def domain_form(
+    keys: DataKeys, rows: Sequence[StoredRow], wanted: Wanted = EVERYBODY
+) -> list[RecordedEvent]:
+    """Return the events in *rows*, of each what is *wanted*.
 
     An event by which somebody was erased drops the keys in memory, theirs among them.
 
@@ -189,29 +209,53 @@ async def domain_form(keys: DataKeys, rows: Sequence[StoredRow]) -> list[Recorde
             keys in memory are dropped then too.
         LookupError: The topic of one is none that any version writes.
     """
-    wanted: set[KeyReference] = set()
+    sealed: dict[int, SealedState] = {}
+    needs: set[KeyReference] = set()
+    forgets = False
     for position, stream, _, topic, state in rows:
-        if _is_newer(topic):
-            keys.forget()
-            raise NewerEvent(position, stream, topic)
-        if event_of(topic) is None:
+        kind = event_of(topic)
+        if kind is None:
+            if _is_newer(topic):
+                keys.forget()
+                raise NewerEvent(position, stream, topic)
             raise LookupError("no topic of an event")
-        if _SEALED in state:
-            wanted.update(key_references(msgspec.json.decode(state)))
-    if any(event_of(topic) in _FORGETTING for _, _, _, topic, _ in rows):
+        forgets |= kind in FORGETTING
+        if SEALED in state and wanted.reads(kind):
+            sealed[position] = taken_apart = SealedState(state)
+            if wanted.opens(kind):
+                needs.update(taken_apart.needs())
+    if forgets:
         keys.forget()
-    return _opened(await held_keys(keys, wanted), rows, keys.lost)
+    return _events(await held_keys(keys, needs), rows, sealed, wanted, keys.lost)
 
 
-def _opened(held: HeldKeys, rows: Sequence[StoredRow], lost: LostValues) -> list[RecordedEvent]:
-    """Return the events in *rows*, and note in *lost* what could not be opened."""
-    mapper, values = EventMapper(held), list[LostValue]()
+def _events(
+    held: HeldKeys,
+    rows: Sequence[StoredRow],
+    sealed: Mapping[int, SealedState],
+    wanted: Wanted,
+    lost: LostValues,
+) -> list[RecordedEvent]:
+    """Return the events in *rows*, and note in *lost* what could not be opened.
+
+    Those with sealed values are in *sealed* by position, unless nobody wants them.
+    """
+    values = list[LostValue]()
     found: list[RecordedEvent] = []
     for position, stream, version, topic, state in rows:
-        event = mapper.event(topic, state)
+        kind = event_of(topic)
+        if kind is None or not wanted.reads(kind):
+            found.append(RecordedEvent(position, stream, version, NO_EVENT))
+            continue
+        text = state
+        if (parts := sealed.get(position)) is not None:
+            if wanted.opens(kind):
+                met = list[LostValue]()
+                text = parts.opened(held, met.append)
+                values += (replace(v, position=position, stream=stream) for v in met)
+            else:
+                text = parts.shut()
+        event = decode(topic, text)
         found.append(RecordedEvent(position, stream, version, event, cause_in(state)))
-        if mapper.lost:
-            values += (replace(v, position=position, stream=stream) for v in mapper.lost)
-            mapper.lost.clear()
     lost.note(values)
     return found

@@ -9,7 +9,16 @@ from eventsourcing.persistence import StoredEvent
 from cs.domain.rate_limits import DAY
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.mapper import DataKeys, domain_form, envelopes, readable, store_form
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent, Where
+from cs.eventlog.port import (
+    EVERYBODY,
+    NO_STREAM,
+    Append,
+    Ceiling,
+    RecordedEvent,
+    SealedEvent,
+    Wanted,
+    Where,
+)
 from cs.eventlog.recent import RecentEvents
 
 
@@ -46,9 +55,11 @@ class MemoryEventLog:
         rows = _stored((n, self._events[n - 1]) for n in page)
         return await domain_form(self._keys, rows)
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
-        page = self._events[after : after + limit]
-        return await domain_form(self._keys, readable(_stored(enumerate(page, after + 1))))
+    async def tail(
+        self, after: int, limit: int = 500, wanted: Wanted | None = None
+    ) -> Sequence[RecordedEvent]:
+        page = readable(_stored(enumerate(self._events[after : after + limit], after + 1)))
+        return await domain_form(self._keys, page, wanted or EVERYBODY)
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
         return _stored(enumerate(self._events[after : after + limit], after + 1))

@@ -7,12 +7,13 @@ within a stream.  An expected version is the version of the last event the write
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent
+from cs.domain.messages import Event
 
 #: The expected version of a stream without events.
 NO_STREAM = -1
@@ -43,6 +44,40 @@ class RecordedEvent(msgspec.Struct, frozen=True):
     version: int
     event: AnyEvent
     caused_by: AnyCause | None = None
+
+
+class _NoEvent(msgspec.Struct, frozen=True):
+    """In the place of an event, for those who look for events they know."""
+
+
+#: Stands where an event was not read.
+NO_EVENT: Any = _NoEvent()
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a reader takes in of the events that it reads.
+
+    Attributes:
+        types: Those that it reads; in the place of any other it gets `NO_EVENT`, which is
+            neither fetched nor decoded.  ``None``: all.
+        opened: Those in which it reads people; in any other they stay sealed, and read as
+            erased.  ``None``: all.
+    """
+
+    types: frozenset[type[Event]] | None = None
+    opened: frozenset[type[Event]] | None = None
+
+    def reads(self, event: type[Event]) -> bool:
+        return self.types is None or event in self.types
+
+    def opens(self, event: type[Event]) -> bool:
+        return self.opened is None or event in self.opened
+
+
+#: Every event, with the people in it.
+EVERYBODY = Wanted()
+#: Every event, and nobody in it.
+NOBODY = Wanted(opened=frozenset())
 
 
 class SealedEvent(NamedTuple):
@@ -118,10 +153,14 @@ class EventLog(Protocol):
             NewerEvent: One of them is of a newer version.
         """
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
+    async def tail(
+        self, after: int, limit: int = 500, wanted: Wanted | None = None
+    ) -> Sequence[RecordedEvent]:
         """Return events of all streams after position *after*, in order of position.
 
-        They end before the first one of a newer version, if it is not the very first.
+        They end before the first one of a newer version, if it is not the very first.  Without
+        *wanted* they are read whole, or as this log was told to; damage in what is not wanted
+        is not noticed.
 
         Raises:
             LogUnavailable: As `read`.

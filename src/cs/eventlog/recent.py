@@ -1,24 +1,90 @@
-"""The newest events, in memory so that followers at the log's end never touch the disk."""
+"""The newest events, in memory: what follows a log at its end reads and decodes each once.
 
-from collections import deque
+All who follow a log in one process read through this, so that the store is asked once for an
+event, whoever appended it.  An event is kept as it is stored, and beside that as it was
+decoded, with the people in it or without, once somebody wanted it so.
+"""
+
 from collections.abc import Iterable, Sequence
 
-from cs.domain.brand.events import ContactsErased
-from cs.domain.codec import AnyEvent
-from cs.domain.person import PersonErased
-from cs.eventlog.port import RecordedEvent
+from cs.domain.codec import event_of
+from cs.eventlog.mapper import FORGETTING, SEALED, StoredRow
+from cs.eventlog.port import NO_EVENT, RecordedEvent, Wanted
 from cs.runtime.broadcast import Broadcast
-
-
-def _forgets(event: AnyEvent) -> bool:
-    """Return whether *event* says that people were forgotten, whom earlier events show."""
-    return isinstance(event, PersonErased) or (
-        isinstance(event, ContactsErased) and event.aged_out
-    )
-
 
 #: Events in memory.  A follower further behind reads the store.
 MAX_EVENTS = 4096
+
+
+class RecentEvent:
+    """One of them.
+
+    Attributes:
+        kind: The type of event; ``None``: of a newer version, or damaged.
+        state: As it is stored; ``None``: not at hand.
+    """
+
+    __slots__ = (
+        "_opened",
+        "_shut",
+        "kind",
+        "position",
+        "state",
+        "stream",
+        "topic",
+        "version",
+    )
+
+    def __init__(
+        self,
+        position: int,
+        stream: str,
+        version: int,
+        topic: str,
+        state: bytes | None,
+        *,
+        opened: RecordedEvent | None = None,
+    ) -> None:
+        self.position = position
+        self.stream = stream
+        self.version = version
+        self.topic = topic
+        self.kind = event_of(topic)
+        self.state = state
+        self._opened = opened
+        self._shut: RecordedEvent | None = None
+
+    @property
+    def row(self) -> StoredRow:
+        return (self.position, self.stream, self.version, self.topic, self.state or b"")
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it says that people were forgotten, whom earlier events show."""
+        return self.kind in FORGETTING
+
+    def serves(self, wanted: Wanted) -> bool:
+        """Return whether what is *wanted* of it can be had without the store."""
+        return self.state is not None or self.taken(wanted) is not None
+
+    def taken(self, wanted: Wanted) -> RecordedEvent | None:
+        """Return it as it is *wanted*, if it was decoded so."""
+        kind = self.kind
+        if kind is None:
+            return None
+        if not wanted.reads(kind):
+            return RecordedEvent(self.position, self.stream, self.version, NO_EVENT)
+        return self._opened if wanted.opens(kind) else self._shut or self._opened
+
+    def keep(self, recorded: RecordedEvent, wanted: Wanted) -> None:
+        """Keep it as it was decoded for *wanted*."""
+        kind = self.kind
+        if kind is None or not wanted.reads(kind):
+            return
+        if wanted.opens(kind) or SEALED not in (self.state or SEALED):
+            self._opened = recorded
+        else:
+            self._shut = recorded
 
 
 class RecentEvents:
@@ -26,46 +92,73 @@ class RecentEvents:
 
     def __init__(self, head: int = 0) -> None:
         self.head = head
-        self._events: deque[RecordedEvent] = deque(maxlen=MAX_EVENTS)
+        self._events: dict[int, RecentEvent] = {}  # by position, not all of them
+        self._floor = 0  # none of them is at it or before
         self._grew = Broadcast()
 
-    def add(self, events: Iterable[RecordedEvent]) -> None:
+    @property
+    def floor(self) -> int:
+        """The position after which events are kept in memory."""
+        return max(self._floor, self.head - MAX_EVENTS)
+
+    def add(self, events: Iterable[RecentEvent]) -> None:
         """Add events just committed by this process, in order of position."""
+        newest = self.head
         for event in events:
-            if self._events and self._events[-1].position != event.position - 1:
-                self._events.clear()  # another process appended in between
-            if _forgets(event.event):
-                self._events.clear()  # they are in clear here
-            self._events.append(event)
-            self.head = max(self.head, event.position)
-        self._notify()
+            self._put(event)
+            newest = event.position
+        self.head = max(self.head, newest)
+        self._grew.notify_all()
+
+    def read(self, events: Sequence[RecentEvent]) -> list[RecentEvent]:
+        """Return *events*, just read from the store, as those in memory if they are there."""
+        found = []
+        for event in events:
+            known = self._events.get(event.position)
+            if known is None:
+                if event.position > self.floor:
+                    self._put(event)
+                known = event
+            elif known.state is None:
+                known.state = event.state
+            found.append(known)
+        if events:
+            self.moved(events[-1].position)
+        return found
 
     def moved(self, head: int) -> None:
         """Note that another process appended up to *head*."""
         if head > self.head:
             self.head = head
-            self._notify()
+            self._grew.notify_all()
 
-    def after(self, position: int, limit: int) -> Sequence[RecordedEvent] | None:
-        """Return events after *position*; ``None`` if they are not all in memory."""
-        if position >= self.head:
-            return ()
-        if not self._events or self._events[0].position > position + 1:
-            return None
-        first = self._events[0].position
-        start = position + 1 - first
-        found = [self._events[n] for n in range(start, min(start + limit, len(self._events)))]
-        return found or None
+    def after(self, position: int, limit: int) -> Sequence[RecentEvent]:
+        """Return the events after *position*, up to the first that is not in memory."""
+        found = []
+        for number in range(position + 1, position + limit + 1):
+            event = self._events.get(number)
+            if event is None:
+                break
+            found.append(event)
+        return found
 
-    def on_events(self, events: Iterable[RecordedEvent]) -> None:
-        """Drop what came before an erasure among *events*, which were read from the store."""
-        erased = [each.position for each in events if _forgets(each.event)]
-        while erased and self._events and self._events[0].position <= erased[-1]:
-            self._events.popleft()
+    def drop(self, position: int) -> None:
+        """Forget what is at *position*: it is not what was stored."""
+        self._events.pop(position, None)
 
     async def wait(self, after: int) -> None:
         while self.head <= after:
             await self._grew.wait()
 
-    def _notify(self) -> None:
-        self._grew.notify_all()
+    def _put(self, event: RecentEvent) -> None:
+        if event.forgets:
+            self._forget_before(event.position)
+        self._events[event.position] = event
+        while len(self._events) > MAX_EVENTS:
+            self._floor += 1
+            self._events.pop(self._floor, None)
+
+    def _forget_before(self, position: int) -> None:
+        """Forget what shows people as they were before the event at *position*."""
+        for number in [each for each in self._events if each < position]:
+            del self._events[number]

@@ -12,8 +12,8 @@ have another key of the same name (docs/decisions/0017-a-sealed-value-names-its-
 
 import hmac
 import os
-import re
 from base64 import b64decode, b64encode
+from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -27,15 +27,12 @@ from cs.keystore.lost import LostValue, Why
 _MARK = "personal"
 #: In the JSON of every event with a personal value.
 PERSONAL = f'"{_MARK}"'.encode()
-_SEALED = {"sealed", "person", "box"}
+_NAMES_IN_ORDER = ("sealed", "person", "box")
+_SEALED = set(_NAMES_IN_ORDER)
 #: In a stored event: by person, the id of the key that their values are sealed with.  Next
 #: to the values and not in them, since versions that know no ids skip fields they do not know.
 SEALED_WITH = "sealed_with"
 _ID_BYTES = 8
-_NONCE_BYTES = 12
-#: A sealed value in the JSON of a stored event, as `seal` leaves it: kind, person, box.  The
-#: quotes of what somebody said are escaped in JSON, so nothing said looks like one.
-SEALED_VALUE = re.compile(rb'\{"sealed":"([^"\\]*)","person":"([^"\\]*)","box":"([^"]*)"\}')
 
 
 class KeyReference(NamedTuple):
@@ -81,22 +78,12 @@ def key_reference_of(name: str, sealed: bytes) -> KeyReference:
 
 
 def _encrypted(key: bytes, name: str, plain: bytes) -> bytes:
-    nonce = os.urandom(_NONCE_BYTES)
+    nonce = os.urandom(12)
     return nonce + AESGCM(key).encrypt(nonce, plain, name.encode())
 
 
-def decrypted(cipher: AESGCM, name: str, box: bytes) -> bytes:
-    """Return the JSON in *box*, of a value that is sealed under the key *name* of *cipher*.
-
-    Raises:
-        cryptography.exceptions.InvalidTag: Another key or name, or damage.
-        ValueError: Damage: it is too short.
-    """
-    return cipher.decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], name.encode())
-
-
 def _decrypted(key: bytes, name: str, sealed: bytes) -> bytes:
-    return decrypted(AESGCM(key), name, sealed)
+    return AESGCM(key).decrypt(sealed[:12], sealed[12:], name.encode())
 
 
 def why_lost(
@@ -208,21 +195,38 @@ def unseal(
     """
 
     def opened(value: dict[str, Any]) -> Any:
-        in_box = _open_box(_need(plain, lookup, value), value["box"], held, lost)
+        in_box = open_box(_need(plain, lookup, value), value["box"], held, lost)
         if in_box is not None:
             return msgspec.json.decode(in_box)
-        return {
-            _MARK: value["sealed"],
-            "person": value["person"],
-            **ERASED[value["sealed"]],
-        }
+        return erased_value(value["sealed"], value["person"])
 
     found: dict[str, Any] = _walk(plain, is_sealed, opened)
     return found
 
 
-def _open_box(
-    need: KeyReference, box: str, held: HeldKeys, lost: Callable[[LostValue], None]
+def erased_value(kind: str, person: str) -> dict[str, Any]:
+    """Return what a sealed value of *kind* reads as that cannot be opened."""
+    return {_MARK: kind, "person": person, **ERASED[kind]}
+
+
+def in_order(plain: Any) -> Any:
+    """Return *plain*, an event as it is stored, its sealed values written as `seal` does."""
+    return _walk(
+        plain, is_sealed, lambda value: {name: value[name] for name in _NAMES_IN_ORDER}
+    )
+
+
+def open_with(key: bytes, name: str, box: str) -> bytes:
+    """Return the JSON in *box*, which is not empty, of the value sealed under *key*.
+
+    Raises:
+        cryptography.exceptions.InvalidTag: Another key or name, or damage.
+    """
+    return _decrypted(key, name, a2b_base64(box))
+
+
+def open_box(
+    need: KeyReference, box: str | bytes, held: HeldKeys, lost: Callable[[LostValue], None]
 ) -> bytes | None:
     """Return the JSON in *box*; ``None``: it is erased, or lost, and *lost* is called with it.
 

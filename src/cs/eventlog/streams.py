@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from cs.domain.brand import brand
 from cs.domain.brand.events import ContactsErased
 from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent
+from cs.domain.messages import Event
 from cs.domain.person import PersonErased
 from cs.eventlog.categories import CATEGORIES, Category, category_name, category_of, shape_of
 from cs.eventlog.damage import DamagedStreams
@@ -54,6 +55,14 @@ class FoldedState(msgspec.Struct, Generic[S], frozen=True):
 
 
 class Streams:
+    """Folded states of the streams of *log*.
+
+    Attributes:
+        READS: What `on_events` is to be given.
+    """
+
+    READS: ClassVar[frozenset[type[Event]]] = frozenset({ContactsErased, PersonErased})
+
     def __init__(
         self,
         log: EventLog,

@@ -5,27 +5,42 @@ is damage and is raised as such; and events in memory follow each other if their
 do, whoever wrote the others.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
+from itertools import takewhile
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from eventsourcing.persistence import StoredEvent
 
+from cs.domain.codec import event_of
 from cs.eventlog.append_counts import counted_append
 from cs.eventlog.categories import category_name
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.group_writer import GroupWriter
 from cs.eventlog.mapper import (
+    FORGETTING,
     DataKeys,
     StoredRow,
     domain_form,
     envelopes,
     readable,
     store_form,
+    topics_left_out,
 )
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, SealedEvent, Where
-from cs.eventlog.recent import RecentEvents
+from cs.eventlog.port import (
+    EVERYBODY,
+    NO_STREAM,
+    Append,
+    Ceiling,
+    RecordedEvent,
+    SealedEvent,
+    Wanted,
+    Where,
+)
+from cs.eventlog.recent import RecentEvent, RecentEvents
 from cs.keystore.errors import KeysUnavailable
 from cs.metrics.metrics import Metrics
 
@@ -56,14 +71,20 @@ class TableLog(ABC):
         keys: What seals and opens personal values.
         waiting: Appends that may wait to be written; one more is `LogUnavailable`.
         metrics: Where appends are counted.
+
+    Attributes:
+        wanted: What is read of events where nobody says otherwise.
     """
 
     def __init__(
         self, keys: DataKeys, *, waiting: int | None, metrics: Metrics | None = None
     ) -> None:
+        self.wanted = EVERYBODY
         self._keys = keys
         self._metrics = metrics or Metrics()
         self._recent = RecentEvents()
+        self._reading = asyncio.Lock()
+        self._unread: frozenset[str] | None = None  # topics that no follower wants
         self._writer = GroupWriter[PreparedAppend, int](
             self._write_batch, self._wrote, waiting=waiting
         )
@@ -86,8 +107,13 @@ class TableLog(ABC):
         """Return rows of *stream* after version *after*, in order of version."""
 
     @abstractmethod
-    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
-        """Return rows after position *after*, in order of position."""
+    async def _select_page(
+        self, after: int, limit: int, unread: Collection[str]
+    ) -> Sequence[StoredRow]:
+        """Return rows after position *after*, in order of position.
+
+        The state of those with a topic in *unread* is empty: it is not fetched.
+        """
 
     @abstractmethod
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
@@ -114,16 +140,16 @@ class TableLog(ABC):
 
     def _wrote(self, request: PreparedAppend, last: int) -> None:
         position = last - len(request.stored)
+        stored = iter(request.stored)
         events = []
         for append in request.appends:
             category = category_name(append.stream)
             self._metrics.events_appended.of(category).inc(len(append.events))
             for n, event in enumerate(append.events, 1):
                 position += 1
-                version = append.expected + n
-                events.append(
-                    RecordedEvent(position, append.stream, version, event, append.caused_by)
-                )
+                place = (position, append.stream, append.expected + n)
+                recorded = RecordedEvent(*place, event, append.caused_by)
+                events.append(RecentEvent(*place, next(stored).topic, None, opened=recorded))
         self._recent.add(events)
 
     async def read(
@@ -134,17 +160,61 @@ class TableLog(ABC):
             version = next(n for n, row in enumerate(rows, after + 1) if row[2] != n)
             why = f"the log is damaged: an event of {stream} is missing"
             raise DamagedEvent(0, stream, version, why)
-        return await self._recorded(rows)
+        return await self._recorded(rows, self.wanted)
 
-    async def tail(self, after: int, limit: int = 500) -> Sequence[RecordedEvent]:
-        recent = self._recent.after(after, limit)
-        if recent is not None and self._knows_head():
-            upto = recent[-1].position if recent else after
-            if len(recent) == limit or upto >= self._recent.head:
-                return recent  # else another process's events come next, or unanswered ones
-        events = await self._recorded(readable(await self._page(after, limit)))
-        self._recent.on_events(events)
-        return events
+    async def tail(
+        self, after: int, limit: int = 500, wanted: Wanted | None = None
+    ) -> Sequence[RecordedEvent]:
+        wanted = wanted or self.wanted
+        events = readable(await self._newest(after, limit, wanted))
+        found = {each.position: each.taken(wanted) for each in events}
+        left = [each for each in events if found[each.position] is None]
+        try:
+            decoded = await self._recorded([each.row for each in left], wanted)
+        except (DamagedEvent, NewerEvent) as error:
+            self._recent.drop(error.position)  # the store may have another one later
+            raise
+        for each, recorded in zip(left, decoded, strict=True):
+            each.keep(recorded, wanted)
+            found[each.position] = recorded
+        return [recorded for recorded in found.values() if recorded is not None]
+
+    async def _newest(self, after: int, limit: int, wanted: Wanted) -> list[RecentEvent]:
+        """Return events after position *after*, what is *wanted* of them at hand."""
+        found = self._in_memory(after, limit, wanted)
+        if self._is_all(found, after, limit):
+            return found
+        async with AsyncExitStack() as stack:
+            unread = topics_left_out(wanted)
+            if after >= self._recent.floor:
+                # What others want too is read once, by the first of them.
+                await stack.enter_async_context(self._reading)
+                found = self._in_memory(after, limit, wanted)
+                if self._is_all(found, after, limit):
+                    return found
+                if self._unread is not None:
+                    unread &= self._unread
+                self._unread = unread
+            upto = found[-1].position if found else after
+            rows = await self._page(upto, limit - len(found), unread)
+            if any(event_of(row[3]) in FORGETTING for row in rows):
+                self._keys.forget()  # also if nobody here reads those events
+            read = (RecentEvent(*row[:4], None if row[3] in unread else row[4]) for row in rows)
+            return [*found, *self._recent.read(list(read))]
+
+    def _in_memory(self, after: int, limit: int, wanted: Wanted) -> list[RecentEvent]:
+        if not self._knows_head():
+            return []
+        return list(
+            takewhile(lambda each: each.serves(wanted), self._recent.after(after, limit))
+        )
+
+    def _is_all(self, found: Sequence[RecentEvent], after: int, limit: int) -> bool:
+        """Return whether the store has nothing to add to what was *found* in memory."""
+        if len(found) == limit:
+            return True
+        upto = found[-1].position if found else after
+        return self._knows_head() and upto >= self._recent.head
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
         return [SealedEvent(*row) for row in await self._page(after, limit)]
@@ -152,8 +222,10 @@ class TableLog(ABC):
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         return [SealedEvent(*row) for row in await self._select_where(where, after, upto)]
 
-    async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
-        rows = await self._select_page(after, limit)
+    async def _page(
+        self, after: int, limit: int, unread: Collection[str] = ()
+    ) -> Sequence[StoredRow]:
+        rows = await self._select_page(after, limit, unread)
         if rows and rows[-1][0] != after + len(rows):
             position = next(n for n, row in enumerate(rows, after + 1) if row[0] != n)
             why = f"the log is damaged: an event after {after} is missing"
@@ -173,15 +245,17 @@ class TableLog(ABC):
     async def grown(self, after: int) -> None:
         await self._recent.wait(after)
 
-    async def _recorded(self, rows: Sequence[StoredRow]) -> Sequence[RecordedEvent]:
+    async def _recorded(
+        self, rows: Sequence[StoredRow], wanted: Wanted
+    ) -> Sequence[RecordedEvent]:
         try:
-            return await domain_form(self._keys, rows)
+            return await domain_form(self._keys, rows, wanted)
         except KeysUnavailable as error:
             raise LogUnavailable(f"the data keys could not be read: {error}") from error
         except _DAMAGED as error:
             if len(rows) > 1:
                 for row in rows:  # which one is it?
-                    await self._recorded([row])
+                    await self._recorded([row], wanted)
             position, stream, version, _, _ = rows[0]
             why = f"event {position}, {stream} version {version}, is damaged: "
             why += type(error).__name__  # its words may hold some of the event

@@ -38,7 +38,7 @@ from cs.eventlog.damage import events_since
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import NOBODY, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
@@ -225,7 +225,8 @@ class Driver:
 
     async def _follow_log(self, position: int) -> None:
         self._position = position
-        async for page in follow(self._streams.log, position, set_aside=self._set_aside):
+        pages = follow(self._streams.log, position, set_aside=self._set_aside, wanted=NOBODY)
+        async for page in pages:
             for recorded in page:
                 await self._or_set_aside(self._note(recorded))
             await self._settle_late(page)

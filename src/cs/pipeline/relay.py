@@ -16,7 +16,7 @@ from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.follow import follow
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import EventLog, Wanted
 from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
 from cs.pipeline.lanes import Lanes, save_position_while
@@ -31,6 +31,7 @@ RETRY_S = 0.5
 #: Records read and not published yet; with more of them the log is read no further.  What
 #: one dead partition of twelve gathers until the deadlines of some 40 lookups a second.
 WAITING = 5_000
+_ISSUED = Wanted(frozenset({StageIssued}))
 
 
 async def relay(
@@ -64,7 +65,7 @@ async def relay(
         Exception: What *save_position* raises.
     """
     gate = VersionGate("relay") if save_position is None else None
-    pages = follow(events, after, gate=gate, set_aside=set_aside)
+    pages = follow(events, after, gate=gate, set_aside=set_aside, wanted=_ISSUED)
 
     async def publish(event: StageIssued) -> None:
         failpoints.reach("relay.before-publish")

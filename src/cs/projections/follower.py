@@ -1,11 +1,12 @@
 """What readers and the ring of keys need of whoever follows the log for the views."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol, TypeAlias
 
 from structlog import get_logger
 
+from cs.domain.messages import Event
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.version_gate import VersionGate
@@ -19,6 +20,8 @@ EVERY_S = 1.0
 #: Called with every page once its rows are committed, and with the events of a stream that
 #: was set aside when it is taken up.
 Listener = Callable[[Sequence[RecordedEvent]], None]
+#: Types of events; ``None``: all.
+Reads: TypeAlias = Collection[type[Event]] | None
 #: Called when rows made anew have taken the place of the views': what was read of them before
 #: may have been wrong.
 ReplacedListener = Callable[[], None]
@@ -70,11 +73,18 @@ class Follower(Protocol):
     def set_aside(self) -> DamagedStreams:
         """The streams that it passes over, since they cannot be read."""
 
-    def listen(self, listener: Listener) -> None:
-        """Hand *listener* every page from now on."""
+    def listen(self, listener: Listener, reads: Reads = None) -> None:
+        """Hand *listener* every page from now on.
 
-    def listen_early(self, listener: Listener) -> None:
-        """Hand *listener* every event from now on, once, also before its rows are committed."""
+        It reads events of the types *reads*, and no people in them.  In the place of others
+        there may be `cs.eventlog.port.NO_EVENT`.
+        """
+
+    def listen_early(self, listener: Listener, reads: Reads = None) -> None:
+        """Hand *listener* every event from now on, once, also before its rows are committed.
+
+        As `listen` otherwise.
+        """
 
     def listen_replaced(self, listener: ReplacedListener) -> None:
         """Call *listener* whenever rows made anew have taken the place of the views'."""

@@ -3,6 +3,9 @@
 Listeners are notified of a page when the views' checkpoint has reached its end: as with
 `cs.projections.runner.ViewRunner`, whoever was woken finds the rows.  Early listeners need no
 rows, and are notified even while the views stand still: a revoked key must not work on.
+
+What nobody listens for is not read, and people stay sealed.  Both kinds are told from the
+newest events in memory, so the store is read once (`cs.eventlog.recent`).
 """
 
 import asyncio
@@ -14,9 +17,9 @@ from structlog import get_logger
 from cs.eventlog.damage import DamagedStreams, events_since, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import follow, retry_while_unavailable
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import EventLog, Wanted
 from cs.eventlog.version_gate import VersionGate
-from cs.projections.follower import Edition, Listener, ReplacedListener
+from cs.projections.follower import Edition, Listener, Reads, ReplacedListener
 from cs.projections.port import Views
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
 from cs.runtime.broadcast import Broadcast
@@ -34,6 +37,7 @@ class ViewFollower:
         self._events = events
         self._views = views
         self._listeners: list[Listener] = []
+        self._wanted = Wanted(frozenset(), opened=frozenset())
         self._checkpoint = 0  # of the views; falls when they are made anew
         self._notified = 0  # up to where listeners were notified
         self._early: list[Listener] = []
@@ -47,14 +51,22 @@ class ViewFollower:
     def position(self) -> int:
         return min(self._checkpoint, self._notified)
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: Listener, reads: Reads = None) -> None:
         self._listeners.append(listener)
+        self._want(reads)
 
     def listen_replaced(self, listener: ReplacedListener) -> None:
         self._edition.listen(listener)
 
-    def listen_early(self, listener: Listener) -> None:
+    def listen_early(self, listener: Listener, reads: Reads = None) -> None:
         self._early.append(listener)
+        self._want(reads)
+
+    def _want(self, reads: Reads) -> None:
+        """Read events of the types *reads* too, if not all are read already."""
+        before = self._wanted.types
+        types = None if before is None or reads is None else before | frozenset(reads)
+        self._wanted = Wanted(types, opened=frozenset())
 
     async def catch_up(self) -> None:
         """Wait until the views reflect what the log holds now, however long they take.
@@ -103,10 +115,17 @@ class ViewFollower:
         """
         await self._look()
         if self._checkpoint == checkpoint:
-            await retry_while_unavailable(partial(read_past, self._events, checkpoint, 1))
+            look = partial(read_past, self._events, checkpoint, 1, wanted=self._wanted)
+            await retry_while_unavailable(look)
 
     async def _notify(self) -> None:
-        pages = follow(self._events, self._notified, gate=self.gate, set_aside=self.set_aside)
+        pages = follow(
+            self._events,
+            self._notified,
+            gate=self.gate,
+            set_aside=self.set_aside,
+            wanted=self._wanted,
+        )
         async for page in pages:
             end = page[-1].position
             await self._until(partial(self._holds, end))
@@ -116,7 +135,10 @@ class ViewFollower:
             self._moved.notify_all()
 
     async def _notify_early(self) -> None:
-        async for page in follow(self._events, self._early_position, gate=self._early_gate):
+        pages = follow(
+            self._events, self._early_position, gate=self._early_gate, wanted=self._wanted
+        )
+        async for page in pages:
             for listener in self._early:
                 listener(page)
             self._early_position = page[-1].position

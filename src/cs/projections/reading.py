@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.key import Key, KeyEvent
+from cs.domain.key import Key, KeyEvent, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
@@ -65,7 +65,7 @@ class Reading:
         self._rows = CurrentRows(events, views, follower, keys)
         self._results = ResultContacts(keys)
         self.secrets = KeySecrets(events, views, self._rows)
-        follower.listen(self._on_events)
+        follower.listen(self._on_events, (SearchAdmitted, SearchSettled))
         follower.listen_replaced(self._ended.forget)
 
     def _on_events(self, page: Sequence[RecordedEvent]) -> None:

@@ -15,11 +15,11 @@ from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 from cs.projections.copied_rows import begin_with_copies, is_of_log
-from cs.projections.follower import Edition, Listener, ReplacedListener
+from cs.projections.follower import Edition, Listener, Reads, ReplacedListener
 from cs.projections.generation import CopiedRows
 from cs.projections.mended_streams import MendedStreams
 from cs.projections.port import Views
-from cs.projections.sealer import sealer
+from cs.projections.sealer import SHOWN, sealer
 from cs.runtime import failpoints
 from cs.runtime.broadcast import Broadcast
 
@@ -77,13 +77,15 @@ class ViewRunner:
         self.position = 0
         self.gate = VersionGate("views")
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: Listener, reads: Reads = None) -> None:
+        del reads  # it reads all of them itself
         self._listeners.append(listener)
 
     def listen_replaced(self, listener: ReplacedListener) -> None:
         self._edition.listen(listener)
 
-    def listen_early(self, listener: Listener) -> None:
+    def listen_early(self, listener: Listener, reads: Reads = None) -> None:
+        del reads
         self._early.append(listener)
 
     async def catch_up(self) -> None:
@@ -126,7 +128,9 @@ class ViewRunner:
         return await is_of_log(self._events, reached)
 
     async def _page(self) -> Sequence[RecordedEvent]:
-        return await read_past(self._events, self.position, set_aside=self.set_aside)
+        return await read_past(
+            self._events, self.position, set_aside=self.set_aside, wanted=SHOWN
+        )
 
     async def run(self) -> None:
         """Follow the log for ever.
@@ -144,7 +148,13 @@ class ViewRunner:
 
     async def _follow(self) -> None:
         gate = self.gate if self._epoch is None else None
-        following = follow(self._events, self.position, gate=gate, set_aside=self.set_aside)
+        following = follow(
+            self._events,
+            self.position,
+            gate=gate,
+            set_aside=self.set_aside,
+            wanted=SHOWN,
+        )
         async for page in following:
             async with self._turn:
                 await self._apply(page)

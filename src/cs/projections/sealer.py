@@ -2,13 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 
+from cs.domain.brand.events import (
+    ContactsErased,
+    LookupFinished,
+    MailboxNotVerified,
+    MailboxVerified,
+)
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import RecordedEvent, Wanted
 from cs.eventlog.sealing import seal_bytes
 from cs.keystore.errors import KeysUnavailable
 from cs.projections.projection import SealBody
 from cs.projections.searches import key_of
+
+#: What the writer of views takes in of events: people where they are part of a body, and the
+#: verdicts that are counted (`cs.projections.event_counts`).
+SHOWN = Wanted(
+    opened=frozenset({LookupFinished, ContactsErased, MailboxVerified, MailboxNotVerified})
+)
 
 
 async def sealer(keys: DataKeys, page: Sequence[RecordedEvent]) -> SealBody:

@@ -10,7 +10,7 @@ one is damaged.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
@@ -119,32 +119,34 @@ class SqliteEventLog(TableLog):
     async def _select_stream(
         self, stream: str, after: int, limit: int | None
     ) -> Sequence[StoredRow]:
-        rows: list[StoredRow] = await self._reading(
+        rows: list[StoredRow] = await self._run(
             self._recorder.select_stream, stream, after, limit
         )
         return rows
 
-    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
-        rows: list[StoredRow] = await self._reading(self._recorder.select_page, after, limit)
+    async def _select_page(
+        self, after: int, limit: int, unread: Collection[str]
+    ) -> Sequence[StoredRow]:
+        rows: list[StoredRow] = await self._run(
+            self._recorder.select_page, after, limit, unread
+        )
         return rows
 
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
-        rows: list[StoredRow] = await self._reading(
-            self._recorder.select_where, where, after, upto
-        )
+        rows: list[StoredRow] = await self._run(self._recorder.select_where, where, after, upto)
         return rows
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
         if ceiling.limit is None:
             return None
-        opens_at: datetime | None = await self._reading(self._recorder.opens_at, ceiling)
+        opens_at: datetime | None = await self._run(self._recorder.opens_at, ceiling)
         return opens_at
 
     async def _last_position(self) -> int:
-        position: int | None = await self._reading(self._recorder.max_notification_id)
+        position: int | None = await self._run(self._recorder.max_notification_id)
         return position or 0
 
-    async def _reading(self, function: Any, *arguments: Any) -> Any:
+    async def _run(self, function: Any, *arguments: Any) -> Any:
         if self._closed:
             raise LogUnavailable("the log is closed")
         try:

@@ -7,7 +7,7 @@ it, so that versions have no gaps and position order is commit order.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -110,13 +110,21 @@ class BatchRecorder(SQLiteApplicationRecorder):
             (stream, after, _ALL if limit is None else limit),
         )
 
-    def select_page(self, after: int, limit: int) -> list[StoredRow]:
+    def select_page(
+        self, after: int, limit: int, unread: Collection[str] = ()
+    ) -> list[StoredRow]:
         """Return what is stored after position *after*, at most *limit* rows.
+
+        The state of those with a topic in *unread* is empty.
 
         Plain tuples: the library's rows by name and notification objects cost more than
         reading them (bench/event_log.py).
         """
-        return self._select("WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit))
+        where = "WHERE rowid > ? ORDER BY rowid LIMIT ?"
+        if not unread:
+            return self._select(where, (after, limit))
+        state = "CASE WHEN topic IN (SELECT value FROM json_each(?)) THEN x'' ELSE state END"
+        return self._select(where, (_json(unread), after, limit), state)
 
     def select_where(self, where: Where, after: int, upto: int) -> list[StoredRow]:
         """Return what is stored of *where* after position *after*, up to *upto*."""
@@ -143,8 +151,10 @@ class BatchRecorder(SQLiteApplicationRecorder):
             f"WHERE {' AND '.join(conditions)} ORDER BY rowid", tuple(parameters)
         )
 
-    def _select(self, where: str, parameters: tuple[str | int, ...]) -> list[StoredRow]:
-        columns = "rowid, originator_id, originator_version, topic, state"
+    def _select(
+        self, where: str, parameters: tuple[str | int, ...], state: str = "state"
+    ) -> list[StoredRow]:
+        columns = f"rowid, originator_id, originator_version, topic, {state}"
         with self.datastore.get_connection(commit=False) as connection:
             cursor = connection.cursor().sqlite_cursor
             cursor.row_factory = None
