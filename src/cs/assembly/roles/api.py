@@ -12,6 +12,7 @@ from cs.assembly.roles.running import RunningRole, run_in_background
 from cs.assembly.roles.shared import open_shared
 from cs.checks.postgres import PostgresChecks
 from cs.domain.service import World
+from cs.eventlog.port import NOBODY
 from cs.postgres.pool import Pool
 from cs.postgres.pruning import prune_forever
 from cs.projections.following import ViewFollower
@@ -25,10 +26,11 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
     """Answer calls; the views are written elsewhere.  Raises as `open_shared`."""
     async with open_shared(settings, world, "api") as shared:
         data, streams, clock = shared.data, shared.streams, shared.clock
+        data.log.wanted = NOBODY  # who is in an answer is opened for it, and not before
         set_aside = streams.set_aside
         views = ViewFollower(data.log, data.views, set_aside)
         shared.metrics.follower_position.measure(lambda: views.position, "views")
-        views.listen_early(streams.on_events)
+        views.listen_early(streams.on_events, streams.READS)
         reading = Reading(data.log, data.views, views, data.keys, shared.metrics)
         checks = _checks(data.pool, clock)
         api = await build_api(
