@@ -5,6 +5,8 @@ from itertools import cycle
 
 import httpx
 
+from harness.many_calls import ManyCalls
+
 
 class Spreading(httpx.BaseTransport):
     """Sends each call to the next of *ports*, whatever port its address names."""
@@ -26,8 +28,7 @@ class SpreadingAsync(httpx.AsyncBaseTransport):
 
     def __init__(self, ports: Sequence[int]) -> None:
         self._ports = cycle(ports)
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-        self._http = httpx.AsyncHTTPTransport(limits=limits)
+        self._http = ManyCalls()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         request.url = request.url.copy_with(port=next(self._ports))

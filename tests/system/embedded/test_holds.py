@@ -10,6 +10,7 @@ from cs.api.api import Api
 from cs.cli.sandbox_service import sandbox_service
 from cs.operations.operator import Operator
 from cs.sandbox.world import load
+from harness.many_calls import ManyCalls
 from system.cluster.cluster import Cluster
 from system.cluster.clustered import Clustered
 from system.cluster.operating import operating
@@ -19,10 +20,11 @@ pytestmark = pytest.mark.slow
 
 
 async def test_two_hundred_held_calls_over_a_hundred_keys_are_answered() -> None:
-    limits = httpx.Limits(max_connections=300)
     async with (
         sandbox_service(load(None)) as sandbox,
-        httpx.AsyncClient(base_url=sandbox.base_url, timeout=100, limits=limits) as client,
+        httpx.AsyncClient(
+            transport=ManyCalls(), base_url=sandbox.base_url, timeout=100
+        ) as client,
     ):
         calling = asyncio.create_task(all_are_answered(sandbox.operator, client))
         held, threads = await most_held(sandbox.service.api, calling)

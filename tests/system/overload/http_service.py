@@ -21,6 +21,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import Clock
 from harness.in_process import in_memory
+from harness.many_calls import ManyCalls
 from harness.outside import ACME, ADA, SlowStaff, slow_tools
 
 #: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.
@@ -128,10 +129,9 @@ async def over_http(
             in_memory(tools, log=log, clock=clock, allowed=allowed) as service,
             serving([(service.running.app, listening)], service.running.api.draining),
             httpx.AsyncClient(
+                transport=ManyCalls(),
                 base_url=f"{address(listening)}/v1",
-                limits=httpx.Limits(max_connections=400),
                 timeout=30,
-                trust_env=False,
             ) as http,
         ):
             yield OverHttp(service.running, service.operator, staff, http)
