@@ -2,7 +2,6 @@ import signal
 import sys
 from importlib.util import find_spec
 
-import pytest
 import structlog
 from hypothesis import settings
 
@@ -12,6 +11,7 @@ pytest_plugins = [
     "harness.files_in_memory",
     "harness.forked_process",
     "harness.one_authority",
+    "harness.ordering",
     "harness.servers.fixtures",
     "harness.servers.left_running",
     "harness.servers.what_is_here",
@@ -34,8 +34,3 @@ if find_spec("sniffio") is None:
 
 # Ignored where tests run in the background; whatever they start would ignore it too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # What waits for minutes and computes nothing is begun before what would be done by then.
-    items.sort(key=lambda item: item.get_closest_marker("begun_first") is None)

@@ -41,6 +41,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in later]
 
 
+def _marks(form: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.slow, *([pytest.mark.on_a_cluster] if form == "cluster" else [])]
+
+
 def _takes_long(item: pytest.Item) -> bool:
     return (
         HERE in item.path.parents
@@ -50,7 +54,7 @@ def _takes_long(item: pytest.Item) -> bool:
 
 
 @pytest.fixture(
-    scope="session", params=[pytest.param(f, marks=pytest.mark.slow) for f in FORMS]
+    scope="session", params=[pytest.param(form, marks=_marks(form)) for form in FORMS]
 )
 def target(request: pytest.FixtureRequest) -> Target:
     """The deployment."""
