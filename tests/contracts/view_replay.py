@@ -24,6 +24,7 @@ from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import RESULTS, SEARCHES
 from cs.projections.usage import USAGE
+from cs.runtime.broadcast import Broadcast
 from projections.history import DONE, issued, write
 
 #: Runs a statement on the running views; ``{name}`` in it is a table of theirs.
@@ -200,14 +201,15 @@ class ViewReplayContract:
         await runner.catch_up()
         told = asyncio.Event()
         runner.listen_replaced(told.set)
-        reads = 0
+        reads, was_read = 0, Broadcast()
 
         async def write_on() -> None:
             for number in count():
+                read_again = was_read.upcoming()
                 if ended.is_set():
                     return
                 await history.log.append([Append(f"key-{number}", NO_STREAM, [issued()])])
-                await asyncio.sleep(0)
+                await read_again.wait()
 
         async def read_on() -> None:
             nonlocal reads
@@ -216,6 +218,8 @@ class ViewReplayContract:
                 assert row is not None
                 assert row.used == 1
                 reads += 1
+                was_read.notify_all()
+            was_read.notify_all()
 
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(runner.run())

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cs.assembly.erasing import reached_end
 from cs.domain.causation import RequestCause
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchAdmitted
@@ -31,10 +32,7 @@ def without_a_cause(events: Iterable[RecordedEvent]) -> list[str]:
 async def erase_and_lift(service: InProcess, keys: MemoryKeyStore) -> None:
     """Erase somebody who was found, and let them be found again."""
     streams, clock = service.running.streams, SystemClock()
-
-    async def reflected() -> None:
-        await asyncio.sleep(0)
-
+    reflected = reached_end(streams.log, service.running.views)
     await Erasure(streams, keys, clock, reflected, by="ada").erase_profile(
         ADA.linkedin_url or ""
     )
