@@ -42,7 +42,7 @@ class ReplayJob(msgspec.Struct, frozen=True):
     reveals: bool = False
 
 
-class Failed(msgspec.Struct, frozen=True):
+class ReplayFailure(msgspec.Struct, frozen=True):
     """What ended a process: its words, and whether it is the rules that failed."""
 
     why: str
@@ -132,7 +132,7 @@ def _received(process: subprocess.Popen[bytes]) -> list[ComparedBrand]:
         compared = receive(process.stdout)
     except FrameError as error:
         raise LogUnavailable("a process of the replay has ended") from error
-    if isinstance(compared, Failed):
+    if isinstance(compared, ReplayFailure):
         raise BrokenRules(compared.why) if compared.rules else LogUnavailable(compared.why)
     brands: list[ComparedBrand] = compared
     return brands

@@ -7,7 +7,7 @@ import sys
 from typing import IO
 
 from cs.assembly.operator_command import open_command_context
-from cs.assembly.parallel_replay import Failed, ReplayJob, receive, replay_of, send
+from cs.assembly.parallel_replay import ReplayFailure, ReplayJob, receive, replay_of, send
 from cs.eventlog.errors import LogUnavailable
 from cs.history.replay.frames import FrameError
 from cs.history.replay.loading import opened_rules
@@ -27,9 +27,9 @@ def main() -> None:
     except FrameError:
         return
     except BrokenRules as broken:
-        send(answers, Failed(str(broken), rules=True))
+        send(answers, ReplayFailure(str(broken), rules=True))
     except LogUnavailable as error:
-        send(answers, Failed(str(error), rules=False))
+        send(answers, ReplayFailure(str(error), rules=False))
 
 
 async def _compare(

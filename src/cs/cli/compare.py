@@ -34,7 +34,7 @@ from cs.projections.searches import instant
 from cs.settings import Settings
 
 
-class Compared(msgspec.Struct, frozen=True):
+class RunComparison(msgspec.Struct, frozen=True):
     """Two runs and what is different in the later one."""
 
     before: Run
@@ -143,7 +143,7 @@ async def _show(chosen: Settings, pairs: _Pairs, reveal: str | None, *, json: bo
                 _print(each, list(changes))
 
 
-async def _compared(data: CommandContext, pairs: _Pairs) -> AsyncIterator[Compared]:
+async def _compared(data: CommandContext, pairs: _Pairs) -> AsyncIterator[RunComparison]:
     found = await pairs.read(History(data.log))
     shown = {each.lookup: each for pair in found for each in pair}
     records = [standing.person for run in shown.values() for standing in standings(run)]
@@ -155,10 +155,10 @@ async def _compared(data: CommandContext, pairs: _Pairs) -> AsyncIterator[Compar
         async with identities(data.log, data.keys, show) as people:
             who = await people.of(records)
     for before, after in found:
-        yield Compared(before, after, compared(before, after, who))
+        yield RunComparison(before, after, compared(before, after, who))
 
 
-def _print(each: Compared, changes: Sequence[PersonChange]) -> None:
+def _print(each: RunComparison, changes: Sequence[PersonChange]) -> None:
     found = each.found
     console.print(f"{_about(each.before)} -> {_about(each.after)}")
     console.print(

@@ -184,18 +184,18 @@ def export(
     if form != "ndjson" and out is None:
         stop(f"--format {form}: name the file with --out", 2)
     chosen = settings(config, data_dir=data_dir)
-    wanted = Wanted(selection, "events export", reveal, out)
+    request = EventRequest(selection, "events export", reveal, out)
     if out is None:
-        asyncio.run(_export(chosen, wanted, _print_all))
+        asyncio.run(_export(chosen, request, _print_all))
         return
     if form == "parquet":
         with parquet_file(out, resume=resume) as write:
-            count = asyncio.run(_export(chosen, wanted, write))
+            count = asyncio.run(_export(chosen, request, write))
     elif form == "ndjson":
         with _opened(out, resume=resume) as file, failures_told(), disk_failures(out):
             last = _last_position(file) if resume else 0
             after = max(selection.after, last)
-            rest = replace(wanted, selection=msgspec.structs.replace(selection, after=after))
+            rest = replace(request, selection=msgspec.structs.replace(selection, after=after))
             count = asyncio.run(_export(chosen, rest, lambda page: file.write(_lines(page))))
             file.flush()
     else:
@@ -221,9 +221,11 @@ def show(
     check_reason(reveal)
     lines: list[bytes] = []
     if position >= 1:
-        wanted = Wanted(Selection(after=position - 1, upto=position), "events show", reveal)
+        request = EventRequest(
+            Selection(after=position - 1, upto=position), "events show", reveal
+        )
         chosen = settings(config, data_dir=data_dir)
-        asyncio.run(_export(chosen, wanted, lambda page: lines.append(_lines(page))))
+        asyncio.run(_export(chosen, request, lambda page: lines.append(_lines(page))))
     if not lines:
         stop(f"there is no event at position {position}")
     if json:
@@ -269,12 +271,12 @@ def tail(
     if last < 0:
         stop(f"--last: a whole number from 0 on, not {last}", 2)
     check_reason(reveal)
-    wanted = Wanted(which.selection(), "events tail", reveal)
-    asyncio.run(_tail(settings(config, data_dir=data_dir), wanted, last))
+    request = EventRequest(which.selection(), "events tail", reveal)
+    asyncio.run(_tail(settings(config, data_dir=data_dir), request, last))
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventRequest:
     """What a command shows, and why it opens people, if it does."""
 
     selection: Selection
@@ -283,19 +285,19 @@ class Wanted:
     out: Path | None = None
 
 
-async def _tail(chosen: Settings, wanted: Wanted, last: int) -> None:
+async def _tail(chosen: Settings, request: EventRequest, last: int) -> None:
     async with (
         open_command_context(chosen) as data,
         identities(data.log, data.keys) as people,
     ):
-        history, selection = History(data.log), wanted.selection
+        history, selection = History(data.log), request.selection
         after = max(await history.head() - last, selection.after)
         keys, open_until = None, None
-        if wanted.why is not None:
+        if request.why is not None:
             keys, open_until = data.keys, data.clock.now() + REVEALED_FOR
             asked = msgspec.structs.replace(selection, after=after).asked()
             await disclose(
-                data, wanted.command, wanted.why, asked, upto=None, open_until=open_until
+                data, request.command, request.why, asked, upto=None, open_until=open_until
             )
             if selection.until is None or selection.until > open_until:
                 selection = msgspec.structs.replace(selection, until=open_until)
@@ -316,12 +318,12 @@ async def _tail(chosen: Settings, wanted: Wanted, last: int) -> None:
 
 
 async def _export(
-    chosen: Settings, wanted: Wanted, write: Callable[[Sequence[ShownEvent]], object]
+    chosen: Settings, request: EventRequest, write: Callable[[Sequence[ShownEvent]], object]
 ) -> int:
-    """Write the events of *wanted*; return how many there were."""
+    """Write the events of *request*; return how many there were."""
     count = 0
     async with open_command_context(chosen) as data:
-        selection, keys = await _opening(data, wanted)
+        selection, keys = await _opening(data, request)
         with Progress(bar=True) as progress:
 
             def show_progress(position: int, upto: int) -> None:
@@ -333,7 +335,7 @@ async def _export(
 
             async with identities(data.log, data.keys, show_people) as people:
                 async for _, page in History(data.log).pages(selection, show_progress):
-                    if wanted.command == "events export":
+                    if request.command == "events export":
                         check_known(page)
                     shown = await shown_events(page, people, keys)
                     write(shown)
@@ -341,17 +343,19 @@ async def _export(
     return count
 
 
-async def _opening(data: CommandContext, wanted: Wanted) -> tuple[Selection, KeyStore | None]:
-    """Return the events of *wanted* that may be shown, and what opens people if it does."""
-    selection = wanted.selection
-    if wanted.why is None:
+async def _opening(
+    data: CommandContext, request: EventRequest
+) -> tuple[Selection, KeyStore | None]:
+    """Return the events of *request* that may be shown, and what opens people if it does."""
+    selection = request.selection
+    if request.why is None:
         return selection, None
     head = await data.log.head()
     upto = head if selection.upto is None else min(selection.upto, head)
     selection = msgspec.structs.replace(selection, upto=upto)
     if selection.after < upto:  # else there is nothing to open
-        asked = wanted.selection.asked()
-        await disclose(data, wanted.command, wanted.why, asked, upto=upto, out=wanted.out)
+        asked = request.selection.asked()
+        await disclose(data, request.command, request.why, asked, upto=upto, out=request.out)
     return selection, data.keys
 
 

@@ -22,7 +22,7 @@ from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.replay.charges import AffectedLookup, charge_differences
-from cs.history.replay.difference import ChargeDifference, Difference, Totals
+from cs.history.replay.difference import AnswerDifference, ChargeDifference, Totals
 from cs.history.replay.recorded import Kind
 from cs.history.replay.replaying import brand_streams, chunks
 from cs.history.replay.rules import BrokenRules
@@ -49,7 +49,7 @@ _WHICH = Group("Which brand", help="All of them unless one is named.", sort_key=
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)  # what cyclopts makes options of
-class Wanted:
+class ReplayOptions:
     """What is run again, and how much of it is shown."""
 
     rules: Annotated[
@@ -91,12 +91,12 @@ class Wanted:
             stop(f"--examples: a whole number from 0 on, not {self.examples}", 2)
 
 
-EVERYTHING = Wanted()
+EVERYTHING = ReplayOptions()
 
 
 @app.command
 def ranking(
-    wanted: Wanted = EVERYTHING,
+    wanted: ReplayOptions = EVERYTHING,
     *,
     reveal: Reveal = None,
     json: Json = False,
@@ -112,7 +112,7 @@ def ranking(
 
 @app.command
 def verdicts(
-    wanted: Wanted = EVERYTHING,
+    wanted: ReplayOptions = EVERYTHING,
     *,
     reveal: Reveal = None,
     json: Json = False,
@@ -128,7 +128,7 @@ def verdicts(
 
 @app.command
 def resolution(
-    wanted: Wanted = EVERYTHING,
+    wanted: ReplayOptions = EVERYTHING,
     *,
     json: Json = False,
     data_dir: DataDir = None,
@@ -156,7 +156,7 @@ class _Found:
 class _Run:
     """One replay, from the command line to what is shown of it."""
 
-    def __init__(self, kind: Kind, wanted: Wanted, reveal: str | None) -> None:
+    def __init__(self, kind: Kind, wanted: ReplayOptions, reveal: str | None) -> None:
         wanted.check()
         check_reason(reveal)
         self.kind = kind
@@ -168,7 +168,7 @@ class _Run:
 
     async def differences(
         self, settings: Settings
-    ) -> AsyncGenerator[Difference | ChargeDifference, None]:
+    ) -> AsyncGenerator[AnswerDifference | ChargeDifference, None]:
         """Yield what would be otherwise, then which charges would be."""
         async with open_command_context(settings) as data:
             self.upto = await data.log.head()
@@ -192,7 +192,7 @@ class _Run:
 
     async def _of_brands(
         self, data: CommandContext, settings: Settings, progress: Progress
-    ) -> AsyncGenerator[Difference, None]:
+    ) -> AsyncGenerator[AnswerDifference, None]:
         found, done = self.found, 0
         streams = await brand_streams(data.log, self.upto)
         if self.query is not None:
@@ -258,10 +258,10 @@ def _counts(totals: Totals) -> dict[str, Any]:
 async def _print_summary(run: _Run, chosen: Settings) -> None:
     """Print totals, the brands that differ most, and some examples."""
     most = run.wanted.examples
-    examples: list[Difference] = []
+    examples: list[AnswerDifference] = []
     charges: list[ChargeDifference] = []
     async for told in run.differences(chosen):
-        if isinstance(told, Difference):
+        if isinstance(told, AnswerDifference):
             examples += [told] * (len(examples) < most)
         else:
             charges += [told] * (len(charges) < most)
@@ -329,7 +329,7 @@ _COLUMNS = {
 }
 
 
-def _example(told: Difference) -> str:
+def _example(told: AnswerDifference) -> str:
     who = told.name or told.person or told.lookup
     brand = _called(told.brand, told.domain)
     return f"{told.change}: {brand}, {who}: {_words(told.was)} -> {_words(told.would_be)}"

@@ -73,8 +73,8 @@ def show(
     check_reason(reveal)
     if html is not None:
         check_new(html)
-    wanted = Wanted(search, at, reveal, html, prices_by_name(price))
-    shown = asyncio.run(_shown(settings(config, data_dir=data_dir), wanted))
+    request = ShowRequest(search, at, reveal, html, prices_by_name(price))
+    shown = asyncio.run(_shown(settings(config, data_dir=data_dir), request))
     if html is not None:
         write_new(html, search_page(shown))
     if json:
@@ -160,7 +160,7 @@ def _cells(each: ListedSearch) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ShowRequest:
     """What `show` is to show.
 
     Attributes:
@@ -177,12 +177,12 @@ class Wanted:
     prices: Mapping[str, Decimal]
 
 
-async def _shown(chosen: Settings, wanted: Wanted) -> ShownSearch:
+async def _shown(chosen: Settings, request: ShowRequest) -> ShownSearch:
     async with open_command_context(chosen) as data:
         with Progress() as progress:
-            then, head = await _then(data, wanted, progress)
-            if wanted.reveal is not None:
-                await _disclose(data, wanted.reveal, then, wanted.html)
+            then, head = await _then(data, request, progress)
+            if request.reveal is not None:
+                await _disclose(data, request.reveal, then, request.html)
             told = _telling(progress, "telling people apart")
             async with identities(data.log, data.keys, told) as known:
                 pseudonyms = await known.of(people_of(then))
@@ -194,22 +194,22 @@ async def _shown(chosen: Settings, wanted: Wanted) -> ShownSearch:
             then,
             head=head,
             pseudonyms=pseudonyms,
-            reveal=wanted.reveal is not None,
-            prices=wanted.prices,
+            reveal=request.reveal is not None,
+            prices=request.prices,
         )
 
 
 async def _then(
-    data: CommandContext, wanted: Wanted, progress: Progress
+    data: CommandContext, request: ShowRequest, progress: Progress
 ) -> tuple[SearchAt, int]:
     """Return the search as of then, and the log's last position."""
-    history, search = History(data.log), wanted.search
+    history, search = History(data.log), request.search
     told = _telling(progress, "looking for the search")
     key = await key_of_search(history, data.views, search, told)
     if key is None:
         stop(f"there is no search {search}; `cs searches list` shows those there are")
     head = await history.head()
-    position = head if wanted.at is None else await position_of(history, "--at", wanted.at)
+    position = head if request.at is None else await position_of(history, "--at", request.at)
     then = await search_at(history, search, key, min(position, head))
     if then is None:
         stop(f"{search} had not been made by then")

@@ -13,7 +13,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
 from cs.history.replay import replaying
 from cs.history.replay.charges import charge_differences
-from cs.history.replay.difference import Difference, Totals
+from cs.history.replay.difference import AnswerDifference, Totals
 from cs.history.replay.loading import opened_rules
 from cs.history.replay.recorded import Kind
 from cs.history.replay.replaying import ComparedBrand, Replay, brand_streams, chunks
@@ -55,7 +55,7 @@ async def replay(
     return found
 
 
-def differences(brands: Sequence[ComparedBrand]) -> list[Difference]:
+def differences(brands: Sequence[ComparedBrand]) -> list[AnswerDifference]:
     return [each for brand in brands for each in brand.differences]
 
 

@@ -17,7 +17,9 @@ _PERSONAL = ("title", "address")
 ChargeChange = Literal["gained", "lost", "open"]
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="difference"):
+class AnswerDifference(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="difference"
+):
     """One answer that would be another one.
 
     Attributes:
@@ -136,10 +138,10 @@ class Effect(msgspec.Struct, frozen=True):
     change: ChargeChange
 
 
-class Compared(msgspec.Struct, frozen=True):
+class LookupComparison(msgspec.Struct, frozen=True):
     """What comparing one lookup came to; *effect* is ``None`` if every charge stays."""
 
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[AnswerDifference, ...] = ()
     effect: Effect | None = None
 
 
@@ -153,9 +155,9 @@ def difference(
     would_be: Any,
     person: str | None = None,
     name: str | None = None,
-) -> Difference:
+) -> AnswerDifference:
     """Return one difference in *lookup*; whoever may not see people gets `sealed` of it."""
-    return Difference(
+    return AnswerDifference(
         replay=kind,
         change=change,
         brand=lookup.query.brand,
@@ -169,7 +171,7 @@ def difference(
     )
 
 
-def sealed(told: Difference) -> Difference:
+def sealed(told: AnswerDifference) -> AnswerDifference:
     """Return *told* without what says who it is about."""
     return replace(told, name=None, was=_sealed(told.was), would_be=_sealed(told.would_be))
 

@@ -6,9 +6,9 @@ import msgspec
 
 from cs.domain.contact import LeftOut, Ranked
 from cs.history.replay.difference import (
+    AnswerDifference,
     Change,
-    Compared,
-    Difference,
+    LookupComparison,
     Totals,
     difference,
     effect_of,
@@ -37,7 +37,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
 
 
-def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Compared:
+def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> LookupComparison:
     """Rank the people of *lookup* by *rules*, and return what would differ.
 
     People who are erased by now are in neither ranking; the places that they had stay theirs.
@@ -45,14 +45,14 @@ def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Com
     recorded, brand = lookup.ranking, lookup.brand
     if recorded is None or brand is None:
         totals.miss("nobody was ranked")
-        return Compared()
+        return LookupComparison()
     totals.replayed += 1
     people = lookup.people
     limit = max(lookup.limit - recorded.erased, 0)
     ranked, left_out = rules.rank(brand, people, limit)
     totals.answered_by(recorded.rules, len(people))
     if ranked == recorded.ranked:
-        return Compared()
+        return LookupComparison()
     names = {person.person: person.full_name for person in people}
     there = names.keys()
     before = _Order(
@@ -60,7 +60,7 @@ def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Com
     )
     after = _Order(ranked, left_out)
     moved = _moved(before.people, after.people)
-    differences: list[Difference] = []
+    differences: list[AnswerDifference] = []
     for person in sorted(there, key=_number):
         change = _change(person, before, after, moved)
         if change is None:
@@ -86,7 +86,7 @@ def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Com
         is_charged=erased or bool(lookup.verified & set(after.people)),
         is_open=bool(gained - lookup.verified) and bool(brand.mail_domains),
     )
-    return Compared(tuple(differences), effect)
+    return LookupComparison(tuple(differences), effect)
 
 
 class _Order:

@@ -12,7 +12,7 @@ from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
 from cs.eventlog.port import EventLog, Where
 from cs.history.replay.charges import WINDOW, AffectedLookup
-from cs.history.replay.difference import Compared, Difference, Totals, sealed
+from cs.history.replay.difference import AnswerDifference, LookupComparison, Totals, sealed
 from cs.history.replay.opening import DataKeys
 from cs.history.replay.ranking import compare_ranking
 from cs.history.replay.recorded import (
@@ -29,7 +29,7 @@ from cs.history.replay.verdicts import compare_verdicts
 LOOKUPS = 200
 BRANDS = 64
 
-_COMPARE: dict[Kind, Callable[[RecordedLookup, Rules, Totals], Compared]] = {
+_COMPARE: dict[Kind, Callable[[RecordedLookup, Rules, Totals], LookupComparison]] = {
     "ranking": compare_ranking,
     "verdicts": compare_verdicts,
     "resolution": compare_resolution,
@@ -53,7 +53,7 @@ class ComparedBrand(msgspec.Struct, frozen=True):
     stream: str
     query: Query
     totals: Totals
-    differences: tuple[Difference, ...]
+    differences: tuple[AnswerDifference, ...]
     affected: dict[str, AffectedLookup]
 
 
@@ -140,7 +140,7 @@ class Replay:
 
     def _compared(self, stream: str, lookups: Sequence[RecordedLookup]) -> ComparedBrand:
         totals = Totals(lookups=len(lookups))
-        differences: list[Difference] = []
+        differences: list[AnswerDifference] = []
         affected: dict[str, AffectedLookup] = {}
         for lookup in lookups:
             compared = _COMPARE[self._kind](lookup, self._rules, totals)

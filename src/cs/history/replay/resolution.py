@@ -6,7 +6,7 @@ import msgspec
 
 from cs.domain.contact import BrandFacts
 from cs.domain.stages.fitting import fitted
-from cs.history.replay.difference import Change, Compared, Effect, Totals, difference
+from cs.history.replay.difference import Change, Effect, LookupComparison, Totals, difference
 from cs.history.replay.recorded import RecordedLookup
 from cs.history.replay.rules import BrandChoice, Rules
 
@@ -21,15 +21,17 @@ class ResolvedTo(msgspec.Struct, frozen=True, omit_defaults=True):
     facts: dict[str, Any] = {}
 
 
-def compare_resolution(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Compared:
+def compare_resolution(
+    lookup: RecordedLookup, rules: Rules, totals: Totals
+) -> LookupComparison:
     """Resolve the brand of *lookup* by *rules*, and return what would differ."""
     resolved = lookup.resolved
     if resolved is None:
         totals.miss("no source had answered in the end")
-        return Compared()
+        return LookupComparison()
     if resolved.matches is None:
         totals.miss("the brands that sources named were not recorded")
-        return Compared()
+        return LookupComparison()
     totals.replayed += 1
     totals.answered_by(resolved.rules)
     was = BrandChoice(resolved.status, resolved.brand)  # type: ignore[arg-type]
@@ -38,7 +40,7 @@ def compare_resolution(lookup: RecordedLookup, rules: Rules, totals: Totals) -> 
         # What was stored went through a message, and so within its limits.
         now = BrandChoice(now.status, fitted(now.facts))
     if now == was:
-        return Compared()
+        return LookupComparison()
     change = _change(was, now)
     totals.count(change)
     fields = [name for name in BrandFacts.__struct_fields__ if _differs(name, was, now)]
@@ -50,7 +52,7 @@ def compare_resolution(lookup: RecordedLookup, rules: Rules, totals: Totals) -> 
         was=_resolved_to(was, fields),
         would_be=_resolved_to(now, fields),
     )
-    return Compared((told,), _effect(change, fields))
+    return LookupComparison((told,), _effect(change, fields))
 
 
 def _change(was: BrandChoice, now: BrandChoice) -> Change:

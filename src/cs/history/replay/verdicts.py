@@ -7,9 +7,9 @@ import msgspec
 from cs.domain.contact import Checked
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.history.replay.difference import (
+    AnswerDifference,
     Change,
-    Compared,
-    Difference,
+    LookupComparison,
     Totals,
     difference,
     effect_of,
@@ -33,14 +33,14 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
 
 
-def compare_verdicts(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Compared:
+def compare_verdicts(lookup: RecordedLookup, rules: Rules, totals: Totals) -> LookupComparison:
     """Judge the evidence of *lookup* by *rules*, and return what would differ."""
     if not lookup.checks:
         totals.miss("no mailbox was checked")
-        return Compared()
+        return LookupComparison()
     totals.replayed += 1
     judgements = rules.judge([each.checked for each in lookup.checks])
-    differences: list[Difference] = []
+    differences: list[AnswerDifference] = []
     is_charged, is_open = lookup.erased_verified, False
     for check, judgement in zip(lookup.checks, judgements, strict=True):
         checked = check.checked
@@ -69,7 +69,7 @@ def compare_verdicts(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Co
         )
     was_charged = lookup.erased_verified or any(check.verified for check in lookup.checks)
     effect = effect_of(was_charged=was_charged, is_charged=is_charged, is_open=is_open)
-    return Compared(tuple(differences), effect)
+    return LookupComparison(tuple(differences), effect)
 
 
 def _change(check: RecordedCheck, judgement: Judgement) -> Change | None:

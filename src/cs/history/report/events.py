@@ -53,7 +53,7 @@ class Issued(msgspec.Struct, frozen=True):
     item: str = ""
 
 
-class Failed(msgspec.Struct, frozen=True):
+class FailedAttempt(msgspec.Struct, frozen=True):
     at: datetime
     lookup: str
     stage: str
@@ -100,7 +100,7 @@ Slim = (
     | Settled
     | Started
     | Issued
-    | Failed
+    | FailedAttempt
     | Resolved
     | RankedPeople
     | DomainChecked
@@ -117,7 +117,7 @@ SLIM: Mapping[type[AnyEvent], type[Slim]] = {
     SearchSettled: Settled,
     brand.LookupStarted: Started,
     brand.StageIssued: Issued,
-    brand.AttemptFailed: Failed,
+    brand.AttemptFailed: FailedAttempt,
     brand.BrandResolved: Resolved,
     brand.ContactsRanked: RankedPeople,
     brand.MailDomainChecked: DomainChecked,

@@ -24,7 +24,7 @@ from cs.domain.mail.reply_meaning import ReplyKind
 from cs.history.report.events import (
     Admitted,
     DomainChecked,
-    Failed,
+    FailedAttempt,
     Finished,
     Issued,
     RankedPeople,
@@ -62,7 +62,7 @@ class ReportFold:
             Settled: self._settled,
             Started: self._started,
             Issued: self._issued,
-            Failed: self._failed,
+            FailedAttempt: self._failed,
             Resolved: self._resolved,
             PeopleFound: self._people_found,
             ContactsDiscovered: self._discovered,
@@ -96,7 +96,7 @@ class ReportFold:
         if event.attempt > 1 and event.at in self.period:
             self.runs.stage_issued_again[event.stage] += 1
 
-    def _failed(self, _: str, event: Failed) -> None:
+    def _failed(self, _: str, event: FailedAttempt) -> None:
         self.runs.stage_failed[event.stage] += event.at in self.period
         if event.stage == "verification" and event.why == TRY_LATER:
             self._open.of(event.lookup).domain(event.item).put_off = True
