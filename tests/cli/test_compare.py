@@ -58,10 +58,14 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def lookups(here: Here, *where: str, **settings: str) -> list[str]:
+def started(here: Here, *where: str, **settings: str) -> list[dict[str, Any]]:
     rows = here("events", "export", "--type", "lookup-started", *where, **settings).rows
     assert {row["stream"] for row in rows} == {brand_stream(Query(brand="Acme"))}
-    return [row["data"]["lookup"] for row in rows]
+    return rows
+
+
+def lookups(here: Here, *where: str, **settings: str) -> list[str]:
+    return [row["data"]["lookup"] for row in started(here, *where, **settings)]
 
 
 def changes(rows: list[dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:
@@ -98,6 +102,42 @@ def test_two_lookups_are_compared_across_those_between(history: Path, here: Here
     assert {(row["before"], row["after"]) for row in rows} == {(first, last)}
     back = here("compare", last, first, "--json", f"--data-dir={history}").rows
     assert sorted(row["change"] for row in back) == ["changed", "joined", "left"]
+
+
+def test_runs_are_compared_as_of_then(history: Path, here: Here) -> None:
+    first, second, third = started(here, f"--data-dir={history}")
+    words = ("compare", "Acme", f"--data-dir={history}")
+
+    every = here(*words, "--json").rows
+    then = here(*words, "--json", f"--at={third['position']}").rows
+    at_that_time = here(*words, "--json", f"--at={third['at']}").rows
+
+    assert then == at_that_time == [row for row in every if row["change"] != "left"]
+    began = here(*words, f"--at={first['position']}").told()
+    assert began == "of 1 lookups fewer than two have an answer: nothing to compare"
+    assert here(*words, "--at=0").told() == "that brand had not been looked up by then"
+    two = ("compare", first["data"]["lookup"], second["data"]["lookup"])
+    for position, why in ((0, "begun"), (second["position"], "ended")):
+        told = here(*two, f"--at={position}", f"--data-dir={history}").told()
+        assert told == f"{two[1 + bool(position)]} had not {why} by then"
+
+
+def test_what_is_revealed_ends_where_the_disclosure_does(history: Path, here: Here) -> None:
+    *_, third = started(here, f"--data-dir={history}")
+    why = "a test of what is read"
+
+    shown = here(
+        "compare",
+        "Acme",
+        f"--at={third['position']}",
+        f"--reveal={why}",
+        f"--data-dir={history}",
+    ).out
+
+    assert "joined Dee Roe" in shown
+    assert "left Ada Kern" not in shown
+    rows = here("events", "export", "--type=disclosure.made", f"--data-dir={history}").rows
+    assert [r["data"]["upto"] for r in rows if r["data"]["why"] == why] == [third["position"]]
 
 
 def test_people_are_named_where_they_are_revealed(history: Path, here: Here) -> None:
@@ -169,5 +209,9 @@ async def test_it_is_the_same_on_postgresql(postgres: str, tmp_path: Path, here:
         }
 
         ran = await asyncio.to_thread(here, "compare", "Acme", "--json", **environment)
+        last = (await asyncio.to_thread(started, here, **environment))[-1]["position"]
+        words = ("compare", "Acme", f"--at={last}", "--json")
+        then = await asyncio.to_thread(here, *words, **environment)
 
         assert sorted(changes(ran.rows)) == EXPECTED
+        assert sorted(changes(then.rows)) == EXPECTED[:2]

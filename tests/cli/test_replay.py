@@ -145,6 +145,43 @@ def test_one_brand_is_replayed_if_it_is_named(
     assert "never looked up" in here(*words, "--brand=Nobody").told()
 
 
+@pytest.fixture(scope="module")
+def beginning(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """Return a history that ended after two lookups, and its last position."""
+    folder = tmp_path_factory.mktemp("beginning") / "data"
+
+    async def make() -> int:
+        async with open_folder(DataFolder(folder)) as data:
+            await store(data.log, data.keys, HISTORY[:2])
+            return await data.log.head()
+
+    return folder, asyncio.run(make())
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_a_replay_as_of_then_is_the_replay_of_a_log_that_ended_then(
+    history: Path, beginning: tuple[Path, int], stricter: Path, here: Here, kind: str
+) -> None:
+    folder, head = beginning
+    words = ("replay", kind, f"--rules={stricter}", "--json")
+
+    ended = here(*words, f"--data-dir={folder}")
+
+    assert ended.rows[-1]["lookups"] == 2
+    for at in (str(head), "2026-03-02T23:00:00Z"):
+        then = here(*words, f"--at={at}", f"--data-dir={history}")
+        assert (then.code, then.out) == (0, ended.out)
+
+
+def test_a_moment_that_cannot_be_is_told(history: Path, here: Here) -> None:
+    words = ("replay", "ranking", f"--data-dir={history}")
+
+    wanted = "--at: a position or a time such as 2026-03-01T12:00:00Z, not 'later'"
+    assert here(*words, "--at=later").told(2) == wanted
+    early = here(*words, "--at=1", "--brand=Zenith").told()
+    assert early == "that brand had not been looked up by then"
+
+
 def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here: Here) -> None:
     words = ("replay", "verdicts", f"--rules={stricter}", "--json", f"--data-dir={history}")
     why = "a stricter rule is tried"
@@ -210,6 +247,9 @@ async def test_it_is_the_same_on_postgresql(
 
             assert ran.code == 0, ran
             assert (changes(ran.rows), charges(ran.rows)) == expected
+            ran = await asyncio.to_thread(here, *words, "--at=2026-03-01", **environment)
+            acme = [change for change in expected[0] if change[1] == "Acme"]
+            assert (changes(ran.rows), ran.rows[-1]["lookups"]) == (acme, 1)
 
 
 def test_the_file_that_the_page_shows_loses_who_is_no_head(

@@ -8,6 +8,7 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.cli.moment import At, end_of, never_looked_up
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop
 from cs.cli.progress import Progress
@@ -29,7 +30,7 @@ from cs.history.comparing import (
 )
 from cs.history.history import History
 from cs.history.identities import identities
-from cs.history.runs import Run, runs
+from cs.history.runs import Run
 from cs.projections.searches import instant
 from cs.settings import Settings
 
@@ -56,6 +57,7 @@ def compare(
     domain: Annotated[
         str | None, Parameter(help="The brand of this web domain; with a brand, of both.")
     ] = None,
+    at: At = None,
     reveal: Reveal = None,
     json: Json = False,
     data_dir: DataDir = None,
@@ -66,7 +68,7 @@ def compare(
     Of a brand: between each of its runs and the one before. People are named by pseudonyms
     that are the same in all runs, unless --reveal.
 
-    Example: `cs compare Nike`, and `cs compare LOOKUP LOOKUP --json`
+    Example: `cs compare Nike --at 2026-03-01`, and `cs compare LOOKUP LOOKUP --json`
     """
     check_reason(reveal)
     if first is None and domain is None:
@@ -79,32 +81,33 @@ def compare(
     if lookups and domain is not None:
         stop("--domain: lookups say which brand is meant", 2)
     if lookups:
-        pairs = _Pairs(lookups=(lookups[0], lookups[1]))
+        pairs = _Pairs(lookups=(lookups[0], lookups[1]), at=at)
     else:
         query = Query(
             None if first is None else clean_brand(first),
             None if domain is None else canonical_domain(domain),
         )
-        pairs = _Pairs(query=query)
+        pairs = _Pairs(query=query, at=at)
     chosen = settings(config, data_dir=data_dir)
     asyncio.run(_show(chosen, pairs, reveal, json=json))
 
 
 class _Pairs(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs are compared: two, or all of a brand one after another."""
+    """Which runs are compared: two, or all of a brand one after another; as of *at*."""
 
     lookups: tuple[str, str] | None = None
     query: Query | None = None
+    at: str | None
 
-    async def read(self, history: History) -> Sequence[tuple[Run, Run]]:
+    async def read(self, history: History, upto: int) -> Sequence[tuple[Run, Run]]:
+        """Return them, as of position *upto*."""
         if self.lookups is not None:
-            first, second = [await _run(history, lookup) for lookup in self.lookups]
+            first, second = [await self._run(history, lookup, upto) for lookup in self.lookups]
             return [(first, second)]
         assert self.query is not None
-        stream = brand_stream(self.query)
-        found = runs([event async for event in history.stream(stream)])
+        found = await history.runs(brand_stream(self.query), upto)
         if not found:
-            stop("that brand was never looked up; `cs brands list` shows those that were")
+            stop(never_looked_up(self.at))
         pairs = list(one_after_another(found))
         if not pairs:
             stop(f"of {len(found)} lookups fewer than two have an answer: nothing to compare")
@@ -117,24 +120,26 @@ class _Pairs(msgspec.Struct, frozen=True, kw_only=True):
             return DisclosedEvents(streams=tuple(sorted(streams)))
         return DisclosedEvents(query=self.query)
 
-
-async def _run(history: History, lookup: str) -> Run:
-    stream = lookup_stream(lookup) or ""
-    found = runs([event async for event in history.stream(stream)])
-    run = next((run for run in found if run.lookup == lookup), None)
-    if run is None:
-        stop(f"there is no lookup {lookup}")
-    if run.finished_at is None:
-        stop(f"{lookup} has not ended yet")
-    return run
+    async def _run(self, history: History, lookup: str, upto: int) -> Run:
+        found = await history.runs(lookup_stream(lookup) or "", upto)
+        run = next((run for run in found if run.lookup == lookup), None)
+        if run is None and self.at is None:
+            stop(f"there is no lookup {lookup}")
+        if run is None:
+            stop(f"{lookup} had not begun by then")
+        if run.finished_at is None:
+            ended = "has not ended yet" if self.at is None else "had not ended by then"
+            stop(f"{lookup} {ended}")
+        return run
 
 
 async def _show(chosen: Settings, pairs: _Pairs, reveal: str | None, *, json: bool) -> None:
     async with open_command_context(chosen) as data:
+        # What is appended from here on the disclosure does not cover, so it is not read.
+        upto = await end_of(History(data.log), pairs.at)
         if reveal is not None:
-            upto = await data.log.head()
             await disclose(data, "compare", reveal, pairs.asked, upto=upto)
-        async for each in _compared(data, pairs):
+        async for each in _compared(data, pairs, upto):
             changes = each.found.changes if reveal else map(sealed, each.found.changes)
             if json:
                 for change in changes:
@@ -143,8 +148,10 @@ async def _show(chosen: Settings, pairs: _Pairs, reveal: str | None, *, json: bo
                 _print(each, list(changes))
 
 
-async def _compared(data: CommandContext, pairs: _Pairs) -> AsyncIterator[RunComparison]:
-    found = await pairs.read(History(data.log))
+async def _compared(
+    data: CommandContext, pairs: _Pairs, upto: int
+) -> AsyncIterator[RunComparison]:
+    found = await pairs.read(History(data.log), upto)
     shown = {each.lookup: each for pair in found for each in pair}
     records = [standing.person for run in shown.values() for standing in standings(run)]
     with Progress() as progress:

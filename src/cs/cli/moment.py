@@ -25,6 +25,23 @@ async def position_of(history: History, option: str, said: str) -> int:
     return await history.position_at(_time(option, "a position or a time", said))
 
 
+async def end_of(history: History, at: str | None) -> int:
+    """Return the last position that is looked at with ``--at`` *at*; ``None``: the log's last.
+
+    Raises:
+        SystemExit: It is neither a position nor a time.
+    """
+    head = await history.head()
+    return head if at is None else min(await position_of(history, "--at", at), head)
+
+
+def never_looked_up(at: str | None) -> str:
+    """Return what is said of a brand that has no lookups, or had none by *at*."""
+    if at is not None:
+        return "that brand had not been looked up by then"
+    return "that brand was never looked up; `cs brands list` shows those that were"
+
+
 def time_of(option: str, said: str | None) -> datetime | None:
     """Return the time that *said*, the value of *option*, means; without a zone it is UTC.
 

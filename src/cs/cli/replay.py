@@ -12,6 +12,7 @@ from cyclopts import App, Group, Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.parallel_replay import ReplayJob, replayed
+from cs.cli.moment import At, end_of, never_looked_up
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
 from cs.cli.progress import Progress
@@ -21,6 +22,7 @@ from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.names.brand_names import canonical_domain, clean_brand
+from cs.history.history import History
 from cs.history.replay.charges import AffectedLookup, charge_differences
 from cs.history.replay.difference import AnswerDifference, ChargeDifference, Totals
 from cs.history.replay.recorded import Kind
@@ -50,7 +52,7 @@ _WHICH = Group("Which brand", help="All of them unless one is named.", sort_key=
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)  # what cyclopts makes options of
 class ReplayOptions:
-    """What is run again, and how much of it is shown."""
+    """What is run again, where it is, and how much of it is shown."""
 
     rules: Annotated[
         str | None,
@@ -60,6 +62,7 @@ class ReplayOptions:
             "an entry point of cs.rules. It is run with your rights."
         ),
     ] = None
+    at: At = None
     brand: Annotated[
         str | None,
         Parameter(group=_WHICH, help="This brand, as it was searched; with --domain, of both."),
@@ -73,6 +76,9 @@ class ReplayOptions:
     examples: Annotated[
         int, Parameter(help="Print so many differences; --json prints all.")
     ] = 10
+    json: Json = False
+    data_dir: DataDir = None
+    config: Config = None
 
     def query(self) -> Query | None:
         """Return the brand that is named, if one is."""
@@ -91,54 +97,34 @@ class ReplayOptions:
             stop(f"--examples: a whole number from 0 on, not {self.examples}", 2)
 
 
-EVERYTHING = ReplayOptions()
+DEFAULTS = ReplayOptions()
 
 
 @app.command
-def ranking(
-    wanted: ReplayOptions = EVERYTHING,
-    *,
-    reveal: Reveal = None,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+def ranking(options: ReplayOptions = DEFAULTS, *, reveal: Reveal = None) -> None:
     """Rank all people found again: who would be shown, who not any more, who elsewhere.
 
     Example: `cs replay ranking --rules stricter.py --processes 2`
     """
-    _run(_Run("ranking", wanted, reveal), config, data_dir, json=json)
+    _run(_Run("ranking", options, reveal))
 
 
 @app.command
-def verdicts(
-    wanted: ReplayOptions = EVERYTHING,
-    *,
-    reveal: Reveal = None,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+def verdicts(options: ReplayOptions = DEFAULTS, *, reveal: Reveal = None) -> None:
     """Read all conversations with mail servers again: whose mailbox would be verified.
 
     Example: `cs replay verdicts --rules ../worktree --json > differences.ndjson`
     """
-    _run(_Run("verdicts", wanted, reveal), config, data_dir, json=json)
+    _run(_Run("verdicts", options, reveal))
 
 
 @app.command
-def resolution(
-    wanted: ReplayOptions = EVERYTHING,
-    *,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+def resolution(options: ReplayOptions = DEFAULTS) -> None:
     """Resolve all brands again: which brand would be meant, of those that sources named.
 
-    Example: `cs replay resolution --brand Delta`
+    Example: `cs replay resolution --brand Delta --at 2026-03-01`
     """
-    _run(_Run("resolution", wanted, None), config, data_dir, json=json)
+    _run(_Run("resolution", options, None))
 
 
 class _Found:
@@ -156,12 +142,12 @@ class _Found:
 class _Run:
     """One replay, from the command line to what is shown of it."""
 
-    def __init__(self, kind: Kind, wanted: ReplayOptions, reveal: str | None) -> None:
-        wanted.check()
+    def __init__(self, kind: Kind, options: ReplayOptions, reveal: str | None) -> None:
+        options.check()
         check_reason(reveal)
         self.kind = kind
-        self.wanted = wanted
-        self.query = wanted.query()
+        self.options = options
+        self.query = options.query()
         self.upto = 0
         self.found = _Found()
         self._reveal = reveal
@@ -171,7 +157,7 @@ class _Run:
     ) -> AsyncGenerator[AnswerDifference | ChargeDifference, None]:
         """Yield what would be otherwise, then which charges would be."""
         async with open_command_context(settings) as data:
-            self.upto = await data.log.head()
+            self.upto = await end_of(History(data.log), self.options.at)
             await self._disclose(data)
             with Progress() as progress:
                 async with aclosing(self._of_brands(data, settings, progress)) as of_brands:
@@ -198,12 +184,12 @@ class _Run:
         if self.query is not None:
             stream = brand_stream(self.query)
             if stream not in streams:
-                stop("that brand was never looked up; `cs brands list` shows those that were")
+                stop(never_looked_up(self.options.at))
             streams = {stream: streams[stream]}
-        rules = _absolute(self.wanted.rules)
+        rules = _absolute(self.options.rules)
         job = ReplayJob(self.kind, self.upto, rules, self._reveal is not None)
         portions = list(chunks(streams))
-        results = replayed(data, settings, job, portions, self.wanted.processes)
+        results = replayed(data, settings, job, portions, self.options.processes)
         async with aclosing(results):
             async for brands in results:
                 for brand in brands:
@@ -227,10 +213,11 @@ def _absolute(rules: str | None) -> str | None:
     return str(Path(rules).resolve())
 
 
-def _run(run: _Run, config: Path | None, data_dir: Path | None, *, json: bool) -> None:
-    chosen = settings(config, data_dir=data_dir)
+def _run(run: _Run) -> None:
+    options = run.options
+    chosen = settings(options.config, data_dir=options.data_dir)
     try:
-        asyncio.run(_print_lines(run, chosen) if json else _print_summary(run, chosen))
+        asyncio.run(_print_lines(run, chosen) if options.json else _print_summary(run, chosen))
     except BrokenRules as broken:
         stop(f"--rules: {broken}")
 
@@ -243,7 +230,7 @@ async def _print_lines(run: _Run, chosen: Settings) -> None:
     for stream, (query, totals) in run.found.brands.items():
         about = {"brand": query.brand, "domain": query.domain, "stream": stream}
         print_json({"kind": "brand", **about, **_counts(totals)})
-    of = {"replay": run.kind, "rules": run.wanted.rules, "upto": run.upto}
+    of = {"replay": run.kind, "rules": run.options.rules, "upto": run.upto}
     print_json({"kind": "total", **of, **_counts(run.found.every)})
 
 
@@ -257,7 +244,7 @@ def _counts(totals: Totals) -> dict[str, Any]:
 
 async def _print_summary(run: _Run, chosen: Settings) -> None:
     """Print totals, the brands that differ most, and some examples."""
-    most = run.wanted.examples
+    most = run.options.examples
     examples: list[AnswerDifference] = []
     charges: list[ChargeDifference] = []
     async for told in run.differences(chosen):
@@ -278,7 +265,7 @@ async def _print_summary(run: _Run, chosen: Settings) -> None:
 
 def _print_totals(run: _Run) -> None:
     every = run.found.every
-    rules = run.wanted.rules or "today's rules"
+    rules = run.options.rules or "today's rules"
     console.print(f"{run.kind} by {rules}, over what was recorded up to position {run.upto}")
     console.print(
         f"{every.replayed} of {every.lookups} lookups run again, "

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
-from cs.cli.moment import At, position_of, time_of
+from cs.cli.moment import At, end_of, time_of
 from cs.cli.new_file import check_new, write_new
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, warn
@@ -209,8 +209,7 @@ async def _then(
     if key is None:
         stop(f"there is no search {search}; `cs searches list` shows those there are")
     head = await history.head()
-    position = head if request.at is None else await position_of(history, "--at", request.at)
-    then = await search_at(history, search, key, min(position, head))
+    then = await search_at(history, search, key, await end_of(history, request.at))
     if then is None:
         stop(f"{search} had not been made by then")
     return then, head
