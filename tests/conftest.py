@@ -1,9 +1,13 @@
+import asyncio
 import signal
 import sys
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 
 import structlog
 from hypothesis import settings
+
+from cs.runtime.event_loop import new_event_loop
 
 pytest_plugins = [
     "harness.collecting",
@@ -34,3 +38,8 @@ if find_spec("sniffio") is None:
 
 # Ignored where tests run in the background; whatever they start would ignore it too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    # What serves runs on that one; `asyncio.run` in a test still takes the other.
+    return {"as served": new_event_loop}

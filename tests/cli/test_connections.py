@@ -144,6 +144,21 @@ async def test_a_half_head_behind_a_whole_call_counts_from_the_answer() -> None:
         assert await reader.read() == b""
 
 
+async def test_what_comes_behind_a_call_is_looked_at_once_it_is_answered() -> None:
+    app = App()
+    async with port(app) as at:
+        reader, _ = await at.connect(HELD + CALL * 1_000 + b"no HTTP\r\n\r\n")
+        await app.holds(1)
+        await (await at.connect(CALL))[0].readuntil(b"ok")
+        answered = app.answered
+        app.go.set()
+
+        for _ in range(1_001):
+            await read_answer(reader)
+        assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+    assert answered == 1, "none of those behind"
+
+
 @pytest.mark.usefixtures("hasty")
 async def test_a_head_that_trickles_in_is_not_waited_for_longer() -> None:
     async with port(App()) as at:

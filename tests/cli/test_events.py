@@ -89,6 +89,15 @@ def test_events_are_exported_as_lines_of_json(history: Path, here: Here) -> None
     assert again.rows[0]["data"]["people"][0]["who"] == who
 
 
+def test_no_line_has_the_hash_of_a_keys_secret(history: Path, here: Here) -> None:
+    ran = here("events", "export", f"--data-dir={history}")
+
+    assert ran.rows[0]["type"] == "key.issued.v1"
+    assert {"at", "label", "quota", "last4"} <= ran.rows[0]["data"].keys()
+    assert "secret_hash" not in ran.out
+    assert "secret_hash" not in here("events", "show", "1", f"--data-dir={history}").out
+
+
 def test_somebody_erased_has_no_pseudonym(history: Path, here: Here) -> None:
     async def destroy() -> None:
         async with open_folder(DataFolder(history)) as data:

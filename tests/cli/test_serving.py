@@ -14,10 +14,9 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cs.api.log_rate_limit import PER_S
-from cs.http_server.connections import ConnectionLimit
+from cs.http_server.connections import Connection, ConnectionLimit
 from cs.http_server.errors import CannotListen
 from cs.http_server.serving import (
     CLOSE_S,
@@ -326,7 +325,7 @@ def known_by(server: Server) -> dict[str, object]:
     """Return what `Server` reads of its one connection."""
     try:
         (connection,) = server.server_state.connections
-        assert isinstance(connection, H11Protocol)
+        assert isinstance(connection, Connection)
         return {
             "calls": len(server.server_state.tasks),
             "answered": connection.cycle.response_complete,

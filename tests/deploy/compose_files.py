@@ -10,6 +10,7 @@ import yaml
 FOLDER = Path(__file__).parents[2] / "deploy"
 BASE = FOLDER / "compose.yaml"
 THREE_BROKERS = FOLDER / "compose.three-brokers.yaml"
+MONITORING = FOLDER / "compose.monitoring.yaml"
 
 #: What `deploy/make-secrets` writes to `.env`.
 ACCOUNT = {"AS_UID": "10001", "AS_GID": "10001"}
@@ -42,7 +43,8 @@ def read(path: Path, variables: Mapping[str, str] = ACCOUNT) -> dict[str, Any]:
 def project(*overrides: Path, variables: Mapping[str, str] = ACCOUNT) -> dict[str, Any]:
     """Return compose.yaml with *overrides* merged into it, as far as ours need it.
 
-    Mappings are merged, volumes by where they are mounted; everything else is replaced.
+    Mappings are merged, volumes by where they are mounted, networks by their names if the
+    override's are a mapping; everything else is replaced.
     (The specification appends most lists: a test keeps them out of the overrides.)
     """
     whole = read(BASE, variables)
@@ -104,6 +106,8 @@ def _merged(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         elif key == "volumes" and isinstance(before, list):
             mounted = {each.split(":")[1]: each for each in (*before, *value)}
             merged[key] = list(mounted.values())
+        elif key == "networks" and isinstance(before, list):
+            merged[key] = {**dict.fromkeys(before), **value}
         else:
             merged[key] = value
     return merged

@@ -6,7 +6,7 @@ from time import perf_counter
 
 from cs.bus.errors import BusUnavailable
 from cs.bus.port import NO_HEADERS, Bus, Subscription
-from cs.bus.topics import DEAD_LETTERS
+from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS
 from cs.metrics.metrics import Metrics
 
 
@@ -16,6 +16,8 @@ class MeasuredBus:
     def __init__(self, bus: Bus, metrics: Metrics) -> None:
         self._bus = bus
         self._metrics = metrics
+        for each in (OUTCOMES, *STAGE_TOPICS.values()):
+            metrics.dead_letters.of(each)  # 0 is shown, so that the first one is a rise
 
     async def publish(
         self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS

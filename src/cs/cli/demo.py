@@ -35,7 +35,7 @@ from cs.domain.stages.work import StageName
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.http_server.errors import CannotListen
-from cs.runtime import logs
+from cs.runtime import event_loop, logs
 from cs.sandbox.world import listing, load
 from cs.sandbox.year import BEGINS, CHAPTERS, WEEK, WEEKS
 
@@ -80,7 +80,7 @@ def demo(
         return
     if data_dir is not None or json:
         stop("--data-dir and --json go with --history", 2)
-    asyncio.run(_demo(clean_brand(brand), keep=keep))
+    event_loop.run(_demo(clean_brand(brand), keep=keep))
 
 
 def _make_history(folder: Path, *, json: bool) -> None:

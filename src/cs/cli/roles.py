@@ -26,7 +26,7 @@ from cs.cli.settings_in_force import settings
 from cs.domain.service import World
 from cs.domain.stages.work import StageName
 from cs.http_server.serving import address, listen, on_signal, serving
-from cs.runtime import logs
+from cs.runtime import event_loop, logs
 from cs.settings import Settings
 
 log = get_logger()
@@ -140,7 +140,7 @@ def _run(what: str, chosen: Settings, run: Run, *, sandbox: bool) -> None:
     logs.configure(chosen.log_level, chosen.log_format)
     arm_faults(sandbox=sandbox)
     try:
-        asyncio.run(_serve(what, chosen, run, "sandbox" if sandbox else "live"))
+        event_loop.run(_serve(what, chosen, run, "sandbox" if sandbox else "live"))
     except Exception as error:
         cause = next(leaf_errors(error))
         if isinstance(cause, USER_ERRORS + USAGE_ERRORS):

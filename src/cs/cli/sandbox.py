@@ -12,7 +12,7 @@ from cs.cli.output import console, errors, print_json, print_table, styled
 from cs.cli.proof import Proved, prove_world
 from cs.cli.settings_in_force import settings
 from cs.cli.world_process import run_world
-from cs.runtime import logs
+from cs.runtime import event_loop, logs
 from cs.sandbox.world import WorldSearch, listing, load
 
 app = App(
@@ -68,7 +68,7 @@ def run(
 
     Example: `cs sandbox run --write world.toml`
     """
-    asyncio.run(run_world(settings(config), load(world), write, write.absolute().parent))
+    event_loop.run(run_world(settings(config), load(world), write, write.absolute().parent))
 
 
 @app.command

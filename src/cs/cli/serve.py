@@ -27,7 +27,7 @@ from cs.domain.service import World
 from cs.eventlog.errors import LogUnavailable
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.metrics.metrics import Metrics
-from cs.runtime import logs
+from cs.runtime import event_loop, logs
 from cs.runtime.data_folder import DataFolder
 from cs.settings import BadSettings, Settings
 
@@ -77,7 +77,7 @@ def serve(
     logs.configure(chosen.log_level, chosen.log_format)
     arm_faults(sandbox=sandbox)
     try:
-        asyncio.run(run(chosen, _sandbox(world) if sandbox else None))
+        event_loop.run(run(chosen, _sandbox(world) if sandbox else None))
     except Exception as error:
         cause = next(leaf_errors(error))
         can_be_mended = isinstance(cause, USER_ERRORS + USAGE_ERRORS)

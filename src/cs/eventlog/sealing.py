@@ -12,8 +12,8 @@ have another key of the same name (docs/decisions/0017-a-sealed-value-names-its-
 
 import hmac
 import os
+import re
 from base64 import b64decode, b64encode
-from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -33,6 +33,10 @@ _SEALED = set(_NAMES_IN_ORDER)
 #: to the values and not in them, since versions that know no ids skip fields they do not know.
 SEALED_WITH = "sealed_with"
 _ID_BYTES = 8
+_NONCE_BYTES = 12
+#: A sealed value in the JSON of a stored event, as `seal` leaves it: kind, person, box.  The
+#: quotes of what somebody said are escaped in JSON, so nothing said looks like one.
+SEALED_VALUE = re.compile(rb'\{"sealed":"([^"\\]*)","person":"([^"\\]*)","box":"([^"]*)"\}')
 
 
 class KeyReference(NamedTuple):
@@ -78,12 +82,22 @@ def key_reference_of(name: str, sealed: bytes) -> KeyReference:
 
 
 def _encrypted(key: bytes, name: str, plain: bytes) -> bytes:
-    nonce = os.urandom(12)
+    nonce = os.urandom(_NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, plain, name.encode())
 
 
+def decrypted(cipher: AESGCM, name: str, box: bytes) -> bytes:
+    """Return the JSON in *box*, of a value that is sealed under the key *name* of *cipher*.
+
+    Raises:
+        cryptography.exceptions.InvalidTag: Another key or name, or damage.
+        ValueError: Damage: it is too short.
+    """
+    return cipher.decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], name.encode())
+
+
 def _decrypted(key: bytes, name: str, sealed: bytes) -> bytes:
-    return AESGCM(key).decrypt(sealed[:12], sealed[12:], name.encode())
+    return decrypted(AESGCM(key), name, sealed)
 
 
 def why_lost(
@@ -214,15 +228,6 @@ def in_order(plain: Any) -> Any:
     return _walk(
         plain, is_sealed, lambda value: {name: value[name] for name in _NAMES_IN_ORDER}
     )
-
-
-def open_with(key: bytes, name: str, box: str) -> bytes:
-    """Return the JSON in *box*, which is not empty, of the value sealed under *key*.
-
-    Raises:
-        cryptography.exceptions.InvalidTag: Another key or name, or damage.
-    """
-    return _decrypted(key, name, a2b_base64(box))
 
 
 def open_box(

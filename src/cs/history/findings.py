@@ -3,19 +3,24 @@
 Opening whole events took four times as long: conversations with mail servers are most of them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
-from cryptography.exceptions import InvalidTag
 
 from cs.domain.brand.events import ContactsDiscovered, MailboxVerified, PeopleFound
 from cs.domain.codec import every_version
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.fingerprints import Fingerprinter, identities_of
 from cs.eventlog.port import SealedEvent
-from cs.eventlog.sealing import key_name, open_with
+from cs.eventlog.sealing import key_name
 from cs.history.evidence import Findings
-from cs.keystore.errors import KeysUnavailable
+from cs.history.opening import (
+    DAMAGED,
+    SealedPeople,
+    SealedValue,
+    names_of,
+    opener,
+)
 from cs.keystore.port import KeyStore
 
 #: What is first said about somebody, and mailboxes; later events repeat it.
@@ -24,19 +29,15 @@ TELLING = (PeopleFound, ContactsDiscovered, MailboxVerified)
 TELLING_TOPICS = tuple(every_version(event) for event in TELLING)
 
 
-class _Box(msgspec.Struct):
-    """A sealed value (`cs.eventlog.sealing`)."""
-
-    person: str
-    box: str = ""
-
-
-class _Event(msgspec.Struct):
+class _Telling(SealedPeople, frozen=True, kw_only=True):
     """One of `TELLING`, as it is stored."""
 
-    lookup: str
-    people: tuple[_Box, ...] = ()
-    checked: _Box | None = None
+    people: tuple[SealedValue, ...] = ()
+    checked: SealedValue | None = None
+
+    @property
+    def values(self) -> tuple[SealedValue, ...]:
+        return self.people if self.checked is None else (self.checked,)
 
 
 class _Said(msgspec.Struct):
@@ -48,7 +49,7 @@ class _Said(msgspec.Struct):
     address: str | None = None
 
 
-_EVENT = msgspec.json.Decoder(_Event)
+_EVENT = msgspec.json.Decoder(_Telling)
 _SAID = msgspec.json.Decoder(_Said)
 
 
@@ -60,14 +61,20 @@ async def findings_in(keys: KeyStore, events: Sequence[SealedEvent]) -> list[Fin
     Raises:
         LogUnavailable: The data keys cannot be read now.
     """
-    boxes = [box for event in events for box in _boxes(event)]
-    try:
-        held = await keys.find(name for name, _ in boxes)
-    except KeysUnavailable as error:
-        raise LogUnavailable(f"the data keys could not be read: {error}") from error
-    said = ((name, _opened(held.get(name), name, box)) for name, box in boxes)
-    found = (findings(keys, name, value) for name, value in said if value is not None)
-    return [each for each in found if each is not None]
+    read = [(event, said) for event in events if (said := _read(event)) is not None]
+    opens = await opener(
+        keys, (name for _, said in read for name in names_of(said, said.values))
+    )
+    found: list[Findings] = []
+    for event, said in read:
+        for value in said.values:
+            with suppress(*DAMAGED):  # it hides nobody else
+                plain = opens.read(event, said, value, _SAID)
+                if plain is not None:
+                    name = key_name(said.lookup, value.person)
+                    each = findings(keys, name, msgspec.structs.asdict(plain))
+                    found += () if each is None else (each,)
+    return found
 
 
 def findings(
@@ -88,24 +95,8 @@ def findings(
     return Findings(name, profile, tuple(others))
 
 
-def _boxes(event: SealedEvent) -> Iterator[tuple[str, str]]:
-    """Yield who is in *event*, and what is sealed about them."""
+def _read(event: SealedEvent) -> _Telling | None:
     try:
-        stored = _EVENT.decode(event.state)
-    except (msgspec.MsgspecError, UnicodeDecodeError):  # damaged
-        return
-    values: Iterable[_Box] = stored.people
-    if stored.checked is not None:
-        values = (*values, stored.checked)
-    for value in values:
-        if value.box:  # else they were erased before it was stored
-            yield key_name(stored.lookup, value.person), value.box
-
-
-def _opened(key: bytes | None, name: str, box: str) -> Mapping[str, str | None] | None:
-    if key is None:
-        return None
-    try:
-        return msgspec.structs.asdict(_SAID.decode(open_with(key, name, box)))
-    except (InvalidTag, ValueError):  # another key, or damaged; `MsgspecError` is one
+        return _EVENT.decode(event.state)
+    except DAMAGED:
         return None

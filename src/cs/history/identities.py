@@ -17,8 +17,9 @@ import hashlib
 import hmac
 from base64 import b32encode
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import asynccontextmanager, suppress
+
+import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased
@@ -31,7 +32,7 @@ from cs.eventlog.sealing import key_name, personal_values
 from cs.history.evidence import Evidence, Findings
 from cs.history.findings import TELLING, TELLING_TOPICS, findings, findings_in
 from cs.history.history import WINDOW, Progress, unseen
-from cs.history.opening import opened
+from cs.history.opening import DAMAGED
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 
@@ -206,7 +207,7 @@ class Identities:
         self._erased_to = head
         if stored:
             self._keys.forget()
-        names = {name for each in await opened(self._keys, stored) for name in _erased(each)}
+        names = {name for event in stored for name in _erased(event.state)}
         self._by_profile.update((name, "") for name in names & self._by_profile.keys())
         if self._evidence is not None:
             self._evidence.drop(names)
@@ -216,9 +217,20 @@ def _topics_of(beginnings: tuple[str, ...]) -> Where:
     return Where(topics=frozenset(t for t in shapes() if t.startswith(beginnings)))
 
 
-def _erased(plain: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield who is erased by the event *plain*."""
-    if plain is None:
-        return
-    yield from plain.get("found_in", ())
-    yield from (key_name(plain["lookup"], person) for person in plain.get("people", ()))
+class _Erased(msgspec.Struct):
+    """What a stored event that erases somebody says of whom."""
+
+    lookup: str = ""
+    people: tuple[str, ...] = ()
+    found_in: tuple[str, ...] = ()
+
+
+_ERASED = msgspec.json.Decoder(_Erased)
+
+
+def _erased(state: bytes) -> Iterator[str]:
+    """Yield who is erased by the event that is stored as *state*; nobody if it is damaged."""
+    with suppress(*DAMAGED):
+        said = _ERASED.decode(state)
+        yield from said.found_in
+        yield from (key_name(said.lookup, person) for person in said.people)

@@ -1,27 +1,35 @@
 """One event as one line of JSON, people left sealed: what exports are made of.
 
 ``{"position": 7, "stream": "key-…", "version": 2, "type": "key.search-settled.v1",
-"at": "2026-03-01T12:00:00Z", "data": {…}}``, ``data`` as it is stored.  In place of a sealed
-value stands who it is about, ``{"personal": "contact", "person": "<lookup>#p1", "who":
-"person_…"}``: the one the same for everything that one lookup found out about that person, the
-other over all lookups (`cs.history.identities`).  Of somebody erased there is no ``who``.
+"at": "2026-03-01T12:00:00Z", "data": {…}}``, ``data`` as it is stored, but for the hash of a
+key's secret.  In place of a sealed value stands who it is about, ``{"personal": "contact",
+"person": "<lookup>#p1", "who": "person_…"}``: the one the same for everything that one lookup
+found out about that person, the other over all lookups (`cs.history.identities`).  Of somebody
+erased there is no ``who``.
 Where people are opened, what is said about them stands beside that.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
-from cs.domain.codec import event_of, is_erased
+from cs.domain.codec import event_of, is_erased, shapes
 from cs.eventlog.errors import NewerEvent
-from cs.eventlog.sealing import SEALED_WITH, is_personal, is_sealed, key_name, sealed_values
+from cs.eventlog.sealing import SEALED_VALUE, SEALED_WITH, is_personal, key_name
 from cs.history.history import HistoryEvent
 from cs.history.identities import Identities
+from cs.history.masking import HIDDEN
 from cs.history.opening import opened
 from cs.keystore.port import KeyStore
 
-_SEALED = b'"sealed"'
+#: In the JSON of an event with a sealed value, and before the ids of their keys.
+SEALED, _KEY_IDS = b'{"sealed":"', f',"{SEALED_WITH}":{{'.encode()
+#: Events that say something that opens something.
+_WITH_SECRETS = frozenset(
+    topic for topic, shape in shapes().items() if HIDDEN.intersection(shape.__struct_fields__)
+)
 
 
 class EventLine(msgspec.Struct, frozen=True):
@@ -107,62 +115,92 @@ async def shown_events(
 
     People of `BATCH` events at a time are in memory in clear.
     """
+    texts = {e.position: SealedText(e) for e in events if SEALED in e.state}
+    names = {name for text in texts.values() for name in text.names}
+    who = await people.of(names) if names else {}
+    in_clear: dict[int, bytes] = {}
     shown: list[ShownEvent] = []
-    for start in range(0, len(events), BATCH):
-        shown += await _shown_batch(events[start : start + BATCH], people, keys)
+    for n, event in enumerate(events):
+        if keys is not None and n % BATCH == 0:
+            in_clear = await _in_clear(events[n : n + BATCH], who, keys)
+        data = in_clear.get(event.position)
+        if data is None:
+            text = texts.get(event.position)
+            data = _without_secrets(event) if text is None else text.told(who)
+        shown.append(ShownEvent(event, data))
     return shown
 
 
-async def _shown_batch(
-    events: Sequence[HistoryEvent], people: Identities, keys: KeyStore | None
-) -> list[ShownEvent]:
-    about = {event.position: event.data() for event in events if _SEALED in event.state}
-    if not about:
-        return [ShownEvent(event, event.state) for event in events]
-    who = await people.of({name for plain in about.values() for name in people_in(plain)})
-    if keys is not None:
-        keys.forget()  # of whoever was erased since
-        sealed = [event for event in events if event.position in about]
-        for event, plain in zip(sealed, await opened(keys, sealed), strict=True):
-            if plain is not None:  # else it is damaged
-                about[event.position] = plain
-    return [ShownEvent(event, _data(event, about.get(event.position), who)) for event in events]
+async def _in_clear(
+    events: Sequence[HistoryEvent], who: Mapping[str, str], keys: KeyStore
+) -> dict[int, bytes]:
+    """Return by position what those of *events* say that hold people and are not damaged."""
+    keys.forget()  # of whoever was erased since
+    sealed = [event for event in events if SEALED in event.state]
+    pairs = zip(sealed, await opened(keys, sealed), strict=True)
+    return {
+        event.position: _with_people(state, str(event.lookup), who)
+        for event, state in pairs
+        if state is not None
+    }
 
 
-def people_in(plain: Mapping[str, Any]) -> Iterator[str]:
-    """Yield who is in the stored event *plain*, ``<lookup>#p1``, once for each value."""
-    lookup = str(plain.get("lookup"))
-    return (key_name(lookup, value["person"]) for value in sealed_values(plain))
+class SealedText:
+    """The JSON of an event, taken apart where people are sealed in it.
 
-
-def _data(
-    event: HistoryEvent, plain: Mapping[str, Any] | None, who: Mapping[str, str]
-) -> bytes:
-    """Return what *event* says.
-
-    Args:
-        event: As it is stored.
-        plain: What it says, people sealed or opened; ``None`` if nobody is in it.
-        who: Pseudonyms of people, ``<lookup>#p1``.
+    Attributes:
+        names: Who they are, ``<lookup>#p1``, once for each value.
     """
-    if plain is None:
+
+    def __init__(self, event: HistoryEvent) -> None:
+        self._parts = SEALED_VALUE.split(event.state)  # text, kind, person, box, text, …
+        self._lookup = str(event.lookup)
+        self.names = [key_name(self._lookup, each.decode()) for each in self._parts[2::4]]
+
+    def told(self, who: Mapping[str, str]) -> bytes:
+        """Return it with who they are about in the place of the values.
+
+        Args:
+            who: Pseudonyms of people, by their names.
+        """
+        kinds = self._parts[1::4]
+        abouts = (
+            _ENCODER.encode(_about(kind.decode(), name, who))
+            for kind, name in zip(kinds, self.names, strict=True)
+        )
+        texts = self._parts[::4]
+        told = b"".join([texts[0], *chain(*zip(abouts, texts[1:], strict=True))])
+        return _without_key_ids(told)
+
+
+def _without_key_ids(state: bytes) -> bytes:
+    """Return *state* without the ids of the keys that its people are sealed with."""
+    start = state.rfind(_KEY_IDS)
+    if start < 0:
+        return state
+    return state[:start] + state[state.index(b"}", start) + 1 :]
+
+
+def _without_secrets(event: HistoryEvent) -> bytes:
+    """Return what *event*, without people, says; not what opens something."""
+    if event.topic not in _WITH_SECRETS:
         return event.state
-    told = {name: value for name, value in plain.items() if name != SEALED_WITH}
-    return _ENCODER.encode(_shown(told, str(event.lookup), who))
+    return _ENCODER.encode({n: said for n, said in event.data().items() if n not in HIDDEN})
 
 
-def _shown(value: Any, lookup: str, who: Mapping[str, str]) -> Any:
-    """Return *value* with who it is about in place of each sealed value, or in each opened."""
+def _with_people(state: bytes, lookup: str, who: Mapping[str, str]) -> bytes:
+    """Return *state*, its people in clear, with who they are beside what is said of them."""
+    return _ENCODER.encode(_named(msgspec.json.decode(_without_key_ids(state)), lookup, who))
+
+
+def _named(value: Any, lookup: str, who: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        if is_sealed(value):
-            return _about(value["sealed"], key_name(lookup, value["person"]), who)
-        shown = {name: _shown(inner, lookup, who) for name, inner in value.items()}
         if is_personal(value):
             about = _about(value["personal"], key_name(lookup, value["person"]), who)
-            return about if is_erased(value) else {**shown, **about}
-        return shown
+            return about if is_erased(value) else {**value, **about}
+        return {name: _named(inner, lookup, who) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_shown(inner, lookup, who) for inner in value]
+        return [_named(inner, lookup, who) for inner in value]
     return value
 
 

@@ -8,17 +8,20 @@ import asyncio
 import math
 import resource
 import time
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-import h11
 import uvicorn
 from starlette.types import ASGIApp
 from structlog import get_logger
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from cs.api.errors import ApiError
+from cs.http_server.request_reader import Head, Malformed, RequestReader
 
 log = get_logger()
 
@@ -31,6 +34,8 @@ MOST_DESCRIPTORS = 65_536
 MOST_RESERVED = 1_024
 #: Connections of the admin port, out of that reserve.
 ADMIN_CONNECTIONS = 64
+#: What is said of what is no HTTP, to the caller and in the log.
+MALFORMED = "Invalid HTTP request received."
 #: Connections taken at a time: they are open before anybody can count them.
 ACCEPTS_AT_ONCE = 16
 #: How many refusals are on their way at a time, and how long each may take to be read.
@@ -114,11 +119,14 @@ class ServerConfig(uvicorn.Config):
         self.limit = limit
 
 
-class Connection(H11Protocol):
+class Connection(HttpToolsProtocol):
     """One connection, which keeps to the limit of its port.
 
     Who comes when all are in use takes the place of the one that has made no call for
     longest; if all of them make one, it is answered 503 and closed.
+
+    Of uvicorn's protocol it has how an answer is sent.  Calls are read here: uvicorn reads
+    all that has come, and would keep any number of calls for one that is not answered yet.
     """
 
     def __init__(
@@ -129,8 +137,8 @@ class Connection(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        assert config.h11_max_incomplete_event_size is not None
-        self.conn = StrictConnection(h11.SERVER, config.h11_max_incomplete_event_size)
+        self._reader = RequestReader()
+        self._context = copy_context()
         self._limit = config.limit
         self._ending: asyncio.TimerHandle | None = None  # of a head, or of one turned away
         self._turned_away = False
@@ -152,21 +160,109 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if not self._turned_away:
-            super().data_received(data)
-
-    def handle_events(self) -> None:
-        super().handle_events()
+        if self._turned_away or self.transport.is_closing():
+            return
+        self._unset_keepalive_if_required()
+        self._reader.receive(data)
+        self._read()
         self._watch()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if not self.transport.is_closing():
+            self._read()
         self._watch()
+
+    def _read(self) -> None:
+        """Read up to the end of the call that is to be answered next."""
+        reader = self._reader
+        try:
+            while reader.has_unread:
+                if reader.in_body:
+                    self._add_to_body(reader.read_body())
+                    if reader.in_body:
+                        break
+                elif self._answers():
+                    self.flow.pause_reading()
+                    break
+                elif head := reader.read_head():
+                    self._begin(head)
+                else:
+                    break
+        except Malformed:
+            self._refuse()
+
+    def _answers(self) -> bool:
+        call: RequestResponseCycle | None = self.cycle
+        return call is not None and not call.response_complete
+
+    def _begin(self, head: Head) -> None:
+        """Have the application answer the call of *head*, whose body may be yet to come."""
+        self._unset_keepalive_if_required()
+        raw_path, _, query = head.target.partition(b"?")
+        path = raw_path.decode("ascii")
+        self.scope = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": head.http_version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme or "http",
+            "method": head.method,
+            "root_path": "",
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "headers": head.headers,
+            "state": self.app_state.copy(),
+        }
+        call = self.cycle = RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=head.awaits_continue,
+            keep_alive=head.keep_alive,
+            on_response=self.on_response_complete,
+        )
+        if not self._reader.in_body:
+            call.more_body = False
+            call.message_event.set()
+        # Not in the context of the call before, whose end this one may begin at.
+        answering = self.loop.create_task(call.run_asgi(self.app), context=self._context.copy())
+        answering.add_done_callback(self.tasks.discard)
+        self.tasks.add(answering)
+
+    def _add_to_body(self, part: bytes) -> None:
+        call = self.cycle
+        if call.response_complete:
+            return  # nobody asks for it any more
+        call.body += part
+        call.more_body = self._reader.in_body
+        if len(call.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        call.message_event.set()
+
+    def _refuse(self) -> None:
+        """Say that what came is no HTTP, unless a call is being answered, and close."""
+        self.logger.warning(MALFORMED)
+        if not self._answers():
+            self.send_400_response(MALFORMED)
+            return
+        call = self.cycle
+        if not call.response_started:
+            self.send_400_response(MALFORMED)
+        call.disconnected = True
+        call.message_event.set()
+        self.transport.close()
 
     def _watch(self) -> None:
         """Note whether a call is made, and since when the head of one is awaited."""
-        call: RequestResponseCycle | None = self.cycle
-        if call is not None and not call.response_complete:
+        if self._answers():
             self._limit.idle.pop(self, None)
             self._unset_ending()
             return
@@ -174,7 +270,7 @@ class Connection(H11Protocol):
             return  # it is gone
         # Also one that closes once its answer is read: that may be never.
         self._limit.idle.setdefault(self)
-        begun = self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]
+        begun = self._reader.has_unread and not self._reader.in_body
         if begun and self._ending is None and not self.transport.is_closing():
             self._ending = self.loop.call_later(HEAD_S, self.transport.close)
 
@@ -192,23 +288,6 @@ class Connection(H11Protocol):
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None
-
-
-class StrictConnection(h11.Connection):
-    """Refuses a call whose end a proxy before us may see elsewhere (RFC 9112 section 6.1)."""
-
-    def next_event(self) -> Any:
-        event = super().next_event()
-        if isinstance(event, h11.Request):
-            framing = {name for name, _ in event.headers} & {
-                b"content-length",
-                b"transfer-encoding",
-            }
-            if len(framing) == 2:
-                raise h11.RemoteProtocolError("Content-Length beside Transfer-Encoding")
-            if framing == {b"transfer-encoding"} and event.http_version < b"1.1":
-                raise h11.RemoteProtocolError("Transfer-Encoding in HTTP/1.0")
-        return event
 
 
 def _full() -> bytes:

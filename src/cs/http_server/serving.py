@@ -12,10 +12,12 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 from structlog import get_logger
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from cs.api.log_rate_limit import LogRateLimit
 from cs.http_server.connections import (
+    MALFORMED,
+    Connection,
     ConnectionLimit,
     ServerConfig,
     connections_of,
@@ -42,10 +44,6 @@ _TICKS_PER_S = 10
 #: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
 #: section 7.8): nothing is wrong, and what it advises is not for this service.
 _OFFERS = ("Unsupported upgrade request.", "No supported WebSocket library detected.")
-
-
-#: What it says of what is no HTTP, which anybody may send.
-_MALFORMED = "Invalid HTTP request received."
 
 
 def listen(host: str, port: int, *, what: str = "port") -> socket.socket:
@@ -125,7 +123,7 @@ class Server(uvicorn.Server):
     def _close_idle(self, now: float) -> None:
         idle: dict[object, tuple[object, float]] = {}
         for connection in list(self.server_state.connections):
-            assert isinstance(connection, H11Protocol)
+            assert isinstance(connection, Connection)
             call: RequestResponseCycle | None = connection.cycle
             unread = connection.flow.write_paused
             if call is not None and not call.response_complete and not unread:
@@ -168,7 +166,7 @@ class ServerLog(logging.Handler):
         message = record.getMessage()
         if isinstance(error, asyncio.CancelledError) or message.startswith(_OFFERS):
             return  # a connection cut at the end, or nothing
-        if message == _MALFORMED and not self._malformed.allow():
+        if message == MALFORMED and not self._malformed.allow():
             return
         log.log(record.levelno, "http_server", said=message, exc_info=error)
 
@@ -237,5 +235,4 @@ def _config(app: ASGIApp, limit: ConnectionLimit) -> ServerConfig:
         lifespan="off",
         timeout_graceful_shutdown=CLOSE_S,
         timeout_keep_alive=IDLE_S,
-        h11_max_incomplete_event_size=64 * 1024,
     )

@@ -38,9 +38,10 @@ from cs.eventlog.port import (
 )
 from cs.eventlog.sealing import key_name
 from cs.history import history as reading
-from cs.history.export import opening, typed
+from cs.history.export import reading as page_reading
+from cs.history.export import typed
 from cs.history.export.errors import OtherExport
-from cs.history.export.opening import OpenPage, open_page
+from cs.history.export.reading import OpenPage, open_page
 from cs.history.export.tables import TABLES
 from cs.history.export.typed import Form, TablesExport
 from cs.history.export.views import VIEWS
@@ -555,7 +556,7 @@ async def test_a_version_that_is_not_written_any_more_is_upcast(
     old = "brand.mailbox-verified.v0"
     same = OtherVersion(MailboxVerified, MailboxVerified, lambda event: event)
     monkeypatch.setattr(codec, "ALSO_READ", {old: same})
-    monkeypatch.setattr(opening, "ALSO_READ", {old: same})
+    monkeypatch.setattr(page_reading, "ALSO_READ", {old: same})
     at = next(
         n for n, r in enumerate(store.log._events) if r.topic == "brand.mailbox-verified.v1"
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from deploy.watched import ACCIDENTS, figures_without_values, run_every_query
 from system.cluster.cluster import Cluster, running_cluster
 
 pytestmark = pytest.mark.slow
@@ -31,3 +32,13 @@ def test_a_search_goes_through_every_role(cluster: Cluster) -> None:
     assert len(found["contacts"]) == 4
     assert again == found
     assert time.monotonic() - began < 60
+
+
+def test_every_query_of_alerts_and_dashboard_runs_on_all_roles(cluster: Cluster) -> None:
+    """After the search of the test before: what it did is shown by those who did it."""
+    targets = [f"127.0.0.1:{port}" for port in cluster.admin_ports.values()]
+
+    missing = figures_without_values(targets)
+    run_every_query(targets, missing)
+
+    assert missing == ACCIDENTS

@@ -28,9 +28,10 @@ from cs.domain.person import PersonErased
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.eventlog.sealing import key_name
-from cs.history.export.opening import DAMAGED, OpenPage, ReadEvent, people_named
+from cs.history.export.reading import OpenPage, ReadEvent, people_named
 from cs.history.export.stored_shapes import StoredChecked
 from cs.history.history import damaged
+from cs.history.opening import DAMAGED
 
 #: By name, the columns of the rows: ``name:TYPE`` as DuckDB has it, text unless it is said.
 FACTS: Mapping[str, str] = {

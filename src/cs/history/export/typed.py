@@ -13,16 +13,16 @@ from typing import Literal
 
 import msgspec
 
-from cs.eventlog.mapper import DataKeys
 from cs.history.export.errors import OtherExport, disk_failures
 from cs.history.export.facts import FactRows
-from cs.history.export.opening import open_page
+from cs.history.export.reading import open_page
 from cs.history.export.staging import Making, Plan, Staging, opened, quoted
 from cs.history.export.tables import TABLES
 from cs.history.export.views import VIEWS
 from cs.history.history import History, Progress
 from cs.history.identities import Identities
 from cs.history.selection import Selection
+from cs.keystore.port import KeyStore
 
 Form = Literal["duckdb", "tables"]
 
@@ -51,7 +51,7 @@ class TablesExport:
     def __init__(
         self,
         history: History,
-        keys: DataKeys,
+        keys: KeyStore,
         selection: Selection,
         path: Path,
         form: Form,

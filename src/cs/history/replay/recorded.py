@@ -1,6 +1,6 @@
 """What the log recorded of the lookups of some brands: as much as a replay needs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Literal
 
@@ -20,19 +20,16 @@ from cs.domain.codec import AnyEvent, decode, event_of, shapes
 from cs.domain.contact import BrandFacts, Checked, LeftOut, Person, Query, Ranked
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog, SealedEvent, Where
-from cs.history.replay.opening import (
+from cs.history.opening import DataKeys, Opener, names_of, opener
+from cs.history.replay.sealed_events import (
     CHECKED,
     PERSON,
     RANKED,
     AnySealed,
-    DataKeys,
-    Opener,
     SealedCheck,
-    SealedPeople,
+    SealedFindings,
     SealedRanking,
-    SealedValue,
     WhoseCheck,
-    opener,
 )
 
 #: What is run again.
@@ -129,12 +126,12 @@ async def recorded_lookups(
         shape = _sealed_shape(kind, event.topic)
         if shape is not None:
             sealed[event.position] = _read(event, shape)
-    open_values = await opener(keys, _wanted(sealed.values()))
+    opens = await opener(keys, _key_names(sealed.values()))
     found: dict[str, RecordedLookup] = {}
     for event in stored:
         try:
-            _add(found, event, sealed.get(event.position), kind, open_values)
-        except (InvalidTag, msgspec.MsgspecError) as error:
+            _add(found, event, sealed.get(event.position), kind, opens)
+        except (InvalidTag, ValueError) as error:
             raise _damaged(event, error) from error
     return list(found.values())
 
@@ -144,7 +141,7 @@ def _sealed_shape(kind: Kind, topic: str) -> type[AnySealed] | None:
     """Return what is read of an event of *topic*; a ranking needs only whose a mailbox is."""
     event = event_of(topic)
     if event in _PEOPLE:
-        return SealedPeople
+        return SealedFindings
     if event is ContactsRanked:
         return SealedRanking
     if event in _CHECKS:
@@ -161,7 +158,7 @@ def _read(event: SealedEvent, shape: type[AnySealed]) -> AnySealed:
 
 _BRAND = msgspec.json.Decoder(_Brand)
 _DECODERS: Mapping[type[AnySealed], msgspec.json.Decoder[AnySealed]] = {
-    SealedPeople: msgspec.json.Decoder(SealedPeople),
+    SealedFindings: msgspec.json.Decoder(SealedFindings),
     SealedRanking: msgspec.json.Decoder(SealedRanking),
     SealedCheck: msgspec.json.Decoder(SealedCheck),
     WhoseCheck: msgspec.json.Decoder(WhoseCheck),
@@ -174,16 +171,14 @@ def _damaged(event: SealedEvent, error: Exception) -> DamagedEvent:
     return DamagedEvent(event.position, event.stream, event.version, why)
 
 
-def _wanted(
-    sealed: Iterable[AnySealed],
-) -> Iterable[tuple[AnySealed, Sequence[SealedValue]]]:
-    """Yield the values that are opened."""
+def _key_names(sealed: Iterable[AnySealed]) -> Iterator[str]:
+    """Yield the keys of the values that are opened."""
     for event in sealed:
         match event:
-            case SealedPeople(people=values) | SealedRanking(ranked=values):
-                yield event, values
+            case SealedFindings(people=values) | SealedRanking(ranked=values):
+                yield from names_of(event, values)
             case SealedCheck(checked=value):
-                yield event, (value,)
+                yield from names_of(event, (value,))
             case WhoseCheck():
                 pass
 
@@ -193,7 +188,7 @@ def _add(
     event: SealedEvent,
     sealed: AnySealed | None,
     kind: Kind,
-    open_values: Opener,
+    opens: Opener,
 ) -> None:
     """Take *event* into the lookup that it is of."""
     if sealed is None:
@@ -218,11 +213,11 @@ def _add(
     if lookup is None:
         return
     match sealed:
-        case SealedPeople(people=values):
-            opened = (open_values.open(sealed, value, PERSON) for value in values)
-            lookup.people += (person for person in opened if person and person.full_name)
+        case SealedFindings(people=values):
+            read = (opens.read(event, sealed, value, PERSON) for value in values)
+            lookup.people += (person for person in read if person and person.full_name)
         case SealedRanking(ranked=values):
-            shown = [open_values.open(sealed, value, RANKED) for value in values]
+            shown = [opens.read(event, sealed, value, RANKED) for value in values]
             ranked = tuple(each for each in shown if each is not None)
             lookup.ranking = RecordedRanking(
                 ranked=ranked,
@@ -234,7 +229,7 @@ def _add(
             lookup.verified.add(whose.person)
         case SealedCheck(checked=value):
             verified = event_of(event.topic) is MailboxVerified
-            checked = open_values.open(sealed, value, CHECKED)
+            checked = opens.read(event, sealed, value, CHECKED)
             if checked is not None:
                 lookup.checks.append(RecordedCheck(checked, verified))
             elif verified:

@@ -11,9 +11,9 @@ import msgspec
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
 from cs.eventlog.port import EventLog, Where
+from cs.history.opening import DataKeys
 from cs.history.replay.charges import WINDOW, AffectedLookup
 from cs.history.replay.difference import AnswerDifference, LookupComparison, Totals, sealed
-from cs.history.replay.opening import DataKeys
 from cs.history.replay.ranking import compare_ranking
 from cs.history.replay.recorded import (
     Kind,

@@ -3,20 +3,17 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
-
-import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import LookupFinished, LookupStarted
-from cs.domain.codec import TOPICS, event_of, from_plain
+from cs.domain.codec import TOPICS, decode, event_of
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.mapper import TOPIC
 from cs.eventlog.port import EVERYTHING, EventLog, SealedEvent
 from cs.history.history import WINDOW, History, Progress
-from cs.history.opening import opened
+from cs.history.opening import DAMAGED, opened
 from cs.history.report.events import OPENED, SLIM, Opened, ReportEvent, slim, slim_of
 from cs.history.report.figures import Report
 from cs.history.report.fold import ReportFold
@@ -29,8 +26,6 @@ from cs.runtime.lru import LruDict
 #: Read before the period: runs and searches that end in it began at most so long before, if
 #: the service ran.
 LEAD_IN = timedelta(hours=1)
-#: What decoding raises if a stored event is not what was stored.
-_DAMAGED = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 async def make_report(
@@ -101,13 +96,13 @@ class _EventReader:
         if len(rows) < upto - after:
             self._leave_out("missing", upto - after - len(rows))
         to_open = [row for row in rows if _is_opened(row)]
-        plain = await opened(self._keys, to_open)
-        opened_at = {row.position: each for row, each in zip(to_open, plain, strict=True)}
+        states = await opened(self._keys, to_open)
+        opened_at = {row.position: each for row, each in zip(to_open, states, strict=True)}
         read = ((row.stream, self._event(row, opened_at)) for row in rows)
         return [(stream, event) for stream, event in read if event is not None]
 
     def _event(
-        self, row: SealedEvent, opened_at: Mapping[int, dict[str, Any] | None]
+        self, row: SealedEvent, opened_at: Mapping[int, bytes | None]
     ) -> ReportEvent | None:
         event = event_of(row.topic)
         if event is None:
@@ -116,14 +111,14 @@ class _EventReader:
             return None
         try:
             if row.position in opened_at:
-                plain = opened_at[row.position]
-                if plain is None:
+                state = opened_at[row.position]
+                if state is None:
                     self._leave_out("damaged")
                     return None
-                whole = from_plain(row.topic, plain)
+                whole = decode(row.topic, state)
                 return whole if isinstance(whole, Opened) else slim_of(whole)
             return slim(event, row.state) if event in SLIM else None
-        except _DAMAGED:
+        except DAMAGED:
             self._leave_out("damaged")
             return None
 
