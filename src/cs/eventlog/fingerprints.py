@@ -40,8 +40,10 @@ def name_print(keys: Fingerprinter, full_name: str, company: str) -> str:
 
 
 def _print(keys: Fingerprinter, kind: str, value: str) -> str:
-    # A lone surrogate has no bytes; JSON cannot bring one, a plug-in can.
-    return keys.fingerprint(kind, value.encode(errors="replace").decode())
+    if not value.isascii():
+        # A lone surrogate has no bytes; JSON cannot bring one, a plug-in can.
+        value = value.encode(errors="replace").decode()
+    return keys.fingerprint(kind, value)
 
 
 def fingerprints(keys: Fingerprinter, value: Mapping[str, Any]) -> Iterator[str]:

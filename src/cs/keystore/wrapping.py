@@ -19,7 +19,8 @@ PAID_CALLS = "paid-calls"
 
 def fingerprint(secret: bytes, kind: str, value: str) -> str:
     """Return the keyed hash (HMAC-SHA-256) of *value*, in hex."""
-    return hmac.new(secret, f"{kind}\0{value}".encode(), hashlib.sha256).hexdigest()
+    # In one call of OpenSSL: whoever tells people apart makes one for all that ever was said.
+    return hmac.digest(secret, f"{kind}\0{value}".encode(), "sha256").hex()
 
 
 def secret_name(name: str) -> str:
