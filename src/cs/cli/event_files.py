@@ -85,7 +85,7 @@ async def export_tables(
                 await disclose(
                     data, "events export", why, selection.asked(), upto=head, out=out
                 )
-            with Progress(bar=True) as progress, _few_collections():
+            with Progress(bar=True) as progress, few_collections():
 
                 def show_reading(position: int, upto: int) -> None:
                     progress.show(
@@ -114,7 +114,7 @@ def parquet_file(
         check_installed()
         from cs.history.export.event_file import event_file  # noqa: PLC0415
 
-        with event_file(out, resume=resume) as file, _few_collections():
+        with event_file(out, resume=resume) as file:
             yield file.write
 
 
@@ -130,10 +130,10 @@ def failures_told() -> Iterator[None]:
 
 
 @contextmanager
-def _few_collections() -> Iterator[None]:
-    """Look for cycles of objects rarely: rows are many and form none.
+def few_collections() -> Iterator[None]:
+    """Look for cycles of objects rarely: events and rows are many and form none.
 
-    Otherwise it takes a fifth of the time (bench/export.py).
+    Otherwise that takes a fifth of the time (bench/export.py).
     """
     before = gc.get_threshold()
     gc.set_threshold(100_000, *before[1:])

@@ -17,6 +17,7 @@ from cs.cli.event_files import (
     Format,
     export_tables,
     failures_told,
+    few_collections,
     format_of,
     parquet_file,
 )
@@ -324,7 +325,7 @@ async def _export(
     count = 0
     async with open_command_context(chosen) as data:
         selection, keys = await _opening(data, request)
-        with Progress(bar=True) as progress:
+        with Progress(bar=True) as progress, few_collections():
 
             def show_progress(position: int, upto: int) -> None:
                 text = f"{position} of {upto} positions read, {count} events written"

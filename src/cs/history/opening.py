@@ -62,7 +62,7 @@ class Stored(Protocol):
     def state(self) -> bytes: ...
 
 
-class SealedValue(msgspec.Struct, frozen=True):
+class SealedValue(msgspec.Struct, frozen=True, gc=False):
     """A personal value as it is stored; without a box it was erased before."""
 
     person: str
