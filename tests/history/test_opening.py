@@ -17,6 +17,7 @@ from domain.golden_files import NAMES, golden_event
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 GOLDEN = [golden_event(name) for name in NAMES if name.startswith("brand.")]
+DECODER = msgspec.json.Decoder(Person)
 
 
 class Found(SealedPeople, frozen=True, kw_only=True):
@@ -80,11 +81,11 @@ async def test_who_is_erased_reads_so_and_who_is_lost_is_noted(keys: MemoryKeySt
     del keys._keys[lost]
 
     opens = await opener(keys, names)
-    values = [opens.open(found, plain, value) for value in plain.people]
+    values = [opens.read(found, plain, value, DECODER) for value in plain.people]
     [state] = await opened(keys, [found])
 
     assert values[:2] == [None, None]
-    assert msgspec.json.decode(values[2] or b"", type=Person) == people[2]
+    assert values[2] == people[2]
     assert [(v.name, v.why, v.position) for v in opens.lost] == [
         (lost, "missing", found.position)
     ]

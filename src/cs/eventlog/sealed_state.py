@@ -4,13 +4,13 @@ Its JSON is cut at its sealed values.  What stands in their places is put in as 
 the whole is decoded once, straight into the event.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 import msgspec
 
 from cs.eventlog.sealing import (
+    SEALED_VALUE,
     HeldKeys,
     KeyReference,
     erased_value,
@@ -20,9 +20,6 @@ from cs.eventlog.sealing import (
 )
 from cs.keystore.lost import LostValue
 
-#: As `cs.eventlog.sealing.seal` leaves a value.  In a string of JSON no quote stands without a
-#: backslash before it, so nothing that somebody else wrote looks like this.
-_VALUE = re.compile(rb'\{"sealed":"([^"\\]*)","person":"([^"\\]*)","box":"([^"\\]*)"\}')
 #: In the text between two values: one that is written in another way.
 _LEFT = b'"sealed":'
 
@@ -47,15 +44,15 @@ class SealedState:
         self._lookup = head.lookup
         self._key_ids = head.sealed_with
         # Text, kind, person, box, text, kind, ...
-        self._parts: list[bytes] = _VALUE.split(state)
+        self._parts: list[bytes] = SEALED_VALUE.split(state)
         if any(_LEFT in text for text in self._parts[::4]):
-            self._parts = _VALUE.split(
+            self._parts = SEALED_VALUE.split(
                 msgspec.json.encode(in_order(msgspec.json.decode(state)))
             )
 
     def needs(self) -> Iterator[KeyReference]:
         """Yield the keys that its values need."""
-        return (self._need(person) for _, person, box in self._values() if box)
+        return (self.need(person) for _, person, box in self._values() if box)
 
     def opened(self, held: HeldKeys, lost: Callable[[LostValue], None]) -> bytes:
         """Return its JSON with every value opened.
@@ -68,16 +65,28 @@ class SealedState:
         """
 
         def put(kind: bytes, person: bytes, box: bytes) -> bytes:
-            opened = open_box(self._need(person), box, held, lost)
-            return _erased(kind, person) if opened is None else opened
+            opened = open_box(self.need(person), box, held, lost)
+            return erased_state(kind, person) if opened is None else opened
 
-        return self._joined(put)
+        return self.joined(put)
 
     def shut(self) -> bytes:
         """Return its JSON with every value as if it were erased."""
-        return self._joined(lambda kind, person, _: _erased(kind, person))
+        return self.joined(lambda kind, person, _: erased_state(kind, person))
 
-    def _need(self, person: bytes) -> KeyReference:
+    def joined(self, put: Callable[[bytes, bytes, bytes], bytes]) -> bytes:
+        """Return its JSON with what *put* returns in the place of every value.
+
+        Args:
+            put: Called with the kind, the person and the box of each; its JSON is put in.
+        """
+        said = [self._parts[0]]
+        for value, text in zip(self._values(), self._parts[4::4], strict=True):
+            said += (put(*value), text)
+        return b"".join(said)
+
+    def need(self, person: bytes) -> KeyReference:
+        """Return the key that values of *person* need."""
         name = person.decode()
         return KeyReference(key_name(self._lookup or "", name), self._key_ids.get(name))
 
@@ -87,13 +96,8 @@ class SealedState:
         for kind, person, box, _ in zip(parts, parts, parts, parts, strict=True):
             yield kind, person, box
 
-    def _joined(self, put: Callable[[bytes, bytes, bytes], bytes]) -> bytes:
-        said = [self._parts[0]]
-        for value, text in zip(self._values(), self._parts[4::4], strict=True):
-            said += (put(*value), text)
-        return b"".join(said)
-
 
 @lru_cache(maxsize=1024)
-def _erased(kind: bytes, person: bytes) -> bytes:
+def erased_state(kind: bytes, person: bytes) -> bytes:
+    """Return the JSON that a sealed value of *kind* reads as which cannot be opened."""
     return msgspec.json.encode(erased_value(kind.decode(), person.decode()))

@@ -2,24 +2,22 @@
 
 A value stands sealed in the JSON of its event (`cs.eventlog.sealing`), which is not walked for
 it.  Whoever needs a few values decodes the event as a struct of its own, a `SealedPeople` with
-a `SealedValue` wherever one stands, and opens those with `Opener.open`.  Whoever needs all that
+a `SealedValue` wherever one stands, and opens those with `Opener.read`.  Whoever needs all that
 an event says gets its JSON with each value opened in its place (`opened`).
 """
 
 from binascii import a2b_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from re import Match
 from typing import Protocol, TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.domain.codec import ERASED
 from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.sealed_state import SealedState, erased_state
 from cs.eventlog.sealing import (
-    SEALED_VALUE,
     HeldKeys,
     KeyReference,
     decrypted,
@@ -80,10 +78,6 @@ class SealedPeople(msgspec.Struct, frozen=True, kw_only=True):
     sealed_with: dict[str, str] = {}
 
 
-_PEOPLE = msgspec.json.Decoder(SealedPeople)
-_encode = msgspec.json.Encoder().encode
-
-
 class Opener:
     """Opens the values of people whose keys were loaded for it: made by `opener`.
 
@@ -97,30 +91,29 @@ class Opener:
         self._held = held
         self._ciphers: dict[str, AESGCM] = {}
 
-    def open(self, event: Stored, people: SealedPeople, value: SealedValue) -> bytes | None:
-        """Return the JSON of *value*; ``None``: nothing of it can be read.
+    def open(self, event: Stored, need: KeyReference, box: bytes) -> bytes | None:
+        """Return the JSON in *box*; ``None``: nothing of it can be read.
 
         Either because it is erased, or because its key is lost: then it stands in `lost`.
 
         Args:
             event: It stands in this one.
-            people: What was read of that.
-            value: What is opened.
+            need: The key that it is sealed with.
+            box: What is opened.
 
         Raises:
             cryptography.exceptions.InvalidTag, ValueError: It is damaged.
         """
-        if not value.box:
+        if not box:
             return None
-        name = key_name(people.lookup, value.person)
+        name = need.name
         cipher = self._ciphers.get(name)
         if cipher is None and (key := self._held.get(name)) is not None:
             cipher = self._ciphers[name] = AESGCM(key)
         if cipher is not None:
             with suppress(InvalidTag):  # else it is another key, or damage
-                return decrypted(cipher, name, value.box)
-        need = KeyReference(name, people.sealed_with.get(value.person))
-        why = why_lost(need, self._held, lambda key: decrypted(AESGCM(key), name, value.box))
+                return decrypted(cipher, name, box)
+        why = why_lost(need, self._held, lambda key: decrypted(AESGCM(key), name, box))
         if why is not None:
             self.lost.append(LostValue(name, why, event.position, event.stream))
         elif cipher is not None:
@@ -134,12 +127,20 @@ class Opener:
         value: SealedValue,
         decoder: "msgspec.json.Decoder[P]",
     ) -> P | None:
-        """Return what *decoder* makes of what `open` returns.
+        """Return what *decoder* makes of *value*; ``None``: nothing of it can be read (`open`).
+
+        Args:
+            event: It stands in this one.
+            people: What was read of that.
+            value: What is opened.
+            decoder: Of what it is.
 
         Raises:
             cryptography.exceptions.InvalidTag, ValueError: It is damaged.
         """
-        plain = self.open(event, people, value)
+        key_id = people.sealed_with.get(value.person)
+        need = KeyReference(key_name(people.lookup, value.person), key_id)
+        plain = self.open(event, need, value.box)
         return None if plain is None else decoder.decode(plain)
 
 
@@ -175,41 +176,30 @@ async def opened(keys: DataKeys, events: Sequence[Stored]) -> list[bytes | None]
     Raises:
         LogUnavailable: The data keys cannot be read now.
     """
-    people = [_people(event.state) for event in events]
-    names: set[str] = set()
-    for event, each in zip(events, people, strict=True):
-        if each is not None:
-            found = SEALED_VALUE.finditer(event.state)
-            names.update(key_name(each.lookup, _text(value[2])) for value in found if value[3])
-    opens = await opener(keys, names)
+    taken_apart = [_taken_apart(event.state) for event in events]
+    needs = (need.name for each in taken_apart if each is not None for need in each.needs())
+    opens = await opener(keys, needs)
     states = [
         None if each is None else _opened(event, each, opens)
-        for event, each in zip(events, people, strict=True)
+        for event, each in zip(events, taken_apart, strict=True)
     ]
     keys.lost.note(opens.lost)
     return states
 
 
-def _people(state: bytes) -> SealedPeople | None:
+def _taken_apart(state: bytes) -> SealedState | None:
     try:
-        return _PEOPLE.decode(state)
+        return SealedState(state)
     except DAMAGED:
         return None
 
 
-def _opened(event: Stored, people: SealedPeople, opens: Opener) -> bytes | None:
-    def in_place(sealed: Match[bytes]) -> bytes:
-        personal, person = _text(sealed[1]), _text(sealed[2])
-        plain = opens.open(event, people, SealedValue(person, a2b_base64(sealed[3])))
-        if plain is not None:
-            return plain
-        return _encode({"personal": personal, "person": person, **ERASED[personal]})
+def _opened(event: Stored, state: SealedState, opens: Opener) -> bytes | None:
+    def put(kind: bytes, person: bytes, box: bytes) -> bytes:
+        plain = opens.open(event, state.need(person), a2b_base64(box))
+        return erased_state(kind, person) if plain is None else plain
 
     try:
-        return SEALED_VALUE.sub(in_place, event.state)
+        return state.joined(put)
     except DAMAGED:
         return None
-
-
-def _text(part: bytes) -> str:
-    return part.decode(errors="replace")
