@@ -44,7 +44,7 @@ class TextLimit(msgspec.Struct, frozen=True, kw_only=True):
     def admits(self, text: str) -> bool:
         return (
             len(text) <= self.most
-            and _SURROGATE.search(text) is None
+            and (text.isascii() or _SURROGATE.search(text) is None)
             and _compiled(self.pattern).fullmatch(text) is not None
             and (self.holds is None or self.holds(text))
         )

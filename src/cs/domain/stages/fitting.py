@@ -7,6 +7,7 @@ shortened or left out here, so that one odd field does not cost everything else 
 import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -44,21 +45,30 @@ def fitted(value: T) -> T:
     """
     if not isinstance(value, msgspec.Struct):
         return value
-    limits = LIMITS.get(type(value), {})
     changed: dict[str, Any] = {}
-    for field in msgspec.structs.fields(value):
-        before = getattr(value, field.name)
+    for name, limit, may_be_none in _fields(type(value)):
+        before = getattr(value, name)
         try:
-            after = _fitted_part(before, limits.get(field.name))
+            after = _fitted_part(before, limit)
         except BeyondLimits as beyond:
             after = None
-            if field.default is not None:
-                raise beyond.within(field.name) from None
-        if after is None and field.default is not None:
-            raise BeyondLimits(field.name)
+            if not may_be_none:
+                raise beyond.within(name) from None
+        if after is None and not may_be_none:
+            raise BeyondLimits(name)
         if after is not before:
-            changed[field.name] = after
+            changed[name] = after
     return replace(value, **changed) if changed else value
+
+
+@cache  # msgspec reads the annotations anew each time
+def _fields(shape: type[msgspec.Struct]) -> Sequence[tuple[str, Limit | None, bool]]:
+    """Return name and limit of each field of *shape*, and whether it may be ``None``."""
+    limits = LIMITS.get(shape, {})
+    return tuple(
+        (field.name, limits.get(field.name), field.default is None)
+        for field in msgspec.structs.fields(shape)
+    )
 
 
 def lighter(finding: AnyFinding, share: float) -> AnyFinding:

@@ -10,7 +10,8 @@ four bytes a character, still fit into one record of 1 MiB, Kafka's limit as it 
 (``max.message.bytes``); within that each is several times what was ever seen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, assert_never
 
 import msgspec
@@ -207,18 +208,26 @@ def check(value: object) -> None:
     cs.domain.stages.limits.BeyondLimits: beyond the limits of a message: retry_in_s
     """
     if isinstance(value, msgspec.Struct):
-        limits = LIMITS.get(type(value), {})
-        for name in type(value).__struct_fields__:
+        for name, limit in _limits_of(type(value)):
+            part = getattr(value, name)
+            if part is None:
+                continue
             try:
-                part = getattr(value, name)
-                if part is not None and (limit := limits.get(name)) is not None:
+                if limit is not None:
                     check_field(part, limit)
-                check(part)
+                if isinstance(part, msgspec.Struct | tuple):
+                    check(part)
             except BeyondLimits as beyond:
                 raise beyond.within(name) from None
     elif isinstance(value, tuple):
         for each in value:
             check(each)
+
+
+@cache
+def _limits_of(shape: type[msgspec.Struct]) -> Sequence[tuple[str, Limit | None]]:
+    limits = LIMITS.get(shape, {})
+    return tuple((name, limits.get(name)) for name in shape.__struct_fields__)
 
 
 def check_field(value: Any, limit: Limit) -> None:
