@@ -1,5 +1,6 @@
 """The file of a log: whether it is still the one that was opened."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class LogFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
+        self._files = (self._path, self._path.with_name(f"{self._path.name}-wal"))
         self._opened: list[tuple[int, int]] = []
 
     @property
@@ -57,7 +59,7 @@ class LogFile:
 
     def opened(self) -> None:
         """Remember the files as they are now; the log keeps them open from here on."""
-        self._opened = [self._identity(file) for file in self._files()]
+        self._opened = [self._identity(file) for file in self._files]
 
     def check(self) -> None:
         """Raise unless the files are those that were opened.
@@ -65,7 +67,7 @@ class LogFile:
         Raises:
             LogUnavailable: One was deleted or replaced.
         """
-        for file, opened in zip(self._files(), self._opened, strict=False):
+        for file, opened in zip(self._files, self._opened, strict=False):
             try:
                 same = self._identity(file) == opened
             except FileNotFoundError:
@@ -76,10 +78,7 @@ class LogFile:
                     "that uses it, bring the file back and start again"
                 )
 
-    def _files(self) -> tuple[Path, Path]:
-        return self._path, self._path.with_name(f"{self._path.name}-wal")
-
     @staticmethod
     def _identity(file: Path) -> tuple[int, int]:
-        found = file.stat()
+        found = os.stat(file)  # noqa: PTH116  several times an append; Path's costs more
         return found.st_dev, found.st_ino
