@@ -57,6 +57,23 @@ async def test_with_no_room_left_nothing_more_is_taken() -> None:
         await third
 
 
+async def test_only_so_many_are_under_way_and_the_others_wait_their_turn() -> None:
+    work = BlockedWork("a", "b")
+    async with Lanes(work.do, after=0, capacity=10, at_once=2) as lanes:
+        for position, key in enumerate("abc", 1):
+            await lanes.put(key, position, (key, position))
+        lanes.read_to(3)
+        await turns()
+        assert work.done == []
+
+        work.free["a"].set()
+        assert await lanes.advanced(0) == 1
+        assert work.done == [("a", 1), ("c", 3)]
+
+        work.free["b"].set()
+        assert await lanes.advanced(1) == 3
+
+
 async def test_what_the_work_raises_ends_all() -> None:
     async def fail(_: int) -> None:
         raise ZeroDivisionError

@@ -6,14 +6,20 @@ truth: what it remembers is made anew at its start.  One is meant to lead at a t
 spare work, but several do no harm: the expected version of a stream is the referee, and the
 domain answers anything recorded twice with no events.
 
+What is remembered of an event is noted as the log tells it.  What takes time (to settle, to
+learn, to read) is done side by side, so that the log stores it together; that of one lookup
+stays in order, and so does that of one mail domain, for whose facts no search waits.
+
 A stream that cannot be read is set aside, and taken up again once it is mended; nobody else
 waits for it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from structlog import get_logger
 
@@ -43,6 +49,7 @@ from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import AttemptId, InFlightWork
+from cs.pipeline.lanes import Lanes, save_position_while
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.settlement import SearchSettler
 from cs.pipeline.silence import SILENCE_CHECK_S, Silence
@@ -54,9 +61,27 @@ from cs.runtime.error_groups import leaf_errors
 
 log = get_logger()
 
+T = TypeVar("T")
+
+#: Lookups and mail domains that something is done for at the same time.
+AT_ONCE = 64
+#: Followed events that something is still to be done for; with more the log is read no further.
+WAITING = 1_000
 
 #: What the driver remembers of a stream, besides its folded state.
 _REMEMBERED = (LookupStarted, LookupFinished, ContactsErased, SearchAdmitted, SearchSettled)
+
+
+class FollowUp(NamedTuple):
+    """What an event wants done.
+
+    Attributes:
+        order: What it keeps its order with: a lookup, or a mail domain.
+        do: Does it.
+    """
+
+    order: tuple[str, str]
+    do: Callable[[], Awaitable[None]]
 
 
 class Driver:
@@ -163,14 +188,33 @@ class Driver:
         for search in unfinished.searches:
             self._settler.add_waiting(search.search, search.key_id, search.lookup)
         self._open.update(unfinished.lookups)
-        for lookup in list(self._open):
-            restarted_by = StartCause() if self._restart_work else None
-            await self._or_set_aside(self._resume(lookup, restarted_by))
-        for lookup in self._settler.lookups():
-            if lookup not in self._open:
-                failpoints.reach("sweep.before-settlement")
-                await self._or_set_aside(self._settler.settle_all(lookup, StartCause()))
+        restarted_by = StartCause() if self._restart_work else None
+
+        async def resume(lookup: str) -> None:
+            await self._resume(lookup, restarted_by)
+
+        async def settle(lookup: str) -> None:
+            failpoints.reach("sweep.before-settlement")
+            await self._settler.settle_all(lookup, StartCause())
+
+        await self._side_by_side(resume, list(self._open))
+        ended = [each for each in self._settler.lookups() if each not in self._open]
+        await self._side_by_side(settle, ended)
         return unfinished.position
+
+    async def _side_by_side(
+        self, work: Callable[[T], Awaitable[None]], items: Iterable[T]
+    ) -> None:
+        """Do *work* with each of *items*, `AT_ONCE` at a time; each is set aside alone."""
+        left = iter(items)
+
+        async def take() -> None:
+            for item in left:
+                await self._or_set_aside(work(item))
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(AT_ONCE):
+                tasks.create_task(take())
 
     async def _or_set_aside(self, work: Awaitable[None]) -> None:
         """Do *work*; a stream that cannot be read for it is left for when it is mended."""
@@ -190,7 +234,9 @@ class Driver:
             for recorded in page:
                 stream = recorded.stream
                 if isinstance(recorded.event, _REMEMBERED):
-                    await self._note(recorded)
+                    follow_up = self._note(recorded)
+                    if follow_up is not None:
+                        await follow_up.do()
         for lookup in [each for each in self._open if stream_of(each) == stream]:
             await self._resume(lookup, mended)
         waited_for = {each for each in self._settler.lookups() if stream_of(each) == stream}
@@ -224,15 +270,44 @@ class Driver:
     # The tail of the log.
 
     async def _follow_log(self, position: int) -> None:
-        self._position = position
         pages = follow(self._streams.log, position, set_aside=self._set_aside, wanted=NOBODY)
-        async for page in pages:
-            for recorded in page:
-                await self._or_set_aside(self._note(recorded))
-            await self._settle_late(page)
-            self._position = page[-1].position
 
-    async def _note(self, recorded: RecordedEvent) -> None:
+        async def do(follow_up: FollowUp) -> None:
+            await self._or_set_aside(follow_up.do())
+
+        async def save_position(done: int) -> None:
+            self._position = done
+
+        async with Lanes(do, after=position, capacity=WAITING, at_once=AT_ONCE) as lanes:
+
+            async def read() -> None:
+                async for page in pages:
+                    for recorded, follow_up in self._noted(page):
+                        await lanes.put(follow_up.order, recorded.position, follow_up)
+                    lanes.read_to(page[-1].position)
+
+            self._position = position
+            await save_position_while(read(), lanes, position, save_position)
+
+    def _noted(self, page: Sequence[RecordedEvent]) -> Sequence[tuple[RecordedEvent, FollowUp]]:
+        """Note all of *page*; return what is to be done for which of its events."""
+        wanted = []
+        to_start = {each.event.lookup for each in page if isinstance(each.event, LookupStarted)}
+        for recorded in page:
+            follow_up = self._note(recorded)
+            if isinstance(recorded.event, LookupStarted):
+                to_start.discard(recorded.event.lookup)
+            elif isinstance(recorded.event, SearchAdmitted):
+                lookup = recorded.event.lookup
+                if lookup not in self._open and lookup not in to_start:
+                    # It joined just after the finish was stored.
+                    follow_up = self._settlement(lookup, recorded.position)
+            if follow_up is not None:
+                wanted.append((recorded, follow_up))
+        return wanted
+
+    def _note(self, recorded: RecordedEvent) -> FollowUp | None:
+        """Remember what *recorded* says; return what is to be done for it."""
         closed = closed_work(recorded.event)
         if closed is not None:
             self._in_flight.answered(closed.lookup, closed.stage, closed.item)
@@ -247,30 +322,36 @@ class Driver:
                 if retry_at is not None:
                     self._timers.set(retry_at, lookup)
             case MailDomainChecked(mail_domain=domain, learned=learned):
-                await self._learn(domain, learned, EventCause(position=recorded.position))
+                caused_by = EventCause(position=recorded.position)
+                learn = partial(self._learn, domain, learned, caused_by)
+                return FollowUp(("mail-domain", domain), learn)
             case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
                 self._open.discard(lookup)
                 self._in_flight.finished(lookup)
                 log.info("lookup_finished", lookup=lookup, outcome=outcome, verified=verified)
-                finish = EventCause(position=recorded.position)
-                await self._settler.settle_all(lookup, finish)
+                return self._settlement(lookup, recorded.position)
             case ContactsErased(lookup=lookup):
-                await self._lookups.brand(lookup)  # its state in memory has them in clear
+                # Its state in memory has them in clear.
+                return FollowUp(("lookup", lookup), partial(self._read_anew, lookup))
             case SearchAdmitted(search=search, lookup=lookup):
                 self._settler.add_waiting(search, recorded.stream.removeprefix("key-"), lookup)
             case SearchSettled(search=search, lookup=lookup):
                 self._settler.remove_waiting(search, lookup)
             case _:
                 pass
+        return None
 
-    async def _settle_late(self, page: Sequence[RecordedEvent]) -> None:
-        """Settle searches that joined a lookup just after its finish was stored."""
-        for recorded in page:
-            if isinstance(recorded.event, SearchAdmitted):
-                lookup = recorded.event.lookup
-                if lookup not in self._open:
-                    joined = EventCause(position=recorded.position)
-                    await self._or_set_aside(self._settler.settle_all(lookup, joined))
+    def _settlement(self, lookup: str, position: int) -> FollowUp:
+        """Return how those are settled who wait for *lookup* as far as is noted.
+
+        Because of the event at *position*.
+        """
+        caused_by, waiting = EventCause(position=position), self._settler.waiting(lookup)
+        settle = partial(self._settler.settle, lookup, waiting, caused_by)
+        return FollowUp(("lookup", lookup), settle)
+
+    async def _read_anew(self, lookup: str) -> None:
+        await self._lookups.brand(lookup)
 
     async def _learn(self, domain: str, learned: DomainFacts, caused_by: AnyCause) -> None:
         command = mail_domain.LearnDomain(facts=learned, at=self._clock.now())
@@ -289,11 +370,19 @@ class Driver:
 
     async def _follow_timers(self) -> None:
         while True:
-            when, lookup = await self._timers.next()
+            due = [await self._timers.next(), *self._timers.pop_due()]
+            self._firing = True
+            times: dict[str, list[datetime]] = {}
+            for when, lookup in due:
+                times.setdefault(lookup, []).append(when)
+            await self._side_by_side(self._fire_each, times.items())
+            self._firing = False
+
+    async def _fire_each(self, due: tuple[str, Sequence[datetime]]) -> None:
+        lookup, times = due
+        for when in times:
             if lookup in self._open:
-                self._firing = True
-                await self._or_set_aside(self._fire(when, lookup))
-                self._firing = False
+                await self._fire(when, lookup)
 
     async def _fire(self, when: datetime, lookup: str) -> None:
         at = max(when, self._clock.now())

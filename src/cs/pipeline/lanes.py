@@ -20,12 +20,19 @@ class Lanes(Generic[T]):
         work: Done with every item.  What it raises ends all: `advanced` raises it.
         after: The position that work begins after.
         capacity: Items at most, waiting or under way; `put` waits for room.
+        at_once: Items under way at most; all of them unless given.
     """
 
     def __init__(
-        self, work: Callable[[T], Awaitable[None]], *, after: int, capacity: int
+        self,
+        work: Callable[[T], Awaitable[None]],
+        *,
+        after: int,
+        capacity: int,
+        at_once: int | None = None,
     ) -> None:
         self._work = work
+        self._under_way = asyncio.Semaphore(at_once or capacity)
         self._lanes: dict[object, deque[tuple[int, T]]] = {}
         self._open: deque[int] = deque()  # positions, in order; the first is not done
         self._done: set[int] = set()
@@ -89,7 +96,8 @@ class Lanes(Generic[T]):
         lane = self._lanes[key]
         while lane:
             position, item = lane[0]
-            await self._work(item)
+            async with self._under_way:
+                await self._work(item)
             lane.popleft()
             self._mark_done(position)
         del self._lanes[key]

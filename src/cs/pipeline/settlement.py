@@ -5,7 +5,7 @@ settled already is quiet, so several may do this at once.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from cs.domain import key
@@ -52,23 +52,34 @@ class SearchSettler:
         """Return the lookups that searches of the key *key_id* wait for."""
         return [lookup for lookup, keys in self._waiting.items() if key_id in keys.values()]
 
-    async def settle_all(self, lookup: str, caused_by: AnyCause) -> None:
-        """Settle who waits for *lookup*, unless it still runs.
+    def waiting(self, lookup: str) -> Mapping[str, str]:
+        """Return the searches that wait for *lookup* now, and of which key each is."""
+        return dict(self._waiting.get(lookup, {}))
 
-        Whose key cannot be read waits on; its stream is set aside.  *caused_by* is what the
-        caller acted on.
+    async def settle_all(self, lookup: str, caused_by: AnyCause) -> None:
+        """Settle who waits for *lookup* now; see `settle`."""
+        await self.settle(lookup, self.waiting(lookup), caused_by)
+
+    async def settle(
+        self, lookup: str, searches: Mapping[str, str], caused_by: AnyCause
+    ) -> None:
+        """Settle those of *searches* that wait for *lookup* still, unless it runs.
+
+        All at once, so that the log stores them together.  Whose key cannot be read waits
+        on; its stream is set aside.  *caused_by* is what the caller acted on.
 
         Raises:
             DamagedEvent: How the lookup ended cannot be read.
         """
-        waiting = self._waiting.get(lookup)
-        if not waiting:
+        waiting = self._waiting.get(lookup, {})
+        unsettled = {search: key for search, key in searches.items() if search in waiting}
+        if not unsettled:
             return
         finish = await self._finish_of(lookup)
         if finish is None:
             return  # still live: its finish will come with the tail
         async with asyncio.TaskGroup() as tasks:
-            for search, key_id in list(waiting.items()):
+            for search, key_id in unsettled.items():
                 tasks.create_task(self._settle(search, key_id, finish, caused_by))
 
     async def _settle(

@@ -28,6 +28,13 @@ class Timers:
         earliest = self.earliest()
         return earliest is not None and earliest <= self._clock.now()
 
+    def pop_due(self) -> list[tuple[datetime, str]]:
+        """Return and forget those that are due now, the earliest first."""
+        due = []
+        while self.is_due():
+            due.append(heapq.heappop(self._heap))
+        return due
+
     async def next(self) -> tuple[datetime, str]:
         """Wait until the earliest timer is due; return and forget it."""
         while not self.is_due():
