@@ -56,6 +56,7 @@ NAME = re.compile(
 FOREIGN = {
     *("AlterConfigs", "DescribeConfigs", "LoadCredential", "StandardAuthorizer"),
     *("CREDENTIALS_DIRECTORY", "JAVA_HOME"),
+    *("OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_EXPORTER_OTLP_HEADERS"),
 }
 
 

@@ -25,7 +25,7 @@ DASHBOARD = MONITORING / "grafana" / "contact-search.json"
 #: Until it answers, and until it has read what it watches.
 START_S = 30.0
 #: How often it reads: so that a rate has two figures soon.
-EVERY = "500ms"
+EVERY = "1s"
 
 
 def alerts() -> list[dict[str, Any]]:

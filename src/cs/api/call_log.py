@@ -17,6 +17,7 @@ from structlog import get_logger
 from cs.api.log_rate_limit import LogRateLimit
 from cs.api.openapi import OPENAPI_PATH
 from cs.api.stored_admission import StoredAdmission
+from cs.bus.headers import root_place
 from cs.domain.api_key import PREFIX
 from cs.domain.key import SearchAdmitted
 from cs.metrics.metrics import Metrics
@@ -77,6 +78,8 @@ class CallRecord:
         method = self._scope["method"] if self._scope["method"] in _METHODS else OTHER
         status = HUNG_UP if self._hung_up else self.status
         self._count(took_s, method, route(path), status)
+        if "lookup" in self._scope["state"]:
+            self._trace(took_s, f"{method} {route(path)}", status or CUT_OFF)
         self._log(took_s, method, path, status)
 
     def _count(self, took_s: float, method: str, template: str, status: int | None) -> None:
@@ -88,6 +91,15 @@ class CallRecord:
         spent.observe(took_s, {"request": state["request_id"]})
         if "code" in state:
             self._metrics.call_errors.of(state["code"]).inc()
+
+    def _trace(self, took_s: float, name: str, status: int) -> None:
+        """Put a call into the trace of its lookup, which the one that started it begins."""
+        state = self._scope["state"]
+        root, traces = root_place(state["lookup"]), self._metrics.traces
+        if state["admitted"] == "started":
+            traces.past_call(name, within=None, place=root, took_s=took_s, status=status)
+        elif state["admitted"] in {"joined", "repeated"}:  # not of a lookup of another day
+            traces.past_call(name, within=root, place=None, took_s=took_s, status=status)
 
     def _log(self, took_s: float, method: str, path: str, status: int | None) -> None:
         scope, state = self._scope, self._scope["state"]
@@ -111,6 +123,7 @@ def note_search(state: dict[str, object], admitted: StoredAdmission) -> None:
     """Put into *state* which search a call led to, and which lookup answers it."""
     search = admitted.admission.search
     state["search"] = search
+    state["admitted"] = admitted.admission.kind
     for event in admitted.admission.key_events:
         if isinstance(event, SearchAdmitted):
             state["lookup"] = event.lookup

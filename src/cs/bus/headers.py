@@ -80,6 +80,17 @@ def outcome_headers(
     }
 
 
+def root_place(lookup: str) -> str:
+    """Return the place of the call that started *lookup*, which its trace begins with."""
+    return _traceparent(lookup, lookup)
+
+
+def place_of(incoming: Mapping[str, str], lookup: str) -> str:
+    """Return the place in a trace that a record of *lookup* came with."""
+    found = incoming.get(TRACEPARENT, "")
+    return found if _TRACEPARENT.fullmatch(found) else root_place(lookup)
+
+
 def answer_id(outcome: Outcome) -> str:
     """Return what the id of *outcome* begins with: of whose work which answer it is.
 

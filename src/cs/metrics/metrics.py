@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cs.metrics.instruments import Counter, Family, counter, gauge, histogram
+from cs.metrics.traces import NO_TRACES, Traces
 
 #: Seconds of what is answered from memory or a database, and of a held call.
 CALL_S = (
@@ -35,9 +36,15 @@ class CacheCounters(NamedTuple):
 
 
 class Metrics:
-    """All of them, at nothing yet."""
+    """All of them, at nothing yet.
 
-    def __init__(self) -> None:
+    Attributes:
+        traces: Where the spans of a lookup go; figures and spans are made in the same places.
+    """
+
+    def __init__(self, traces: Traces = NO_TRACES) -> None:
+        self.traces = traces
+
         # Calls of the API.
         self.call_seconds = histogram(
             "cs_call_seconds",

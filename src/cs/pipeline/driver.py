@@ -117,7 +117,7 @@ class Driver:
         self._clock = clock
         self._restart_work = restart_work
         self._lookups = Lookups(streams, clock)
-        self._settler = SearchSettler(streams, self._lookups, clock)
+        self._settler = SearchSettler(streams, self._lookups, clock, self._metrics.traces)
         self._timers = Timers(clock)
         self._in_flight = InFlightWork(real.monotonic)
         self._silence = Silence(

@@ -5,7 +5,7 @@ is the referee, and the domain answers anything recorded twice with no events.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from structlog.contextvars import bound_contextvars
 
 from cs.bus.dead_letters import dead_letter, publish_dead_letter
 from cs.bus.errors import BusUnavailable
-from cs.bus.headers import answer_id, trace_id
+from cs.bus.headers import answer_id, place_of, trace_id
 from cs.bus.port import Bus, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.domain.brand.events import RecordFinding
@@ -27,6 +27,7 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
+from cs.metrics.metrics import Metrics
 from cs.pipeline.errors import ForgedOutcome
 from cs.pipeline.forgery_alarm import ForgeryAlarm
 from cs.pipeline.heartbeats import Heartbeats
@@ -62,6 +63,7 @@ class OutcomeRecorder:
         drain_s: Stopping gives outcomes in flight this long to be recorded; what is not
             comes again.
         at_once: Outcomes recorded at the same time, at most.
+        metrics: Where its spans go.
     """
 
     def __init__(
@@ -76,7 +78,9 @@ class OutcomeRecorder:
         suppression: SuppressionFilter | None = None,
         drain_s: float = DRAIN_S,
         at_once: int = AT_ONCE,
+        metrics: Metrics | None = None,
     ) -> None:
+        self._traces = (metrics or Metrics()).traces
         self._lookups = Lookups(streams, clock)
         self._bus = bus
         self._clock = clock
@@ -118,7 +122,7 @@ class OutcomeRecorder:
         try:
             outcome = decode_outcome(record.value)
             with bound_contextvars(trace_id=trace_id(record.headers, outcome.lookup)):
-                await self._process(outcome)
+                await self._process(outcome, record.headers)
         except DamagedEvent as error:
             # Its lookup is set aside.  Left uncommitted, it would hold up its partition; when
             # the stream is mended, the driver issues its open work again.
@@ -133,13 +137,20 @@ class OutcomeRecorder:
         await outcomes.commit(record)
         failpoints.reach("outcome.after-commit")
 
-    async def _process(self, outcome: Outcome) -> None:
+    async def _process(self, outcome: Outcome, headers: Mapping[str, str]) -> None:
         if not await self._is_answer(outcome):
             return
         await self._record_heartbeat(outcome)
         if not isinstance(outcome.finding, Alive):
             failpoints.reach("outcome.before-append")
-            await self._once_readable(partial(self._decide, outcome))
+            with self._traces.span(
+                f"record {outcome.stage}",
+                "consumer",
+                within=place_of(headers, outcome.lookup),
+                lookup=outcome.lookup,
+                finding=str(outcome.finding.__struct_config__.tag),
+            ):
+                await self._once_readable(partial(self._decide, outcome))
             failpoints.reach("outcome.after-append")
 
     async def _is_answer(self, outcome: Outcome) -> bool:

@@ -29,7 +29,7 @@ class ProcessManager:
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         heartbeats: Where heartbeats are stored; in memory if ``None``.
         suppression: Keeps out who asked to be forgotten; without it nobody did.
-        metrics: Of the driver.
+        metrics: Where both count, and their spans go.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class ProcessManager:
             receipts=receipts,
             verifiers=verifiers,
             suppression=suppression,
+            metrics=metrics,
         )
         self._make_driver = partial(
             Driver, streams, open_work, clock, heartbeats, real=real, metrics=metrics

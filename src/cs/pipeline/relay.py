@@ -5,20 +5,23 @@ stored; a record that was published and lost is issued again by the driver.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 
 from structlog import get_logger
 
 from cs.bus.errors import BusUnavailable
-from cs.bus.headers import work_headers
+from cs.bus.headers import TRACEPARENT, root_place, work_headers
 from cs.bus.port import Bus
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
+from cs.domain.stages.work import Work
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog, Wanted
 from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
+from cs.metrics.traces import Traces
 from cs.pipeline.lanes import Lanes, save_position_while
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
@@ -64,15 +67,16 @@ async def relay(
         NewerEvent: It gives up; one of that version is to go on.
         Exception: What *save_position* raises.
     """
+    metrics = metrics or Metrics()
     gate = VersionGate("relay") if save_position is None else None
     pages = follow(events, after, gate=gate, set_aside=set_aside, wanted=_ISSUED)
 
     async def publish(event: StageIssued) -> None:
         failpoints.reach("relay.before-publish")
-        await _publish(event, bus, receipts, deadline_clock)
+        await _publish(event, bus, receipts, deadline_clock, metrics.traces)
         failpoints.reach("relay.after-publish")
 
-    position = (metrics or Metrics()).follower_position
+    position = metrics.follower_position
     async with Lanes(publish, after=after, capacity=WAITING) as lanes:
 
         async def read() -> None:
@@ -92,19 +96,42 @@ def _lane(event: StageIssued) -> tuple[str, str]:
 
 
 async def _publish(
-    event: StageIssued, bus: Bus, receipts: Receipts, deadline_clock: Clock | None
+    event: StageIssued,
+    bus: Bus,
+    receipts: Receipts,
+    deadline_clock: Clock | None,
+    traces: Traces,
 ) -> None:
     work = receipts.work(event)
-    topic, headers = STAGE_TOPICS[event.stage], work_headers(work)
+    headers = work_headers(work)
+    with traces.span(
+        f"publish {work.stage}",
+        "producer",
+        within=root_place(work.lookup),
+        place=headers[TRACEPARENT],
+        lookup=work.lookup,
+        attempt=work.attempt,
+    ):
+        await _offer(work, headers, bus, event.deadline_at, deadline_clock)
+
+
+async def _offer(
+    work: Work,
+    headers: Mapping[str, str],
+    bus: Bus,
+    deadline_at: datetime,
+    deadline_clock: Clock | None,
+) -> None:
+    topic = STAGE_TOPICS[work.stage]
     while True:
         try:
             await bus.publish(topic, key=work_key(work), value=encode(work), headers=headers)
         except BusUnavailable as error:
             # Silence would issue it again too, but only so often.
             log.warning(
-                "work_not_published", lookup=event.lookup, stage=event.stage, why=str(error)
+                "work_not_published", lookup=work.lookup, stage=work.stage, why=str(error)
             )
-            if deadline_clock is None or deadline_clock.now() >= event.deadline_at:
+            if deadline_clock is None or deadline_clock.now() >= deadline_at:
                 return
             await asyncio.sleep(RETRY_S)
         else:

@@ -11,7 +11,7 @@ from structlog.contextvars import bound_contextvars
 
 from cs.bus.dead_letters import dead_letter
 from cs.bus.errors import BusUnavailable
-from cs.bus.headers import outcome_headers, trace_id
+from cs.bus.headers import outcome_headers, place_of, trace_id
 from cs.bus.port import Bus, Record, Subscription
 from cs.bus.topics import (
     MESSAGE_MAX,
@@ -141,14 +141,26 @@ class Runner:
         failpoints.reach("stage.before-work")
         async with asyncio.TaskGroup() as tasks:
             alive = tasks.create_task(self._send_heartbeats(work, incoming))
-            began = perf_counter()
-            finding = await self._handle(work, incoming)
-            spent = self._metrics.stage_seconds.of(self._stage.name, _ending(finding))
-            spent.observe(perf_counter() - began)
+            finding = await self._measured(work, incoming)
             alive.cancel()
         failpoints.reach("stage.before-result")
         await self._report_result(work, incoming, finding)
         failpoints.reach("stage.after-result")
+
+    async def _measured(self, work: Work, incoming: Mapping[str, str]) -> AnyFinding:
+        began = perf_counter()
+        with self._metrics.traces.span(
+            f"stage {work.stage}",
+            "consumer",
+            within=place_of(incoming, work.lookup),
+            lookup=work.lookup,
+            attempt=work.attempt,
+        ) as span:
+            finding = await self._handle(work, incoming)
+            span.note(ended=_ending(finding))
+        spent = self._metrics.stage_seconds.of(self._stage.name, _ending(finding))
+        spent.observe(perf_counter() - began)
+        return finding
 
     async def _handle(self, work: Work, incoming: Mapping[str, str]) -> AnyFinding:
         async def report(finding: AnyFinding) -> None:

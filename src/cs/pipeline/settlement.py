@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from cs.bus.headers import root_place
 from cs.domain import key
 from cs.domain.brand.brand import Finish, stream_of
 from cs.domain.brand.events import LookupFinished
@@ -17,6 +18,7 @@ from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM
 from cs.eventlog.streams import Streams
+from cs.metrics.traces import NO_TRACES, Traces
 from cs.pipeline.lookups import Lookups, with_damage_check
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -28,7 +30,10 @@ PAGE = 500
 class SearchSettler:
     """Knows who waits for which lookup."""
 
-    def __init__(self, streams: Streams, lookups: Lookups, clock: Clock) -> None:
+    def __init__(
+        self, streams: Streams, lookups: Lookups, clock: Clock, traces: Traces = NO_TRACES
+    ) -> None:
+        self._traces = traces
         self._streams = streams
         self._lookups = lookups
         self._clock = clock
@@ -99,9 +104,15 @@ class SearchSettler:
         checked_decide = with_damage_check(stream, decide)
         failpoints.reach("settlement.before-append")
         try:
-            await retry_while_unavailable(
-                lambda: self._streams.change(stream, checked_decide, caused_by=caused_by)
-            )
+            with self._traces.span(
+                "settle",
+                within=root_place(finish.lookup),
+                lookup=finish.lookup,
+                outcome=finish.outcome,
+            ):
+                await retry_while_unavailable(
+                    lambda: self._streams.change(stream, checked_decide, caused_by=caused_by)
+                )
         except DamagedEvent as damaged:
             self._streams.set_aside.note(damaged)
             return

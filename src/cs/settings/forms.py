@@ -64,6 +64,7 @@ _FORMS = {
     "allow_networks": "a list of networks like 10.0.0.0/8",
     "deny_networks": "a list of networks like 198.51.100.0/24",
     "wikidata_url": "an address like https://www.wikidata.org/w/api.php",
+    "traces_to": "an address like http://127.0.0.1:4318",
     "searxng_url": "an address like http://127.0.0.1:8888",
     "ca_file": "a readable file of certificates in PEM form",
     "dns": "IP address and port of a name server, like 127.0.0.1:53",
@@ -83,7 +84,7 @@ def _check_form(name: str, value: Any) -> None:
         case "allow_networks" | "deny_networks":
             for network in value:
                 ip_network(network)
-        case "wikidata_url" | "searxng_url" if value is not None:
+        case "wikidata_url" | "searxng_url" | "traces_to" if value is not None:
             parts = urlsplit(value)
             good = parts.scheme in {"http", "https"} and bool(parts.hostname)
             good = good and parts.port != 0  # raises for what is no port

@@ -26,6 +26,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     admin_names: tuple[str, ...] = ()  # that the admin port may be called by
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+    traces_to: str | None = None  # an OTLP receiver; needs the extra `otel`
     operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail
 
     # What the roles of one service share, when it runs as several processes

@@ -33,7 +33,9 @@ class _Measured:
 
     async def _timed(self, asked: Awaitable[A]) -> A:
         began = perf_counter()
-        answer = await asked
+        with self._metrics.traces.span(f"source {self.name}", "client") as span:
+            answer = await asked
+            span.note(ended=answer.ended.value)
         spent = self._metrics.source_seconds.of(self._kind, self.name, answer.ended.value)
         spent.observe(perf_counter() - began)
         answering = self._metrics.source_answering.of(self._kind, self.name)

@@ -40,7 +40,9 @@ class _MeasuredCheck:
 
     async def check(self, address: str) -> Evidence:
         began = perf_counter()
-        found = await self._check.check(address)
+        with self._metrics.traces.span(f"verifier {self._verifier}", "client") as span:
+            found = await self._check.check(address)
+            span.note(verdict=found.verdict.value)
         answered = "yes" if found.answered else "no"
         spent = self._metrics.verifier_seconds.of(self._verifier, found.verdict.value, answered)
         spent.observe(perf_counter() - began)

@@ -7,18 +7,31 @@ import httpx
 import pytest
 
 from deploy.watched import ACCIDENTS, figures_without_values, run_every_query
-from system.cluster.cluster import Cluster, running_cluster
+from harness.otlp import Receiver, parents_of, receiving
+from system.cluster.cluster import STAGES, Cluster, running_cluster
+from system.whole_trace import WHOLE_TRACE, personal_in
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with running_cluster() as cluster:
+def receiver() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def cluster(receiver: Receiver) -> Iterator[Cluster]:
+    with running_cluster(kinds=()) as cluster:
+        for environment in (cluster.environment, cluster.stage_environment):
+            environment["CS_TRACES_TO"] = receiver.url
+        cluster.start()
         yield cluster
 
 
-def test_a_search_goes_through_every_role(cluster: Cluster) -> None:
+def test_a_search_goes_through_every_role_and_is_one_trace(
+    cluster: Cluster, receiver: Receiver
+) -> None:
     key = cluster.new_key()["key"]
 
     with httpx.Client(
@@ -32,6 +45,13 @@ def test_a_search_goes_through_every_role(cluster: Cluster) -> None:
     assert len(found["contacts"]) == 4
     assert again == found
     assert time.monotonic() - began < 60
+    spans = receiver.wait_for(*WHOLE_TRACE)
+    assert parents_of(spans) == WHOLE_TRACE
+    assert personal_in(spans, found) == []
+    assert {span.role for span in spans} == {
+        *("api", "relay", "process-manager"),
+        *(f"stage {name}" for name in STAGES),
+    }
 
 
 def test_every_query_of_alerts_and_dashboard_runs_on_all_roles(cluster: Cluster) -> None:

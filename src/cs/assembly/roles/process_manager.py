@@ -61,6 +61,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             receipts=Receipts(await data.keys.secret(SHARED)),
             verifiers=verifier_names(settings),
             suppression=build_suppression(erasure, data.keys),
+            metrics=metrics,
         )
 
         async def drive(_: int) -> None:

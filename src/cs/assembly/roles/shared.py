@@ -11,6 +11,7 @@ from cs.assembly.measured_process import measured_process
 from cs.assembly.postgres_pools import open_stages_pool
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores
 from cs.assembly.shared_time import SharedTime, open_shared_time
+from cs.assembly.traces import open_traces
 from cs.assembly.world_check import check_world
 from cs.domain.service import World
 from cs.eventlog.streams import Streams
@@ -58,7 +59,7 @@ async def open_shared(
     """
     check_world(settings, world)
     async with AsyncExitStack() as stack:
-        metrics = Metrics()
+        metrics = Metrics(await stack.enter_async_context(open_traces(settings, role)))
         data = await stack.enter_async_context(
             open_shared_stores(settings, role, world, metrics)
         )

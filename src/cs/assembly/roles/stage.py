@@ -12,6 +12,7 @@ from cs.assembly.postgres_pools import open_stages_pool, read_key
 from cs.assembly.roles.running import RunningRole, run_in_background
 from cs.assembly.shared_time import open_shared_time
 from cs.assembly.stages import build_stage
+from cs.assembly.traces import open_traces
 from cs.assembly.world_check import check_world
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
@@ -40,11 +41,10 @@ async def run_stage(
         DatabaseUnavailable: It cannot be reached.
     """
     check_world(settings, world)
-    metrics = Metrics()
+    role = f"stage {name}"
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(
-            open_stages_pool(settings, f"stage {name}", world)
-        )
+        metrics = Metrics(await stack.enter_async_context(open_traces(settings, role)))
+        pool = await stack.enter_async_context(open_stages_pool(settings, role, world))
         time = DatabaseTime(pool)
         await time.ask()
         shared_time = await open_shared_time(time, world, pool)
@@ -72,7 +72,7 @@ async def run_stage(
             shared_time.clock,
             metrics=metrics,
         )
-        await stack.enter_async_context(measured_process(metrics, f"stage {name}", world))
+        await stack.enter_async_context(measured_process(metrics, role, world))
         async with run_in_background(shared_time, runner.run()):
             ready = Readiness(time=time, bus=bus, misconfiguration=misconfiguration)
             yield RunningRole(ready, Measures(metrics, ready))

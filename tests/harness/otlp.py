@@ -1,0 +1,118 @@
+"""A receiver of spans on this machine, which speaks OTLP over HTTP as a collector does."""
+
+import gzip
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+#: Spans are sent every second.
+ARRIVE_S = 30.0
+
+
+@dataclass(frozen=True)
+class ReceivedSpan:
+    """Attributes: *role*: of the process that sent it."""
+
+    name: str
+    trace: str
+    id: str
+    parent: str  # empty: none
+    role: str
+    attributes: dict[str, str]
+
+
+@dataclass
+class Receiver:
+    url: str = ""
+    spans: list[ReceivedSpan] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def wait_for(self, *names: str) -> list[ReceivedSpan]:
+        """Return all that arrived, once a span of each of *names* did, and every parent."""
+
+        def there() -> bool:
+            parents = {span.parent for span in self.spans} - {""}
+            return set(names) <= {span.name for span in self.spans} and parents <= {
+                span.id for span in self.spans
+            }
+
+        with self.changed:
+            if not self.changed.wait_for(there, ARRIVE_S):
+                missing = set(names) - {span.name for span in self.spans}
+                raise AssertionError(f"never arrived: {sorted(missing)}")
+            return list(self.spans)
+
+    def take(self, body: bytes) -> None:
+        request = ExportTraceServiceRequest.FromString(body)
+        with self.changed:
+            for resource in request.resource_spans:
+                about = {a.key: a.value.string_value for a in resource.resource.attributes}
+                for scope in resource.scope_spans:
+                    self.spans += [
+                        ReceivedSpan(
+                            span.name,
+                            span.trace_id.hex(),
+                            span.span_id.hex(),
+                            span.parent_span_id.hex(),
+                            about["cs.role"],
+                            {a.key: str(a.value) for a in span.attributes},
+                        )
+                        for span in scope.spans
+                    ]
+            self.changed.notify_all()
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """Take spans until left."""
+    receiver = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.path == "/v1/traces"
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            receiver.take(body)
+            answer = ExportTraceServiceResponse().SerializeToString()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-protobuf")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    receiver.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def parents_of(spans: list[ReceivedSpan]) -> dict[str, set[str]]:
+    """Return the names of the parents of each span, by its name; ``-``: it has none.
+
+    Raises:
+        AssertionError: They are of several traces, or a parent never arrived.
+    """
+    by_id = {span.id: span.name for span in spans}
+    assert len({span.trace for span in spans}) == 1, "one trace"
+    found: dict[str, set[str]] = {}
+    for span in spans:
+        assert not span.parent or span.parent in by_id, f"{span.name} hangs on nothing"
+        found.setdefault(span.name, set()).add(by_id.get(span.parent, "-"))
+    return found
