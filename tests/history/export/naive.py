@@ -20,6 +20,14 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
+from cs.domain.causation import (
+    AnyCause,
+    EventCause,
+    MessageCause,
+    OperatorCause,
+    RequestCause,
+    TimerCause,
+)
 from cs.domain.codec import topic_of
 from cs.domain.key import (
     KeyIssued,
@@ -73,9 +81,21 @@ def events_table(events: Recorded) -> list[Row]:
             "type": topic_of(r.event),
             "happened_at": time(r.event.at),
             "lookup": getattr(r.event, "lookup", None),
+            "cause": None if r.caused_by is None else type(r.caused_by).__struct_config__.tag,
+            "request": _if(r.caused_by, RequestCause, "id"),
+            "message": _if(r.caused_by, MessageCause, "id"),
+            "attempt": _if(r.caused_by, MessageCause, "attempt"),
+            "timer": _if(r.caused_by, TimerCause, "timer"),
+            "command": _if(r.caused_by, OperatorCause, "command"),
+            "operator": _if(r.caused_by, OperatorCause, "who"),
+            "caused_by": _if(r.caused_by, EventCause, "position"),
         }
         for r in events
     ]
+
+
+def _if(cause: AnyCause | None, kind: type[AnyCause], named: str) -> Any:
+    return getattr(cause, named) if isinstance(cause, kind) else None
 
 
 def searches(events: Recorded) -> list[Row]:

@@ -20,6 +20,15 @@ from hypothesis import settings
 from cs.domain import codec
 from cs.domain.brand import brand as brands
 from cs.domain.brand.events import BrandEvent, EraseContacts, MailboxVerified, RetryDue
+from cs.domain.causation import (
+    AnyCause,
+    EventCause,
+    MessageCause,
+    OperatorCause,
+    RequestCause,
+    StartCause,
+    TimerCause,
+)
 from cs.domain.codec import TOPICS, AnyEvent, OtherVersion
 from cs.domain.key import KeyEvent
 from cs.domain.mail.mailbox import Verdict
@@ -68,9 +77,11 @@ class Store:
         self.folder = folder
         self.versions: dict[str, int] = {}
 
-    async def append(self, stream: str, events: Sequence[AnyEvent]) -> None:
+    async def append(
+        self, stream: str, events: Sequence[AnyEvent], cause: AnyCause | None = None
+    ) -> None:
         version = self.versions.get(stream, NO_STREAM)
-        await self.log.append([Append(stream, version, events)])
+        await self.log.append([Append(stream, version, events, cause)])
         self.versions[stream] = version + len(events)
 
     async def export(
@@ -597,6 +608,41 @@ async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
         ("contact-discovery", 1, "cut-off"),
     ]
     agree(found, naive.tables(await recorded(store)))
+
+
+async def test_each_event_has_what_caused_it(store: Store) -> None:
+    causes: Sequence[AnyCause | None] = (
+        RequestCause(id="req_1", key="key_1"),
+        MessageCause(topic="cs.outcomes.v1", id="brand-a.1/ranking//2/result", attempt=2),
+        TimerCause(timer="retry"),
+        OperatorCause(command="serve", who="ada"),
+        OperatorCause(command="serve"),
+        EventCause(position=1),
+        StartCause(),
+        None,
+    )
+    for cause in causes:
+        await store.append("service", (Paused(at=AT),), cause)
+
+    file = await store.export()
+
+    found = rows_of(file)
+    agree(found, naive.tables(await recorded(store)))
+    said = [[v for v in list(row.values())[6:] if v is not None] for row in found["events"]]
+    assert said == [
+        ["request", "req_1"],
+        ["message", "brand-a.1/ranking//2/result", 2],
+        ["timer", "retry"],
+        ["operator", "serve", "ada"],
+        ["operator", "serve"],
+        ["event", 1],
+        ["start"],
+        [],
+    ]
+    with duckdb.connect(file, read_only=True) as database:
+        counted = [(r["cause"], r["what"], r["events"]) for r in _rows(database, "FROM causes")]
+    assert ("operator", "serve", 2) in counted
+    assert (None, None, 1) in counted
 
 
 async def test_an_empty_history_gives_empty_tables(store: Store) -> None:

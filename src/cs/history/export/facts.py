@@ -7,11 +7,20 @@ mailboxes at which mail domain.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
 from cs.domain.brand import events as brand
+from cs.domain.causation import (
+    AnyCause,
+    EventCause,
+    MessageCause,
+    OperatorCause,
+    RequestCause,
+    StartCause,
+    TimerCause,
+)
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Person, Ranked
 from cs.domain.key import (
@@ -28,6 +37,7 @@ from cs.domain.person import PersonErased
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.eventlog.sealing import key_name
+from cs.eventlog.stored_cause import cause_in
 from cs.history.export.reading import OpenPage, ReadEvent, people_named
 from cs.history.export.stored_shapes import StoredChecked
 from cs.history.history import damaged
@@ -35,7 +45,8 @@ from cs.history.opening import DAMAGED
 
 #: By name, the columns of the rows: ``name:TYPE`` as DuckDB has it, text unless it is said.
 FACTS: Mapping[str, str] = {
-    "event": "position:BIGINT stream version:INTEGER type happened_at:TIMESTAMP lookup",
+    "event": "position:BIGINT stream version:INTEGER type happened_at:TIMESTAMP lookup "
+    "cause request message attempt:INTEGER timer command operator caused_by:BIGINT",
     "key_event": "position:BIGINT happened_at:TIMESTAMP key what label units:BIGINT operator",
     "admitted": "position:BIGINT happened_at:TIMESTAMP key search brand asked_brand "
     "asked_domain lookup request idempotent:BOOLEAN",
@@ -137,6 +148,7 @@ class FactRows:
                 event.topic,
                 event.at,
                 event.lookup,
+                *_named_by(cause_in(event.state)),
             )
         )
         ends = _ENDS.get(read.kind)
@@ -149,6 +161,28 @@ class FactRows:
         says = _SAYS.get(read.kind)
         if says is not None:
             says(self, page, read)
+
+
+# Causes.
+def _named_by(cause: AnyCause | None) -> tuple[Any, ...]:
+    """Return the kind of *cause* and what it names, in the order of the columns."""
+    match cause:
+        case RequestCause(id=request):
+            return "request", request, *[None] * 6
+        case MessageCause(id=message, attempt=attempt):
+            return "message", None, message, attempt, *[None] * 4
+        case TimerCause(timer=timer):
+            return "timer", None, None, None, timer, None, None, None
+        case OperatorCause(command=command, who=operator):
+            return "operator", None, None, None, None, command, operator, None
+        case EventCause(position=position):
+            return "event", *[None] * 6, position
+        case StartCause():
+            return "start", *[None] * 7
+        case None:
+            return (None,) * 8
+        case _:
+            assert_never(cause)
 
 
 # Keys and their searches.

@@ -37,7 +37,7 @@ _SCHEMAS: dict[str, pa.Schema] = {
     fact: pa.schema([(name, _ARROW[kind]) for name, kind in columns_of(fact)]) for fact in FACTS
 }
 #: Changes with what is written down as facts: another version's are not gone on with.
-FACTS_VERSION = 2
+FACTS_VERSION = 3
 
 _PLAN, _WRITING, _TEMPORARY = "plan.json", "writing", "tmp"
 _ERASED, _WHO = "erased.parquet", "who.parquet"

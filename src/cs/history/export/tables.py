@@ -458,7 +458,8 @@ FROM learned
 )
 _EVENTS = Table(
     "events",
-    "Every event that was read, without what it says: `cs events show` shows that.",
+    "Every event that was read, and what caused it, without what it says: `cs events show` "
+    "shows that.",
     _columns("""
 position BIGINT its place in the log, from 1
 stream VARCHAR what it is about
@@ -466,8 +467,16 @@ version INTEGER its place in the stream, from 0
 type VARCHAR `<category>.<event>.v<n>`
 happened_at TIMESTAMP when it happened
 lookup VARCHAR the lookup that it names, if it names one
+cause VARCHAR `request`, `message`, `timer`, `operator`, `event`, `start`; empty: not known
+request VARCHAR of a call: its id, `X-Request-Id`
+message VARCHAR of a message: its id, `<lookup>/<stage>/<item>/<attempt>/<kind>`
+attempt INTEGER of a message: at the work that it answers
+timer VARCHAR what was due: `deadline`, `retry`, `silence`, `ageing`, `mended`
+command VARCHAR of an operator: what was typed behind `cs`
+operator VARCHAR of an operator: who it was, if somebody said
+caused_by BIGINT of an event: its position, somebody who follows the log acted on it
 """),
-    "SELECT position, stream, version, type, happened_at, lookup FROM event",
+    "SELECT * FROM event",
 )
 
 _EXPORT = Table(

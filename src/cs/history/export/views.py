@@ -110,4 +110,13 @@ SELECT asked_at::DATE AS day, count(*) AS searches, count(*) FILTER (cached) AS 
 FROM searches WHERE settled_at IS NOT NULL GROUP BY day ORDER BY day
 """,
     ),
+    View(
+        "causes",
+        "What caused the events of each type, how often; `what`: which timer, which command.",
+        """
+SELECT type, cause, coalesce(timer, command) AS what, count(*) AS events,
+       min(happened_at) AS first_at, max(happened_at) AS last_at
+FROM events GROUP BY ALL ORDER BY ALL
+""",
+    ),
 )
