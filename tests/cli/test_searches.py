@@ -161,6 +161,12 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     assert verification["restarts"] == 1
     assert [each["end"] for each in verification["attempts"]] == ["replaced", "answered"]
     assert verification["attempts"][1]["after_restart"]
+    causes = [
+        (a["caused_by"]["kind"], a["end_caused_by"]["kind"]) for a in verification["attempts"]
+    ]
+    assert causes == [("message", "start"), ("start", "message")]
+    assert shown["admitted_caused_by"] == run["caused_by"]
+    assert run["caused_by"] == {"kind": "request", "id": shown["request"], "key": shown["key"]}
     assert run["stages"][0]["asked"][0]["ended"] == "used"
     assert run["stages"][0]["rules"].startswith("resolution-")
     assert (run["cost"], run["cost_said"][:12]) == (None, "not recorded")
@@ -168,6 +174,9 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     (cid,) = run["people"]
     assert (cid["why"], cid["is_shown"]) == ("not-eligible", False)
     assert cid["in_clear"]["full_name"] == "Cid Fell"
+    read = here("searches", "show", zenith.search, **in_folder.options)
+    assert f"begun by: call {shown['request']}; ended by: " in read.out
+    assert "start of a process" in read.out
 
 
 def test_each_address_has_its_conversation_and_the_rule_that_read_it(

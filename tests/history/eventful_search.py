@@ -18,6 +18,13 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
+from cs.domain.causation import (
+    AnyCause,
+    MessageCause,
+    RequestCause,
+    StartCause,
+    TimerCause,
+)
 from cs.domain.contact import (
     BrandFacts,
     Checked,
@@ -48,6 +55,7 @@ QUERY = Query(brand="Acme")
 STREAM = brand_stream(QUERY)
 LOOKUP = lookup_id(STREAM, 1, "aaaaaaaa")
 SEARCH = "srch_0123456789abcdefghjkmnpqrs"
+CALL = RequestCause(id="req_1", key="key_1")
 MAIL_DOMAINS = ("acme.test", "acme-mail.test")
 
 
@@ -227,6 +235,26 @@ def brand_events(said: str) -> list[BrandEvent]:
     ]
 
 
+def cause_of(event: BrandEvent) -> AnyCause | None:
+    """Return what would cause *event* in a service; of a piece of progress it is not known."""
+    match event:
+        case LookupStarted():
+            return CALL
+        case StageIssued(after_restart=True):
+            return StartCause()
+        case StageIssued(after_silence=True):
+            return TimerCause(timer="silence")
+        case StageIssued(attempt=attempt) if attempt > 1:
+            return TimerCause(timer="retry")
+        case LookupFinished():
+            return TimerCause(timer="deadline")
+        case BrandResolved():
+            answer = f"{LOOKUP}/brand-resolution//2/result"
+            return MessageCause(topic="cs.outcomes.v1", id=answer, attempt=2)
+        case _:
+            return None
+
+
 async def eventful(said: str, upto: int | None = None) -> SearchAt:
     """Return the search as of position *upto* of a log that has it and nothing else.
 
@@ -238,8 +266,9 @@ async def eventful(said: str, upto: int | None = None) -> SearchAt:
         at=AT, search=SEARCH, brand=said, query=QUERY, lookup=LOOKUP, request="req_1"
     )
     issued_key = KeyIssued(at=AT, label=said, quota=9, secret_hash="", last4="1234")
-    await log.append([Append("key-key_1", NO_STREAM, (issued_key, admitted))])
-    await log.append([Append(STREAM, NO_STREAM, events)])
+    await log.append([Append("key-key_1", NO_STREAM, (issued_key, admitted), CALL)])
+    for version, event in enumerate(events, NO_STREAM):
+        await log.append([Append(STREAM, version, (event,), cause_of(event))])
     settled = SearchSettled(
         at=at(120.1), search=SEARCH, lookup=LOOKUP, outcome="done", charged=True, cached=False
     )

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from cs.domain.names.plain_text import written_out
 from cs.history.shown.page import search_page
+from cs.history.shown.phrases import cause_words
 from cs.history.shown.search import ShownSearch, people_of, shown_search
 from docs.browser import Browser, running_browser
 from harness.accessibility import look, violations
@@ -75,6 +76,32 @@ async def test_the_timeline_is_told() -> None:
     ]
     assert run.took_s == 120
     assert run.cut_off
+
+
+async def test_each_attempt_says_what_caused_it_and_its_end() -> None:
+    search = await shown("Acme", reveal=False)
+    run = search.run
+    assert run is not None
+
+    told = {
+        (stage.stage, stage.item, attempt.attempt): (
+            cause_words(attempt.caused_by),
+            cause_words(attempt.end_caused_by),
+        )
+        for stage in run.stages
+        for attempt in stage.attempts
+    }
+
+    answer = "message result, attempt 2"
+    assert told["brand-resolution", "", 2] == ("timer: retry", answer)
+    assert told["contact-discovery", "", 1] == ("not recorded", "timer: silence")
+    assert told["verification", "acme-mail.test", 2] == (
+        "start of a process",
+        "timer: deadline",
+    )
+    assert cause_words(run.caused_by) == cause_words(search.admitted_caused_by) == "call req_1"
+    page = "\0".join(Parsed(search_page(search)).said)
+    assert {"call req_1", "timer: deadline", answer} <= set(page.split("\0"))
 
 
 async def test_money_is_by_the_prices_that_are_given() -> None:

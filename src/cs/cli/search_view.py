@@ -9,7 +9,7 @@ from cs.cli.output import console, print_table, styled
 from cs.domain.rule_sets import NOT_RECORDED
 from cs.history.page.drawing import seconds
 from cs.history.shown.people import ShownCheck, ShownPerson
-from cs.history.shown.phrases import people_were
+from cs.history.shown.phrases import cause_words, people_were
 from cs.history.shown.search import ShownRun, ShownSearch
 from cs.history.shown.stages import ShownAttempt, ShownStage
 from cs.history.words import ENDS, OUTCOMES, REASONS
@@ -27,6 +27,14 @@ def print_search(shown: ShownSearch) -> None:
         console.print(styled("[yellow]{} erased since, on {}[/]", who, instant(erased.at)))
     waited = "" if shown.waited_s is None else f", settled after {seconds(shown.waited_s)}"
     console.print(f"asked for with {shown.key} at {instant(shown.admitted_at)}{waited}")
+    settled = (
+        ""
+        if shown.settled_at is None
+        else f"; settled by: {cause_words(shown.settled_caused_by)}"
+    )
+    console.print(
+        styled("[dim]taken by: {}{}[/]", cause_words(shown.admitted_caused_by), settled)
+    )
     if shown.run is not None:
         _print_run(shown.run, reused=shown.reused)
 
@@ -36,6 +44,10 @@ def _print_run(run: ShownRun, *, reused: bool) -> None:
     ended = "" if run.outcome is None else f": {run.outcome}, {OUTCOMES.get(run.outcome, '')}"
     of_before = " (a run of before)" if reused else ""
     console.print(styled("\n[bold]Run[/] {}{} {}{}", run.lookup, of_before, took, ended))
+    finished = (
+        "" if run.finished_at is None else f"; ended by: {cause_words(run.finish_caused_by)}"
+    )
+    console.print(styled("[dim]begun by: {}{}[/]", cause_words(run.caused_by), finished))
     _print_stages(run)
     if run.people:
         console.print(styled("\n[bold]Everybody considered[/]"))
@@ -66,6 +78,18 @@ def _print_stages(run: ShownRun) -> None:
     ]
     columns = ("Stage", "Attempt", "Began", "Took", "How it ended")
     print_table(columns, attempts, folds=["Stage", "How it ended"])
+    causes = [
+        (
+            _stage_name(stage),
+            str(attempt.attempt),
+            cause_words(attempt.caused_by),
+            "" if attempt.ended_at is None else cause_words(attempt.end_caused_by),
+        )
+        for stage in run.stages
+        for attempt in stage.attempts
+    ]
+    led_by = ("Stage", "Attempt", "Begun by", "Ended by")
+    print_table(led_by, causes, folds=["Stage", "Begun by", "Ended by"])
     asked = [
         (
             _stage_name(stage),

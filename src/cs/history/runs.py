@@ -30,6 +30,7 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
+from cs.domain.causation import AnyCause
 from cs.domain.contact import (
     CONTACTS,
     BrandFacts,
@@ -64,6 +65,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         why: Of a failed one: why.
         retry_at: Of a failed one: when the next one was to follow.
         causes: Of a failed one, by source: why it could not answer.
+        caused_by: What led to its being issued; ``None``: not known.
+        end_caused_by: What led to the event that says that it ended.
     """
 
     position: int
@@ -80,6 +83,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None = None
     retry_at: datetime | None = None
     causes: dict[str, str] = {}
+    caused_by: AnyCause | None = None
+    end_caused_by: AnyCause | None = None
 
 
 class SourcesEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,6 +176,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         finished_at: ``None``: it has not ended.
         outcome, reusable, verified, cut_off, contacts: Of its result; erased people are
             not in it any more.
+        caused_by, finish_caused_by: What led to its beginning and to its end; ``None``: not
+            known.
     """
 
     lookup: str
@@ -199,6 +206,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     verified: int = 0
     cut_off: bool = False
     contacts: tuple[Contact, ...] = ()
+    caused_by: AnyCause | None = None
+    finish_caused_by: AnyCause | None = None
 
     def find(self, person: str) -> RunPerson | None:
         """Return the one who is called *person* here, if there is one."""
@@ -216,7 +225,7 @@ def runs(events: Iterable[RecordedEvent]) -> list[Run]:
         if isinstance(event, LookupStarted):
             found[event.lookup] = _Record(recorded, event)
         elif isinstance(event, LookupEvent) and event.lookup in found:
-            found[event.lookup].add(recorded.position, event)
+            found[event.lookup].add(recorded, event)
     return [record.run() for record in found.values()]
 
 
@@ -234,7 +243,9 @@ class _Record:
             query=event.query,
             deadline_at=event.deadline_at,
             shown_at_most=event.contacts,
+            caused_by=recorded.caused_by,
         )
+        self._caused_by = recorded.caused_by  # of the event that is read
         self._last = recorded.position
         self._attempts: list[Attempt] = []
         self._open: dict[tuple[StageName, str], int] = {}  # the place of the one in flight
@@ -250,8 +261,9 @@ class _Record:
             mail_domains=tuple(self._mail_domains),
         )
 
-    def add(self, position: int, event: BrandEvent) -> None:
-        self._last = position
+    def add(self, recorded: RecordedEvent, event: BrandEvent) -> None:
+        position = self._last = recorded.position
+        self._caused_by = recorded.caused_by
         closed = closed_work(event)
         if closed is not None:
             self._end((closed.stage, closed.item), position, event.at, "answered")
@@ -317,6 +329,7 @@ class _Record:
                 deadline_at=event.deadline_at,
                 after_silence=event.after_silence,
                 after_restart=event.after_restart,
+                caused_by=self._caused_by,
             )
         )
 
@@ -337,7 +350,11 @@ class _Record:
         place = self._open.pop(work, None)
         if place is not None:
             self._attempts[place] = replace(
-                self._attempts[place], end=end, ended_at=at, ended_by=position
+                self._attempts[place],
+                end=end,
+                ended_at=at,
+                ended_by=position,
+                end_caused_by=self._caused_by,
             )
         return place
 
@@ -375,6 +392,7 @@ class _Record:
             cut_off=event.cut_off,
             brand=event.brand or self._run.brand,
             contacts=event.contacts,
+            finish_caused_by=self._caused_by,
         )
 
     def _erased(self, event: ContactsErased) -> None:

@@ -12,8 +12,10 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
+from cs.domain.causation import AnyCause
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import RecordedEvent
 from cs.history.history import History, Progress, unseen
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
@@ -46,7 +48,8 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         key_id: Of the key it was made with.
         position: When this was the log's last, it was so.
-        admitted, settled: The events, and where they stand; not settled yet: ``None``.
+        admitted, settled: The events, where they stand, and what caused them; not settled
+            yet: ``None``.
         repeated: How often it was asked for again while it ran.
         found: What its answer is made of.
         run: The run that answers it, as far as it had come; maybe one of before.
@@ -58,8 +61,10 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     admitted_position: int
     admitted: SearchAdmitted
+    admitted_caused_by: AnyCause | None
     settled_position: int | None
     settled: SearchSettled | None
+    settled_caused_by: AnyCause | None
     repeated: int
     found: SearchParts
     run: Run | None
@@ -113,16 +118,16 @@ async def search_at(
     """
     rows = Rows(_NoRows())
     searches, usage = Searches(), Usage()
-    admitted: tuple[int, SearchAdmitted] | None = None
-    settled: tuple[int, SearchSettled] | None = None
+    admitted: tuple[RecordedEvent, SearchAdmitted] | None = None
+    settled: tuple[RecordedEvent, SearchSettled] | None = None
     repeated = 0
     async for recorded in history.stream(f"key-{key_id}", position):
         usage.apply(rows, recorded, _unsealed)
         match recorded.event:
             case SearchAdmitted(search=which) as event if which == search:
-                admitted = (recorded.position, event)
+                admitted = (recorded, event)
             case SearchSettled(search=which) as event if which == search:
-                settled = (recorded.position, event)
+                settled = (recorded, event)
             case SearchRepeated(search=which) if which == search:
                 repeated += 1
             case _:
@@ -148,10 +153,12 @@ async def search_at(
         search=search,
         key_id=key_id,
         position=position,
-        admitted_position=admitted[0],
+        admitted_position=admitted[0].position,
         admitted=admitted[1],
-        settled_position=settled[0] if settled else None,
+        admitted_caused_by=admitted[0].caused_by,
+        settled_position=settled[0].position if settled else None,
         settled=settled[1] if settled else None,
+        settled_caused_by=settled[0].caused_by if settled else None,
         repeated=repeated,
         found=SearchParts(search, row, used, body),
         run=next(iter(runs(by_then)), None),

@@ -10,8 +10,8 @@ from cs.history.page.drawing import seconds
 from cs.history.page.markup import Html, el
 from cs.history.page.shell import page
 from cs.history.shown.people_page import evidence_of, people_table
-from cs.history.shown.phrases import good, outcome, people_were, yes
-from cs.history.shown.run_page import asked_table, run_facts, waterfall
+from cs.history.shown.phrases import cause_words, good, outcome, people_were, yes
+from cs.history.shown.run_page import asked_table, causes_table, run_facts, waterfall
 from cs.history.shown.search import ShownRun, ShownSearch
 from cs.projections.searches import instant
 
@@ -36,6 +36,7 @@ _SEALED_COLUMNS = {
     "Level": "level",
     "Verified by": "email_source",
 }
+_CAUSES = "cs events why shows for any position the whole chain, from the call to the charge."
 _TONES: Mapping[str, Tone] = {"done": "good", "failed": "bad"}
 
 
@@ -123,11 +124,16 @@ def _search(shown: ShownSearch) -> Html:
                 [instant(shown.admitted_at), f", position {shown.admitted_position}"],
             ),
             ("Request", mono(shown.request) if shown.request else NOT_RECORDED),
+            ("Taken by", cause_words(shown.admitted_caused_by)),
             (
                 "Settled",
                 None
                 if shown.settled_at is None
                 else [instant(shown.settled_at), f", position {shown.settled_position}"],
+            ),
+            (
+                "Settled by",
+                cause_words(shown.settled_caused_by) if shown.settled_at else None,
             ),
             ("Waited", None if shown.waited_s is None else seconds(shown.waited_s)),
             ("Asked for again while it ran", f"{shown.repeated} times"),
@@ -140,6 +146,7 @@ def _run_sections(shown: ShownSearch, run: ShownRun) -> Iterator[Html]:
     began = "From the beginning of the run; a dashed line is its deadline."
     yield section("The run", run_facts(run), about=about)
     yield section("Stages and attempts", waterfall(run), about=began)
+    yield section("What caused what", causes_table(run), about=_CAUSES)
     yield section("Who was asked", asked_table(run), about=f"Cost in money: {run.cost_said}.")
     yield section("Everybody considered", people_table(run))
     tried = [person for person in run.people if person.checks]

@@ -6,7 +6,7 @@ from datetime import datetime
 from cs.history.page.blocks import facts, mono, table
 from cs.history.page.drawing import Lane, Look, Span, lanes, legend, seconds
 from cs.history.page.markup import Html
-from cs.history.shown.phrases import outcome, yes
+from cs.history.shown.phrases import cause_words, outcome, yes
 from cs.history.shown.search import ShownRun
 from cs.history.shown.stages import ShownAttempt, ShownStage
 from cs.history.words import ENDS
@@ -33,7 +33,9 @@ def run_facts(run: ShownRun) -> Html:
             ("Lookup", mono(run.lookup)),
             ("Asked for", asked),
             ("Began", [instant(run.started_at), f", position {run.position}"]),
+            ("Begun by", cause_words(run.caused_by)),
             ("Ended", None if run.finished_at is None else instant(run.finished_at)),
+            ("Ended by", cause_words(run.finish_caused_by) if run.finished_at else None),
             ("Took", None if run.took_s is None else seconds(run.took_s)),
             (
                 "Deadline",
@@ -72,6 +74,22 @@ def waterfall(run: ShownRun) -> Iterator[Html]:
     ]
     yield lanes(lines, until=until)
     yield legend(_LEGEND)
+
+
+def causes_table(run: ShownRun) -> Html:
+    rows = [
+        (
+            _stage_name(stage),
+            attempt.attempt,
+            cause_words(attempt.caused_by),
+            ENDS[attempt.end],
+            "–" if attempt.ended_at is None else cause_words(attempt.end_caused_by),
+        )
+        for stage in run.stages
+        for attempt in stage.attempts
+    ]
+    columns = ("Stage", "Attempt", "Begun by", "How it ended", "Ended by")
+    return table("What caused each attempt and its end", columns, rows)
 
 
 def _spans(run: ShownRun, stage: ShownStage, n: int, until: float) -> list[Span]:

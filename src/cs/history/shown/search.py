@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from cs.domain.causation import AnyCause
 from cs.domain.contact import BrandFacts, Query
 from cs.history.runs import Run
 from cs.history.searches import ErasedSince, SearchAt
@@ -22,6 +23,8 @@ class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
         position: Of the event that began it.
         took_s: Seconds; ``None``: it goes on.
         status: How brand resolution ended: matched, no_match or ambiguous.
+        caused_by, finish_caused_by: What led to its beginning and to its end; ``None``: not
+            known.
         cost, cost_said: What whom it asked cost, and what is known of that.
         erased: People of it who are erased by now; nothing is left of them.
     """
@@ -38,6 +41,8 @@ class ShownRun(msgspec.Struct, frozen=True, kw_only=True):
     reusable: bool
     verified: int
     cut_off: bool
+    caused_by: AnyCause | None
+    finish_caused_by: AnyCause | None
     status: str | None
     brand: BrandFacts | None
     stages: Sequence[ShownStage]
@@ -57,6 +62,8 @@ class ShownSearch(msgspec.Struct, frozen=True, kw_only=True):
         record: What ``GET /searches/{id}`` was answered with.  Sealed, a contact is the person
             with role and status.
         request: Of the POST; ``None``: not recorded.
+        admitted_caused_by, settled_caused_by: What led to its being taken, and settled;
+            ``None``: not known.
         waited_s: From the POST to the charge or its release, in seconds; ``None``: it runs.
         repeated: How often it was asked for again while it ran.
         reused: Whether it was answered from a run of before.
@@ -72,8 +79,10 @@ class ShownSearch(msgspec.Struct, frozen=True, kw_only=True):
     admitted_position: int
     admitted_at: datetime
     request: str | None
+    admitted_caused_by: AnyCause | None
     settled_position: int | None
     settled_at: datetime | None
+    settled_caused_by: AnyCause | None
     waited_s: float | None
     repeated: int
     reused: bool
@@ -118,6 +127,8 @@ def shown_search(
         admitted_position=then.admitted_position,
         admitted_at=then.admitted.at,
         request=then.admitted.request,
+        admitted_caused_by=then.admitted_caused_by,
+        settled_caused_by=then.settled_caused_by,
         settled_position=then.settled_position,
         settled_at=settled.at if settled else None,
         waited_s=(settled.at - then.admitted.at).total_seconds() if settled else None,
@@ -171,6 +182,8 @@ def _run(run: Run, people: Sequence[ShownPerson], stages: Sequence[ShownStage]) 
         reusable=run.reusable,
         verified=run.verified,
         cut_off=run.cut_off,
+        caused_by=run.caused_by,
+        finish_caused_by=run.finish_caused_by,
         status=run.status,
         brand=run.brand,
         stages=stages,

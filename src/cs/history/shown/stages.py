@@ -8,6 +8,7 @@ from decimal import Decimal
 import msgspec
 from msgspec.structs import replace
 
+from cs.domain.causation import AnyCause
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.work import StageName
 from cs.history.runs import Attempt, AttemptEnd, Run, SourcesEnd
@@ -26,6 +27,8 @@ class ShownAttempt(msgspec.Struct, frozen=True, kw_only=True):
         after_silence, after_restart: Why it was made again, if not for a failure.
         why, causes: Of a failed one, the latter by source.
         retry_at: Of a failed one: when the next one was to follow.
+        caused_by, end_caused_by: What led to its being issued, and to the event that says
+            that it ended; ``None``: not known.
     """
 
     position: int
@@ -40,6 +43,8 @@ class ShownAttempt(msgspec.Struct, frozen=True, kw_only=True):
     after_silence: bool
     after_restart: bool
     causes: Mapping[str, str]
+    caused_by: AnyCause | None
+    end_caused_by: AnyCause | None
 
 
 class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,6 +170,8 @@ def _attempt(made: Attempt) -> ShownAttempt:
         after_silence=made.after_silence,
         after_restart=made.after_restart,
         causes=made.causes,
+        caused_by=made.caused_by,
+        end_caused_by=made.end_caused_by,
     )
 
 
