@@ -1,15 +1,20 @@
 """Following views that another process moves: who is woken finds the rows."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from contracts.views import History
+from cs.domain.brand.events import BrandForgotten
 from cs.domain.key import settled
-from cs.eventlog.port import Append, RecordedEvent
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.eventlog.streams import Streams
 from cs.postgres.pool import open_pool
+from cs.projections import newer_rows
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
@@ -54,6 +59,23 @@ async def live_settles(history: History) -> None:
     finish = AcmeRun(stream=LIVE).resolved().times_out().events[version + 1 :]
     end = settled("s-live", f"{LIVE}.1", "timeout", 0, cached=False, at=AT)
     await history.log.append([Append(LIVE, version, finish), Append("key-one", 8, [end])])
+
+
+class CountedReads:
+    """The events that are read of the log, by stream."""
+
+    def __init__(self, history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.events = Counter[str]()
+        for name in ("read", "tail", "stored", "select"):
+            monkeypatch.setattr(history.log, name, self._counted(getattr(history.log, name)))
+
+    def _counted(self, read: Any) -> Any:
+        async def counted(*args: Any, **kwargs: Any) -> Any:
+            found = await read(*args, **kwargs)
+            self.events.update(each.stream for each in found)
+            return found
+
+        return counted
 
 
 class FollowerCases:
@@ -156,6 +178,39 @@ class FollowerCases:
             row = await views.get(SEARCHES, "s-live")
             assert row is not None
             assert row.status == "running"
+
+    async def test_a_busy_brand_keeps_no_other_key_waiting(
+        self, views: Views, history: History, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """More events than are applied for any answer; nobody moves the views."""
+        await history.runner(views).catch_up()
+        follower = ViewFollower(history.log, views)
+        await follower.catch_up()
+        streams = Streams(history.log)
+        reading = Reading(history.log, views, follower, history.keys, streams=streams)
+        busy = [BrandForgotten(at=AT)] * (2 * newer_rows.AHEAD)
+        await history.log.append([Append("brand-busy", NO_STREAM, busy)])
+        length = len(await history.log.read("key-one"))
+        counted = CountedReads(history, monkeypatch)
+
+        ended = await reading.search("s-done", "one")
+        runs = await reading.search("s-live", "one")
+        never = await reading.search("s-never", "one")
+
+        assert ended is not None
+        assert runs is not None
+        assert (ended.row.status, runs.row.status, never) == ("done", "running", None)
+        assert counted.events == {"key-one": length}, "its state, once"
+
+        counted.events.clear()
+        await live_settles(history)
+        now = await reading.search("s-live", "one", (await streams.key("one")).state)
+
+        assert now is not None
+        assert now.row.status == "failed"
+        assert now.body is not None
+        assert set(counted.events) == {"key-one", LIVE}
+        assert counted.events.total() <= 2 * newer_rows.FIRST
 
     async def test_views_made_anew_are_followed_from_there(
         self, views: Views, history: History

@@ -15,7 +15,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.memory import MemoryKeyStore
-from cs.projections import current_rows
+from cs.projections import current_rows, newer_rows
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
@@ -166,15 +166,17 @@ async def test_views_that_are_behind_are_advanced_for_the_answer_and_stay_behind
 async def test_views_too_far_behind_are_waited_for(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(current_rows, "AHEAD", 0)
-    await reader.live_settles()
-    asking = asyncio.create_task(reader.reading.search("s-done", "one"))
+    monkeypatch.setattr(newer_rows, "AHEAD", 0)
+    await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
+    asking = asyncio.create_task(reader.reading.search("s-new", "one"))
     await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
     assert not asking.done()
 
     await reader.runner.catch_up()
 
-    assert await asking is not None
+    found = await asking
+    assert found is not None
+    assert found.row.status == "running"
 
 
 @pytest.mark.usefixtures("behind")
@@ -182,11 +184,12 @@ async def test_views_too_far_behind_for_too_long_are_told(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(current_rows, "AHEAD", 0)
+    monkeypatch.setattr(newer_rows, "AHEAD", 0)
     monkeypatch.setattr(current_rows, "PATIENCE_S", 0.005)
     await reader.live_settles()
 
     for ask in (
-        reader.reading.search("s-done", "one"),
+        reader.reading.search("s-live", "one"),
         reader.reading.usage("one"),
         reader.reading.keys(),
         reader.reading.brands(),
@@ -218,12 +221,19 @@ async def test_lists_too_are_advanced_for_the_answer(reader: Reader) -> None:
     assert set(brands) == {"brand-new"} | set(dict(await reader.store.all(BRANDS)))
 
 
-async def test_views_that_are_made_anew_do_not_hide_what_was_there(reader: Reader) -> None:
+async def test_views_that_are_made_anew_do_not_hide_what_was_there(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The runner thinks them at the log's end; they know nothing yet."""
     await reader.store.reset()
 
+    found = await reader.reading.search("s-done", "one")
+
+    assert found is not None
+    assert ADA_IS_AT.encode() in (found.body or b""), "read from the log"
+    monkeypatch.setattr(newer_rows, "AHEAD", 5)
     for ask in (
-        reader.reading.search("s-done", "one"),
+        reader.reading.search("s-live", "one"),
         reader.reading.usage("one"),
         reader.reading.keys(),
     ):

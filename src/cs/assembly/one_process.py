@@ -108,7 +108,7 @@ async def run_service(
     metrics.follower_position.measure(lambda: runner.position, "views")
     runner.listen_early(streams.on_events, streams.READS)
     runner.listen_early(EventCounts(metrics).on_events)
-    reading = Reading(log, views, runner, keys, metrics)
+    reading = Reading(log, views, runner, keys, metrics=metrics, streams=streams)
     api = await build_api(
         streams, runner, reading, clock=clock, allowed=allowed, metrics=metrics
     )

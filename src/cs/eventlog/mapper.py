@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from cryptography.exceptions import InvalidTag
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from msgspec.structs import replace
 
@@ -22,7 +23,7 @@ from cs.domain.codec import (
 )
 from cs.domain.messages import Event
 from cs.domain.person import PersonErased
-from cs.eventlog.errors import NewerEvent
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.key_cache import held_keys
 from cs.eventlog.port import EVERYBODY, NO_EVENT, Append, RecordedEvent, Wanted
@@ -37,6 +38,7 @@ from cs.eventlog.sealing import (
     seal,
 )
 from cs.eventlog.stored_cause import cause_in, with_cause
+from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue, LostValues
 
 
@@ -56,6 +58,16 @@ class DataKeys(Protocol):
 
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
+#: What decoding raises if a stored event is not what was stored.
+_DAMAGED = (
+    msgspec.MsgspecError,
+    InvalidTag,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 #: In the JSON of every event with a sealed value.
 SEALED = b'"sealed"'
 _WORDS = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
@@ -259,3 +271,27 @@ def _events(
         found.append(RecordedEvent(position, stream, version, event, cause_in(state)))
     lost.note(values)
     return found
+
+
+async def recorded(
+    keys: DataKeys, rows: Sequence[StoredRow], wanted: Wanted = EVERYBODY
+) -> Sequence[RecordedEvent]:
+    """Return what `domain_form` does.
+
+    Raises:
+        LogUnavailable: The data keys cannot be read now.
+        NewerEvent: As `domain_form`.
+        DamagedEvent: One of the events is; it names the first.
+    """
+    try:
+        return await domain_form(keys, rows, wanted)
+    except KeysUnavailable as error:
+        raise LogUnavailable(f"the data keys could not be read: {error}") from error
+    except _DAMAGED as error:
+        if len(rows) > 1:
+            for row in rows:  # which one is it?
+                await recorded(keys, [row], wanted)
+        position, stream, version, _, _ = rows[0]
+        why = f"event {position}, {stream} version {version}, is damaged: "
+        why += type(error).__name__  # its words may hold some of the event
+        raise DamagedEvent(position, stream, version, why) from error

@@ -47,11 +47,17 @@ PAGE = 500
 
 
 class FoldedState(msgspec.Struct, Generic[S], frozen=True):
-    """A stream's state and the version it reflects."""
+    """A stream's state and the version it reflects.
+
+    Attributes:
+        position: Of the event of that version in the log; 0 without any.
+        snapshot: The version of its newest known snapshot.
+    """
 
     state: S
     version: int
-    snapshot: int = NO_STREAM  # the version of its newest known snapshot
+    position: int
+    snapshot: int = NO_STREAM
 
 
 class Streams:
@@ -133,6 +139,10 @@ class Streams:
         """Forget the state of *stream*."""
         self._cache[category_name(stream)].pop(stream, None)
 
+    def remembered(self, stream: str) -> FoldedState[Any] | None:
+        """Return the state of *stream* as it was loaded last, if that is in memory still."""
+        return self._cache[category_name(stream)].get(stream)
+
     async def key(self, key_id: str) -> FoldedState[key.Key]:
         return await self.load(f"key-{key_id}")
 
@@ -211,9 +221,9 @@ class Streams:
             # The last event it is made of is read too: is it really in this log?
             new = await self.log.read(stream, snapshot.version - 1, 1)
             if new and new[0].version == snapshot.version:
-                start = FoldedState(state, snapshot.version, snapshot.version)
+                start = FoldedState(state, snapshot.version, new[0].position, snapshot.version)
                 return await self._fold_new(stream, start)
-        return await self._fold_new(stream, FoldedState(category.initial, NO_STREAM))
+        return await self._fold_new(stream, FoldedState(category.initial, NO_STREAM, 0))
 
     async def _fold_new(self, stream: str, folded: FoldedState[Any]) -> FoldedState[Any]:
         """Fold into *folded* what came since, a page at a time: others run in between."""
@@ -264,4 +274,6 @@ def _fold(
             raise DamagedEvent(
                 recorded.position, recorded.stream, recorded.version, f"{why}: {name}"
             ) from error
-    return msgspec.structs.replace(folded, state=state, version=new[-1].version)
+    return msgspec.structs.replace(
+        folded, state=state, version=new[-1].version, position=new[-1].position
+    )

@@ -13,7 +13,6 @@ from functools import partial
 from itertools import takewhile
 
 import msgspec
-from cryptography.exceptions import InvalidTag
 from eventsourcing.persistence import StoredEvent
 
 from cs.domain.codec import event_of
@@ -25,9 +24,9 @@ from cs.eventlog.mapper import (
     FORGETTING,
     DataKeys,
     StoredRow,
-    domain_form,
     envelopes,
     readable,
+    recorded,
     store_form,
     topics_left_out,
 )
@@ -45,16 +44,6 @@ from cs.eventlog.recent import RecentEvent, RecentEvents
 from cs.keystore.errors import KeysUnavailable
 from cs.metrics.metrics import Metrics
 
-#: What decoding raises if a stored event is not what was stored.
-_DAMAGED = (
-    msgspec.MsgspecError,
-    InvalidTag,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-)
 #: Makes one of a row, three times as fast as the type does by itself.
 _sealed_event: Callable[[StoredRow], SealedEvent] = partial(tuple.__new__, SealedEvent)
 
@@ -151,8 +140,8 @@ class TableLog(ABC):
             for n, event in enumerate(append.events, 1):
                 position += 1
                 place = (position, append.stream, append.expected + n)
-                recorded = RecordedEvent(*place, event, append.caused_by)
-                events.append(RecentEvent(*place, next(stored).topic, None, opened=recorded))
+                opened = RecordedEvent(*place, event, append.caused_by)
+                events.append(RecentEvent(*place, next(stored).topic, None, opened=opened))
         self._recent.add(events)
 
     async def read(
@@ -163,7 +152,7 @@ class TableLog(ABC):
             version = next(n for n, row in enumerate(rows, after + 1) if row[2] != n)
             why = f"the log is damaged: an event of {stream} is missing"
             raise DamagedEvent(0, stream, version, why)
-        return await self._recorded(rows, self.wanted)
+        return await recorded(self._keys, rows, self.wanted)
 
     async def tail(
         self, after: int, limit: int = 500, wanted: Wanted | None = None
@@ -173,14 +162,14 @@ class TableLog(ABC):
         found = {each.position: each.taken(wanted) for each in events}
         left = [each for each in events if found[each.position] is None]
         try:
-            decoded = await self._recorded([each.row for each in left], wanted)
+            decoded = await recorded(self._keys, [each.row for each in left], wanted)
         except (DamagedEvent, NewerEvent) as error:
             self._recent.drop(error.position)  # the store may have another one later
             raise
-        for each, recorded in zip(left, decoded, strict=True):
-            each.keep(recorded, wanted)
-            found[each.position] = recorded
-        return [recorded for recorded in found.values() if recorded is not None]
+        for each, event in zip(left, decoded, strict=True):
+            each.keep(event, wanted)
+            found[each.position] = event
+        return [event for event in found.values() if event is not None]
 
     async def _newest(self, after: int, limit: int, wanted: Wanted) -> list[RecentEvent]:
         """Return events after position *after*, what is *wanted* of them at hand."""
@@ -247,19 +236,3 @@ class TableLog(ABC):
 
     async def grown(self, after: int) -> None:
         await self._recent.wait(after)
-
-    async def _recorded(
-        self, rows: Sequence[StoredRow], wanted: Wanted
-    ) -> Sequence[RecordedEvent]:
-        try:
-            return await domain_form(self._keys, rows, wanted)
-        except KeysUnavailable as error:
-            raise LogUnavailable(f"the data keys could not be read: {error}") from error
-        except _DAMAGED as error:
-            if len(rows) > 1:
-                for row in rows:  # which one is it?
-                    await self._recorded([row], wanted)
-            position, stream, version, _, _ = rows[0]
-            why = f"event {position}, {stream} version {version}, is damaged: "
-            why += type(error).__name__  # its words may hold some of the event
-            raise DamagedEvent(position, stream, version, why) from error

@@ -1,6 +1,7 @@
-"""Rows as they are at the end of the log, also while the views are behind it.
+"""Lists, as they are at the end of the log, also while the views are behind it.
 
-A reader waits a moment for the views, then applies what they lack in memory.
+A reader waits a moment for the views, then applies what they lack in memory.  Who asks for
+one search waits for nothing of anybody else (`cs.projections.newer_rows`).
 """
 
 import asyncio
@@ -11,12 +12,10 @@ import msgspec
 
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog
 from cs.projections.follower import Follower
 from cs.projections.port import Changed, Views
 from cs.projections.rows import Table
-from cs.projections.sealer import sealer
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -38,13 +37,10 @@ class Basis(msgspec.Struct, frozen=True):
 class CurrentRows:
     """Reads rows of *views* that reflect the whole log, as it was when `basis` was called."""
 
-    def __init__(
-        self, events: EventLog, views: Views, follower: Follower, keys: DataKeys
-    ) -> None:
+    def __init__(self, events: EventLog, views: Views, follower: Follower) -> None:
         self._events = events
         self._views = views
         self._follower = follower
-        self._keys = keys
 
     async def basis(self) -> Basis:
         """Wait for the views; make ready the rows that they still lack."""
@@ -52,8 +48,7 @@ class CurrentRows:
         waited_s = 0.0
         while self._follower.position < head:
             if waited_s >= PATIENCE_S:
-                behind = head - self._follower.position
-                raise LogUnavailable(f"the views are {behind} events behind the log")
+                raise self._behind(head)
             try:
                 async with asyncio.timeout(WAIT_S):
                     await self._follower.reached(head)
@@ -62,6 +57,22 @@ class CurrentRows:
                 if head - self._follower.position <= AHEAD:
                     return await self._ahead(head)
         return Basis(head, {})
+
+    async def reached(self, position: int) -> None:
+        """Wait for the views to reflect *position*.
+
+        Raises:
+            LogUnavailable: It takes too long.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self._follower.reached(position)
+        except TimeoutError:
+            raise self._behind(position) from None
+
+    def _behind(self, position: int) -> LogUnavailable:
+        behind = position - self._follower.position
+        return LogUnavailable(f"the views are {behind} events behind the log")
 
     async def _ahead(self, head: int) -> Basis:
         since = self._follower.position
@@ -73,8 +84,7 @@ class CurrentRows:
             if not more:
                 break
             newer = [*newer, *more]
-        seal = await sealer(self._keys, newer)
-        return Basis(since, await self._views.ahead(newer, seal))
+        return Basis(since, await self._views.ahead(newer, _no_body))
 
     async def get(self, table: Table[R], row_id: str, basis: Basis) -> R | None:
         data = basis.newer.get((table.name, row_id))
@@ -88,3 +98,9 @@ class CurrentRows:
             if name == table.name:
                 rows[row_id] = table.decode(data)
         return sorted(rows.items(), key=itemgetter(0))
+
+
+def _no_body(name: str, body: bytes) -> bytes:
+    """Seal nobody: no list shows what a search found."""
+    del name, body
+    return b""

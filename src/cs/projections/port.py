@@ -82,6 +82,9 @@ class Views(Protocol):
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None: ...
 
+    async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
+        """Return the checkpoint and a row, both of one moment."""
+
     async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         """Return (id, row) of the rows tagged *tag*, by id."""
 

@@ -13,12 +13,14 @@ from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.open_work import UnfinishedWork, WaitingSearch
 from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.streams import FoldedState, Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.brands import BRANDS, BrandRow
-from cs.projections.current_rows import Basis, CurrentRows
+from cs.projections.current_rows import CurrentRows
 from cs.projections.ended import EndedSearches
 from cs.projections.follower import Follower
 from cs.projections.key_secrets import KeySecrets
+from cs.projections.newer_rows import NewerRows
 from cs.projections.port import Views
 from cs.projections.result_contacts import ResultContacts, spliced
 from cs.projections.search_record import SearchParts
@@ -47,7 +49,18 @@ class _Address(msgspec.Struct, frozen=True):
 
 
 class Reading:
-    """Answers that reflect every call answered before (`CurrentRows`)."""
+    """Answers that reflect every call answered before.
+
+    A search's by its key alone (`search`), a list's by the whole log (`CurrentRows`).
+
+    Args:
+        events: The log.
+        views: Where the rows are.
+        follower: Of *views*.
+        keys: What opens whom an answer shows.
+        metrics: Where what is kept in memory is counted.
+        streams: Where callers load the state of a key.
+    """
 
     def __init__(
         self,
@@ -55,14 +68,18 @@ class Reading:
         views: Views,
         follower: Follower,
         keys: DataKeys,
+        *,
         metrics: Metrics | None = None,
+        streams: Streams | None = None,
     ) -> None:
+        self._streams = streams or Streams(events)
         self._events = events
         self._views = views
         self._follower = follower
         self._settled = SettledWaits()
         self._ended = EndedSearches(metrics=metrics)
-        self._rows = CurrentRows(events, views, follower, keys)
+        self._rows = CurrentRows(events, views, follower)
+        self._newer = NewerRows(events, keys)
         self._results = ResultContacts(keys)
         self.secrets = KeySecrets(events, views, self._rows)
         follower.listen(self._on_events, (SearchAdmitted, SearchSettled))
@@ -83,8 +100,10 @@ class Reading:
     ) -> SearchParts | None:
         """Return *search* if it was made with the key *key_id*.
 
-        One row is read of a search that is known to have ended; otherwise the views must
-        reflect the whole log first.
+        One row is read of a search that is known to have ended.  Otherwise its row is right if
+        the views, at that moment, had the newest event of its key; else the events of that key
+        which they lack are applied to it, and those of its lookup.  Nobody else's are read or
+        waited for.
 
         Args:
             search: Any text.
@@ -99,16 +118,35 @@ class Reading:
             found = await self._known_to_have_ended(search, key_id, key, body)
             if found is not None:
                 return found
-        basis = await self._rows.basis()
-        row = await self._rows.get(SEARCHES, search, basis)
+        stream = f"key-{key_id}"
+        folded = self._streams.remembered(stream) if key is not None else None
+        folded = folded or await self._streams.key(key_id)
+        row = await self._row(search, stream, folded)
         if row is None or row.key_id != key_id:
-            await self._check_whole(f"key-{key_id}")
+            await self._check_whole(stream)
             return None
-        usage = await self._usage(search, row, key, basis)
         if row.status == "running":
-            return SearchParts(search, row, usage, None)
+            if not _runs(search, folded.state):
+                await self._check_whole(stream)  # the views pass over its end
+            return SearchParts(search, row, folded.state, None)
+        if _runs(search, folded.state):  # it ended since, and that state lacks its charge
+            folded = await self._streams.key(key_id)
         self._ended.keep(search, row)
-        return SearchParts(search, row, usage, await self._body(row.lookup, basis))
+        return SearchParts(search, row, folded.state, await self._body(row.lookup))
+
+    async def _row(
+        self, search: str, stream: str, folded: FoldedState[Key]
+    ) -> SearchRow | None:
+        """Return the row of *search* that reflects the key's *stream* as *folded* does."""
+        for _ in range(2):
+            position, row = await self._views.get_at(SEARCHES, search)
+            if position >= folded.position or (row is not None and row.status != "running"):
+                return row
+            newer = await self._newer.since(stream, folded, position)
+            if newer is not None:
+                return self._newer.search(search, row, newer)
+            await self._rows.reached(folded.position)
+        raise LogUnavailable("the views are made anew, and know too little yet")
 
     async def _known_to_have_ended(
         self, search: str, key_id: str, key: Key, body: bytes | None
@@ -130,16 +168,6 @@ class Reading:
             if result is not None and contacts is not None:
                 return SearchParts(search, row, key, spliced(result, contacts))
         return None
-
-    async def _usage(
-        self, search: str, row: SearchRow, key: Key | None, basis: Basis
-    ) -> UsageRow | Key:
-        if key is not None and (row.status == "running" or not _runs(search, key)):
-            return key
-        self._check_readable(f"key-{row.key_id}")
-        usage = await self._rows.get(USAGE, row.key_id, basis)
-        assert usage is not None, "a key with a search was issued"
-        return usage
 
     def _check_readable(self, stream: str) -> None:
         """Pass if the views show all of *stream*.
@@ -189,9 +217,11 @@ class Reading:
         Raises:
             DamagedEvent: It is not, and their stream is damaged: who is left is not known.
         """
-        basis = await self._rows.basis()
-        result = await self._rows.get(RESULTS, lookup, basis) or result
-        contacts = await self._results.contacts(result)
+        position, row = await self._views.get_at(RESULTS, lookup)
+        newer = await self._newer.result(lookup, row, position)
+        if newer is not None:
+            return newer.sealed
+        contacts = await self._results.contacts(row or result)
         if contacts is None:
             await self._check_in_log(stream_of(lookup))
         return contacts
@@ -244,9 +274,12 @@ class Reading:
             [damage_of(row) for _, row in aside],
         )
 
-    async def _body(self, lookup: str, basis: Basis) -> bytes:
-        result = await self._rows.get(RESULTS, lookup, basis)
+    async def _body(self, lookup: str) -> bytes:
+        position, result = await self._views.get_at(RESULTS, lookup)
         if result is None:  # a settled search's lookup has finished
+            newer = await self._newer.result(lookup, None, position)
+            if newer is not None:
+                return spliced(newer, newer.sealed)
             why = "what this search found is damaged, and set aside"
             raise DamagedEvent(0, stream_of(lookup), 0, why)
         contacts = await self._results.contacts(result)

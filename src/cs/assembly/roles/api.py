@@ -31,7 +31,9 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         views = ViewFollower(data.log, data.views, set_aside)
         shared.metrics.follower_position.measure(lambda: views.position, "views")
         views.listen_early(streams.on_events, streams.READS)
-        reading = Reading(data.log, data.views, views, data.keys, shared.metrics)
+        reading = Reading(
+            data.log, data.views, views, data.keys, metrics=shared.metrics, streams=streams
+        )
         checks = _checks(data.pool, clock)
         api = await build_api(
             streams,

@@ -44,7 +44,9 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         views = ViewFollower(data.log, data.views, streams.set_aside)
         metrics.follower_position.measure(lambda: views.position, "views")
         views.listen_early(streams.on_events, streams.READS)
-        reading = Reading(data.log, data.views, views, data.keys, metrics)
+        reading = Reading(
+            data.log, data.views, views, data.keys, metrics=metrics, streams=streams
+        )
         reflected = reached_end(data.log, views)
         stages_pool = shared.stages_pool
         forget_calls = None if stages_pool is None else partial(erase_calls, stages_pool)

@@ -28,10 +28,19 @@ class RowReader:
         self._names = names
 
     async def get(self, table: Table[R], row_id: str, since: int) -> R | None:
-        if "\0" in row_id:
-            return None  # no text of PostgreSQL's has it
-        found = await self._decoded(_GET, table, since, row_id)
-        return found[0][1] if found else None
+        position, row = await self.get_at(table, row_id)
+        check_since(position, since)
+        return row
+
+    async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
+        """Return the checkpoint and a row of the same moment."""
+        # No text of PostgreSQL's has that character, and no row an empty id.
+        asked = "" if "\0" in row_id else row_id
+        found = await self._with_checkpoint(_GET, table, asked)
+        if not found:
+            return 0, None
+        position, _, data = found[0]
+        return position, None if data is None else table.decode(data)
 
     async def tagged(self, table: Table[R], tag: str, since: int) -> list[tuple[str, R]]:
         return await self._decoded(_TAGGED, table, since, tag)
@@ -64,11 +73,16 @@ class RowReader:
     async def _fetch(
         self, statement: str, table: Table[R], since: int, *values: object
     ) -> Sequence[asyncpg.Record]:
+        found = await self._with_checkpoint(statement, table, *values)
+        check_since(found[0]["position"] if found else 0, since)
+        return [row for row in found if row["id"] is not None]
+
+    async def _with_checkpoint(
+        self, statement: str, table: Table[R], *values: object
+    ) -> Sequence[asyncpg.Record]:
         statement = statement.format(table=self._names.table(table.name))
         async with self._database.reading() as connection:
-            found = await connection.fetch(statement, self._names.generation, *values)
-            check_since(found[0]["position"] if found else 0, since)
-        return [row for row in found if row["id"] is not None]
+            return await connection.fetch(statement, self._names.generation, *values)
 
 
 class RowsById:

@@ -221,6 +221,9 @@ class PostgresViews:
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         return await self._readable(self._rows.get(table, row_id, since))
 
+    async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
+        return await self._readable(self._rows.get_at(table, row_id))
+
     async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         return await self._readable(self._rows.tagged(table, tag, since))
 

@@ -118,6 +118,11 @@ class ViewStore:
             return last_event
 
     def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
+        position, row = self.get_at(table, row_id)
+        check_since(position, since)
+        return row
+
+    def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         with self._file.reading() as database:
             statement = _GET.format(table=self._stored_as(table))
             values = (row_id, self._tables.names.generation)
@@ -125,8 +130,7 @@ class ViewStore:
             if found is None:
                 raise no_checkpoint()
             position, data = found
-            check_since(position, since)
-            return table.decode(data) if data is not None else None
+            return position, table.decode(data) if data is not None else None
 
     def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         with self._file.reading() as database:

@@ -94,6 +94,9 @@ class SqliteViews:
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         return await asyncio.to_thread(self.store.get, table, row_id, since)
 
+    async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
+        return await asyncio.to_thread(self.store.get_at, table, row_id)
+
     async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         return await asyncio.to_thread(self.store.tagged, table, tag, since)
 
