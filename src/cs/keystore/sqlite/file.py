@@ -15,7 +15,9 @@ WIPES = 3
 
 
 class KeyFile:
-    """Every method that writes is durable on return.
+    """Its keys, index and secrets.  Whoever calls a method that writes holds a transaction.
+
+    What is destroyed is gone from all bytes after that transaction and `wipe`.
 
     Raises:
         WrongMasterKey: On making one: the file belongs to another master key.
@@ -71,19 +73,17 @@ class KeyFile:
 
     # Data keys.
 
-    def ensure(self, names: Sequence[str]) -> dict[str, bytes]:
-        found = self.look(names)
-        missing = [name for name in names if name not in found]
-        if missing:
-            with transaction(self.database):
-                in_use, named = self.in_use()
-                rows = [
-                    (name, in_use.wrapped(name, os.urandom(32), named=named))
-                    for name in missing
-                ]
-                self.database.executemany("INSERT OR IGNORE INTO data_key VALUES (?, ?)", rows)
-            found |= self.look(missing)
-        return {name: key for name, key in found.items() if key is not None}
+    def make(self, names: Sequence[str]) -> dict[str, bytes | None]:
+        """Make a key for each of *names* that the file knows nothing of; return them all."""
+        in_use, named = self.in_use()
+        known = self.look(names)
+        rows = [
+            (name, in_use.wrapped(name, os.urandom(32), named=named))
+            for name in names
+            if name not in known
+        ]
+        self.database.executemany("INSERT INTO data_key VALUES (?, ?)", rows)
+        return known | self.look([name for name, _ in rows])
 
     def look(self, names: Sequence[str]) -> dict[str, bytes | None]:
         found: dict[str, bytes | None] = {}
@@ -96,9 +96,7 @@ class KeyFile:
         return found
 
     def destroy(self, names: tuple[str, ...]) -> None:
-        if names:
-            self._write(_DESTROY, names)
-            self.wipe()
+        self._write(_DESTROY, names)
 
     def wipe(self) -> None:
         """Empty the write-ahead log: it holds pages as they were before.
@@ -115,10 +113,9 @@ class KeyFile:
 
     def secret(self, name: str) -> bytes:
         """Return the secret called *name*, made if it is missing."""
-        with transaction(self.database):
-            self._keep_secret(name, os.urandom(32))
-            found = self.database.execute("SELECT wrapped FROM secret WHERE name = ?", (name,))
-            return self.masters.unwrapped(secret_name(name), found.fetchone()[0])
+        self._keep_secret(name, os.urandom(32))
+        found = self.database.execute("SELECT wrapped FROM secret WHERE name = ?", (name,))
+        return self.masters.unwrapped(secret_name(name), found.fetchone()[0])
 
     def _keep_secret(self, name: str, secret: bytes) -> None:
         """Store *secret* unless there is one called *name*."""
@@ -129,17 +126,10 @@ class KeyFile:
 
     def index(self, entries: tuple[tuple[str, str], ...]) -> frozenset[str]:
         """Write *entries*; return the names that are destroyed by them."""
-        if not entries:
-            return frozenset()
-        with transaction(self.database):
-            self.database.executemany(
-                "INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries
-            )
-            refused = self._select(_SUPPRESSED, tuple({print_ for print_, _ in entries}))
-            gone = frozenset(name for print_, name in entries if print_ in refused)
-            self.database.executemany(_DESTROY, [(name,) for name in gone])
-        if gone:
-            self.wipe()
+        self.database.executemany("INSERT OR IGNORE INTO person_index VALUES (?, ?)", entries)
+        refused = self._select(_SUPPRESSED, tuple({print_ for print_, _ in entries}))
+        gone = frozenset(name for print_, name in entries if print_ in refused)
+        self._write(_DESTROY, tuple(gone))
         return gone
 
     def matching(self, fingerprints: tuple[str, ...]) -> frozenset[str]:
@@ -166,9 +156,8 @@ class KeyFile:
         return frozenset(found)
 
     def _write(self, statement: str, values: Sequence[str]) -> None:
-        """Run *statement* with each of *values*, all in one durable transaction."""
-        with transaction(self.database):
-            self.database.executemany(statement, [(value,) for value in values])
+        """Run *statement* with each of *values*."""
+        self.database.executemany(statement, [(value,) for value in values])
 
 
 _DESTROY = (

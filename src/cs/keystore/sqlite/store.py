@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
@@ -11,15 +12,19 @@ from cs.keystore.sqlite import rotation
 from cs.keystore.sqlite.file import KeyFile
 from cs.keystore.wrapping import FINGERPRINTS, MasterKeys
 from cs.metrics.metrics import Metrics
-from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
+from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, transaction
 from cs.sqlite.errors import describe
+from cs.sqlite.group_commit import GroupCommit
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class SqliteKeyStore(CachedKeyStore):
-    """One writer thread.  Waits *lock_timeout_s* for another process's transaction."""
+    """One thread; what is written by callers that wait together is one transaction.
+
+    Waits *lock_timeout_s* for another process's transaction.
+    """
 
     def __init__(
         self,
@@ -32,6 +37,7 @@ class SqliteKeyStore(CachedKeyStore):
         super().__init__(metrics)
         self._thread = DatabaseThreads("keystore")
         self._file = KeyFile(path, MasterKeys.of(master), lock_timeout_s=lock_timeout_s)
+        self._group = GroupCommit(self._file.database, self._thread)
         self._secrets[FINGERPRINTS] = self.stored_secret(FINGERPRINTS)
 
     async def __aenter__(self) -> Self:
@@ -46,25 +52,34 @@ class SqliteKeyStore(CachedKeyStore):
 
     def stored_secret(self, name: str) -> bytes:
         """Return what `secret` does, in this thread."""
-        return self._file.secret(name)
+        with transaction(self._file.database):
+            return self._file.secret(name)
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        self._open.drop(await self._run(self._file.index, tuple(entries)))
+        pairs = tuple(entries)
+        if not pairs:
+            return
+        destroyed = await self._write(partial(self._file.index, pairs), self._wipe)
+        self._open.drop(destroyed)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._run(self._file.matching, tuple(fingerprints))
 
     async def suppress(self, fingerprints: Iterable[str]) -> None:
-        await self._run(self._file.suppress, tuple(fingerprints))
+        await self._write(partial(self._file.suppress, tuple(fingerprints)))
 
     async def unsuppress(self, fingerprints: Iterable[str]) -> None:
-        await self._run(self._file.unsuppress, tuple(fingerprints))
+        await self._write(partial(self._file.unsuppress, tuple(fingerprints)))
 
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._run(self._file.suppressed, tuple(fingerprints))
 
     async def destroy(self, names: Iterable[str]) -> None:
-        await self._run(self._file.destroy, tuple(names))
+        destroyed = tuple(names)
+        if destroyed:
+            await self._write(
+                partial(self._file.destroy, destroyed), lambda _: self._file.wipe()
+            )
         self.forget()
 
     async def versions(self) -> Sequence[str]:
@@ -84,13 +99,30 @@ class SqliteKeyStore(CachedKeyStore):
         await self._run(rotation.end, self._file)
 
     async def _make_keys(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        return await self._run(self._file.ensure, names)
+        found = dict(await self._run(self._file.look, names))
+        missing = [name for name in names if name not in found]
+        if missing:
+            found |= await self._write(partial(self._file.make, missing))
+        return {name: key for name, key in found.items() if key is not None}
 
     async def _stored_keys(self, names: Sequence[str]) -> Mapping[str, bytes | None]:
         return await self._run(self._file.look, names)
 
     async def _stored_secret(self, name: str) -> bytes:
-        return await self._run(self._file.secret, name)
+        return await self._write(partial(self._file.secret, name))
+
+    def _wipe(self, destroyed: frozenset[str]) -> None:
+        if destroyed:
+            self._file.wipe()
+
+    async def _write(
+        self, write: Callable[[], T], then: Callable[[T], object] | None = None
+    ) -> T:
+        """Run *write* in a transaction, which others may share, and *then* after it."""
+        try:
+            return await self._group.run(write, then)
+        except sqlite3.Error as error:
+            raise KeysUnavailable(describe(error)) from error
 
     async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
