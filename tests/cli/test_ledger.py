@@ -75,6 +75,28 @@ def test_a_spreadsheet_gets_the_same(
     assert shown.endswith("quota 5, used 2, remaining 3\n")
 
 
+def test_who_earned_it_is_called_as_exports_call_them(
+    served_before: tuple[Path, str, dict[str, Any]], here: Here
+) -> None:
+    folder, key, _ = served_before
+    data = f"--data-dir={folder}"
+    exported = here("events", "export", "--type=people-found", data).rows
+    of = {each["person"]: each["who"] for row in exported for each in row["data"]["people"]}
+
+    rows = here("ledger", key, "--people", "--json", data).rows
+
+    charges = [row for row in rows if row["what"] == "charged"]
+    ada = of[charges[0]["earned_by"][0]]
+    assert [row["who"] for row in charges] == [[ada], [ada]]
+    assert not [row for row in rows if row["what"] != "charged" and row["who"]]
+    printed = list(
+        csv.DictReader(io.StringIO(here("ledger", key, "--people", "--csv", data).out))
+    )
+    assert [row["who"] for row in printed if row["what"] == "charged"] == [ada, ada]
+    assert ada[:12] in here("ledger", key, "--people", data).out
+    assert not any(row["who"] for row in here("ledger", key, "--json", data).rows)
+
+
 def test_a_key_that_is_not_there_is_told(
     served_before: tuple[Path, str, dict[str, Any]], here: Here
 ) -> None:

@@ -11,6 +11,7 @@ from cs.assembly.operator_command import open_command_context
 from cs.cli.contact_rows import as_csv
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_bytes, print_json, print_table, stop
+from cs.cli.pseudonyms import People, pseudonyms
 from cs.cli.settings_in_force import settings
 from cs.history.history import History
 from cs.history.ledger import LedgerEntry, ledger, with_earners
@@ -25,6 +26,7 @@ def show_ledger(
     key: Annotated[str, Parameter(help="The key's id, as `cs keys list` shows it.")],
     /,
     *,
+    people: People = False,
     csv: Annotated[bool, Parameter(negative="", help="Print CSV for a spreadsheet.")] = False,
     json: Json = False,
     data_dir: DataDir = None,
@@ -33,13 +35,14 @@ def show_ledger(
     """Show each reservation, charge and release of a key, with the balance after it.
 
     Every charge names its search, and the people whose verified e-mails earned it as
-    `<lookup>#p1`. The last balance is what `GET /usage` says.
+    `<lookup>#p1`; with --people, also as exports do over all lookups. The last balance is
+    what `GET /usage` says.
 
     Example: `cs ledger key_1a2s --csv > ledger.csv`
     """
     if csv and json:
         stop("--csv and --json: one of them", 2)
-    entries = asyncio.run(_entries(settings(config, data_dir=data_dir), key))
+    entries = asyncio.run(_entries(settings(config, data_dir=data_dir), key, people=people))
     if json:
         for entry in entries:
             print_json(entry)
@@ -50,10 +53,12 @@ def show_ledger(
         _show(entries)
 
 
+#: In the place of an erased person's pseudonym.
+_ERASED = "erased"
 _FIELDS = LedgerEntry.__struct_fields__
 
 
-async def _entries(chosen: Settings, key: str) -> Sequence[LedgerEntry]:
+async def _entries(chosen: Settings, key: str, *, people: bool) -> Sequence[LedgerEntry]:
     async with open_command_context(chosen) as data:
         history = History(data.log)
         stream = f"key-{key.removeprefix('key-')}"
@@ -62,7 +67,15 @@ async def _entries(chosen: Settings, key: str) -> Sequence[LedgerEntry]:
             stop(f"there is no key {key}; `cs keys list` shows those there are")
         if len(events) > MOST:
             stop(f"{key} has {len(events)} events, more than {MOST}: use `cs events export`")
-        return [entry async for entry in with_earners(history, ledger(events))]
+        entries = [entry async for entry in with_earners(history, ledger(events))]
+        earners = {person for entry in entries for person in entry.earned_by}
+        if not people or not earners:
+            return entries
+        who = await pseudonyms(data, earners)
+        return [
+            msgspec.structs.replace(entry, who=tuple(map(who.get, entry.earned_by)))
+            for entry in entries
+        ]
 
 
 def _show(entries: Sequence[LedgerEntry]) -> None:
@@ -73,7 +86,7 @@ def _show(entries: Sequence[LedgerEntry]) -> None:
             str(entry.units),
             entry.brand or "",
             entry.search or "",
-            " ".join(person.rpartition("#")[2] for person in entry.earned_by),
+            " ".join(_earners(entry)),
             str(entry.reserved),
             str(entry.remaining),
         )
@@ -85,9 +98,15 @@ def _show(entries: Sequence[LedgerEntry]) -> None:
     console.print(f"quota {last.quota}, used {last.used}, remaining {last.remaining}")
 
 
+def _earners(entry: LedgerEntry) -> Sequence[str]:
+    if entry.who:
+        return [each or _ERASED for each in entry.who]
+    return [person.rpartition("#")[2] for person in entry.earned_by]
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, tuple):
-        return " ".join(value)
+        return " ".join(each or _ERASED for each in value)
     if value is None:
         return ""
     plain = msgspec.to_builtins(value)

@@ -1,7 +1,7 @@
 """``cs state``: how anything stood at any time, and what changed it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from cs.assembly.operator_command import open_command_context
 from cs.cli.moment import At, position_of
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, styled
+from cs.cli.pseudonyms import People, pseudonyms
 from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import topic_of
@@ -19,7 +20,7 @@ from cs.eventlog.categories import CATEGORIES, category_name, category_of
 from cs.eventlog.port import NO_STREAM
 from cs.history.changes import Change, changes
 from cs.history.history import History, StateAt
-from cs.history.masking import plain_state
+from cs.history.masking import people_of, plain_state
 from cs.settings import Settings
 
 #: Of a value that changed, the first so many characters are shown in the table.
@@ -62,6 +63,7 @@ def state(
             help="Show what each event changed after the one position or time, up to the other."
         ),
     ] = None,
+    people: People = False,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,
@@ -69,7 +71,7 @@ def state(
     """Show how a key, a brand, a mail domain or the service stood at any time.
 
     The state is folded from the events up to then, as the service itself does it. People and
-    hashes of secrets are hidden.
+    hashes of secrets are hidden; --people tells who is the same person elsewhere.
 
     Example: `cs state key_1a2s --at 2026-03-01`, and `cs state key_1a2s --diff 0 900`
     """
@@ -78,23 +80,33 @@ def state(
     name = _stream(stream)
     chosen = settings(config, data_dir=data_dir)
     if diff is None:
-        _show(asyncio.run(_state(chosen, name, at)), json=json)
+        stood = asyncio.run(_state(chosen, name, at, people=people))
+        _show(stood, json=json)
     else:
-        _show_changes(asyncio.run(_changes(chosen, name, *diff)), json=json)
+        found = asyncio.run(_changes(chosen, name, *diff, people=people))
+        _show_changes(found, json=json)
 
 
-async def _state(chosen: Settings, stream: str, at: str | None) -> Stood:
+async def _state(chosen: Settings, stream: str, at: str | None, *, people: bool) -> Stood:
     async with open_command_context(chosen) as data:
         history = History(data.log)
         position = None if at is None else await position_of(history, "--at", at)
         found = await history.state_at(stream, position)
         if found.version == NO_STREAM:
             await _stop_unknown(history, stream)
-        return Stood(stream, found.position, found.version, plain_state(found.state))
+        who = await pseudonyms(data, people_of(found.state).values()) if people else {}
+        shown = _shown(found.state, who)
+        return Stood(stream, found.position, found.version, shown)
+
+
+def _shown(state: Any, who: Mapping[str, str]) -> Any:
+    """Return *state* as JSON values, with the pseudonyms of those of whom *who* has one."""
+    there = {ref: who[name] for ref, name in people_of(state).items() if name in who}
+    return plain_state(state, there)
 
 
 async def _changes(
-    chosen: Settings, stream: str, first: str, last: str
+    chosen: Settings, stream: str, first: str, last: str, *, people: bool
 ) -> Sequence[EventChanges]:
     async with open_command_context(chosen) as data:
         history = History(data.log)
@@ -102,11 +114,16 @@ async def _changes(
         upto = await position_of(history, "--diff", last)
         if after > upto:
             stop(f"--diff: {first} is after {last}", 2)
+        names: set[str] = set()
+        if people:
+            async for _, folded in history.states(stream, upto):
+                names.update(people_of(folded.state).values())
+        who = await pseudonyms(data, names) if names else {}
         found: list[EventChanges] = []
         stood = plain_state(category_of(stream).initial)
         known = False
         async for event, folded in history.states(stream, upto):
-            known, before, stood = True, stood, plain_state(folded.state)
+            known, before, stood = True, stood, _shown(folded.state, who)
             if event.position > after:
                 found.append(_event_changes(event.position, folded, event.event, before, stood))
         if not known:

@@ -51,6 +51,8 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
         reused: Whether a settled search was answered from an earlier run.
         earned_by: Of a charge: the people with a verified e-mail, ``<lookup>#p1``; they are
             sealed.  Erased ones stay counted.
+        who: Their pseudonyms over all lookups, in that order, if they were asked for;
+            ``None``: of an erased one.
         quota, used, reserved, remaining: Searches; ``remaining`` is what ``GET /usage`` says,
             quota less used.
     """
@@ -65,6 +67,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     reused: bool | None = None
     earned_by: tuple[str, ...] = ()
+    who: tuple[str | None, ...] = ()
     quota: int
     used: int
     reserved: int
