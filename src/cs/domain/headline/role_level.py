@@ -194,8 +194,8 @@ def has_level(text: str) -> bool:
 
 
 def _head_or_director(text: str) -> Level | None:
-    head = _HEAD.first(_LEADER_OF_FEW.without(text))
-    director = _DIRECTOR.first(_LEADER_OF_FEW.without(text))
+    text = _LEADER_OF_FEW.without(text)
+    head, director = _HEAD.first(text), _DIRECTOR.first(text)
     if head is None and director is None:
         return None
     if director is None or (head is not None and head <= director):
@@ -217,10 +217,12 @@ def is_bare(role: str) -> bool:
     >>> is_bare("Senior Manager"), is_bare("Brand Manager")
     (True, False)
     """
+    if not has_level(role):
+        return False
     text = flat(role)
     for table in TABLES:
         text = table.without(text)
-    return has_level(role) and not set(text.split()) - _FILLING
+    return not set(text.split()) - _FILLING
 
 
 _FILLING = word_set(
