@@ -50,6 +50,7 @@ class CallRecord:
     an error, ``held`` if it was, and what `note_search` adds.
 
     Attributes:
+        route: The template of its path.
         status: Of the answer; None: it was cut off before there was one.
     """
 
@@ -59,6 +60,7 @@ class CallRecord:
         self._keyless = keyless
         self._began = perf_counter()
         self._hung_up = False
+        self.route = route(scope["path"])
         self.status: int | None = None
 
     def watching_for_hang_up(self, receive: Receive) -> Receive:
@@ -77,9 +79,9 @@ class CallRecord:
         path: str = self._scope["path"]
         method = self._scope["method"] if self._scope["method"] in _METHODS else OTHER
         status = HUNG_UP if self._hung_up else self.status
-        self._count(took_s, method, route(path), status)
+        self._count(took_s, method, self.route, status)
         if "lookup" in self._scope["state"]:
-            self._trace(took_s, f"{method} {route(path)}", status or CUT_OFF)
+            self._trace(took_s, f"{method} {self.route}", status or CUT_OFF)
         self._log(took_s, method, path, status)
 
     def _count(self, took_s: float, method: str, template: str, status: int | None) -> None:
@@ -107,7 +109,7 @@ class CallRecord:
             return
         fields = {
             "method": method,
-            "route": route(path),
+            "route": self.route,
             "status": status,
             "code": state.get("code"),
             "key": state.get("key_id"),

@@ -1,10 +1,11 @@
 """A status or usage check: counted first, then its key is read."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
+from starlette.responses import Response
 
 from cs.api.api import Api
 from cs.api.credentials import Caller
@@ -29,9 +30,10 @@ class CheckedKey(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
 
 
-@asynccontextmanager
-async def counted_check(api: Api, caller: Caller) -> AsyncIterator[CheckedKey]:
-    """Count a check, which is answered inside.
+async def answer_check(
+    api: Api, caller: Caller, answer: Callable[[CheckedKey], Awaitable[Response]]
+) -> Response:
+    """Count a check, and return what *answer* makes of its key.
 
     One that fails is not counted, unless its count cannot be changed at once or the service
     leaves.
@@ -49,7 +51,7 @@ async def counted_check(api: Api, caller: Caller) -> AsyncIterator[CheckedKey]:
             async with api.read_limiter.slot(caller.key_id):
                 key = await read_key_unbounded(api, caller.key_id)
                 require_open(api, caller, key)
-                yield CheckedKey(key, daily_headers(key, at, check.window))
+                return await answer(CheckedKey(key, daily_headers(key, at, check.window)))
     except TooManyWaiting as error:
         await _uncount(api, caller, check)
         raise too_many_waiting_now(api, caller) from error

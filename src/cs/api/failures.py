@@ -56,11 +56,6 @@ def cut_off(request: Request) -> Response:
     return ApiError("server_error", _unless_stored(request, message), headers=_AGAIN).response()
 
 
-async def gone(_: Request, __: Exception) -> Response:
-    """Answer a caller that hung up before all of its body had come: nobody reads this."""
-    return Response()
-
-
 def _unless_stored(request: Request, message: str) -> str:
     return _in_doubt(request) if hasattr(request.state, "may_be_stored") else message
 

@@ -5,6 +5,7 @@ others meet at most a few calls of it.
 """
 
 import asyncio
+from collections import deque
 
 from cs.api.errors import TooManyWaiting
 
@@ -13,7 +14,10 @@ AT_ONCE_PER_KEY = 4
 
 
 class KeyLimiter:
-    """A semaphore for each key, first come, first served.
+    """So many calls of each key at once; the others wait, first come, first served.
+
+    Not a semaphore for each key: most calls find no other of their key, and making one took
+    as long as counting them all.
 
     Args:
         at_once: Calls of one key let through at once.
@@ -23,8 +27,8 @@ class KeyLimiter:
     def __init__(self, at_once: int, waiting: int) -> None:
         self._at_once = at_once
         self._waiting = waiting
-        self._semaphores: dict[str, asyncio.Semaphore] = {}
-        self._calls: dict[str, int] = {}  # let through or waiting
+        self._let_through: dict[str, int] = {}
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
 
     def slot(self, key_id: str) -> "KeySlot":
         """Return what waits for a slot of *key_id* when entered, and has it until left.
@@ -36,31 +40,40 @@ class KeyLimiter:
 
     async def acquire(self, key_id: str) -> None:
         """Wait for a slot of *key_id*; whoever has one must `release` it."""
-        calls = self._calls.get(key_id, 0)
-        if calls >= self._at_once + self._waiting:
+        taken = self._let_through.get(key_id, 0)
+        if taken < self._at_once:
+            self._let_through[key_id] = taken + 1
+            return
+        queue = self._queues.setdefault(key_id, deque())
+        if len(queue) >= self._waiting:
             raise TooManyWaiting(f"{self._waiting} calls of this key are waiting")
-        semaphore = self._semaphores.get(key_id)
-        if semaphore is None:
-            semaphore = self._semaphores[key_id] = asyncio.Semaphore(self._at_once)
-        self._calls[key_id] = calls + 1
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(turn)
         try:
-            await semaphore.acquire()
+            await turn
         except BaseException:
-            self._leave(key_id)
+            if not turn.cancelled():
+                self.release(key_id)  # it was given a slot, and cancelled before it ran
+            elif turn in queue:
+                queue.remove(turn)
             raise
 
     def release(self, key_id: str) -> None:
-        self._semaphores[key_id].release()
-        self._leave(key_id)
-
-    def _leave(self, key_id: str) -> None:
-        self._calls[key_id] -= 1
-        if not self._calls[key_id]:
-            del self._calls[key_id], self._semaphores[key_id]
+        """Give the slot to who has waited for longest."""
+        queue = self._queues.get(key_id, ())
+        while queue:
+            turn = queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._queues.pop(key_id, None)
+        self._let_through[key_id] -= 1
+        if not self._let_through[key_id]:
+            del self._let_through[key_id]
 
     def __len__(self) -> int:
         """Return how many calls are let through or wait."""
-        return sum(self._calls.values())
+        return sum(self._let_through.values()) + sum(map(len, self._queues.values()))
 
 
 class KeySlot:

@@ -7,6 +7,8 @@ from importlib.resources import files
 from starlette.requests import Request
 from starlette.responses import Response
 
+from cs.api.api import Api
+
 OPENAPI_PATH = "/v1/openapi.json"
 
 _DOCUMENT = files("cs.api").joinpath("openapi.json").read_bytes()
@@ -18,7 +20,7 @@ _HEADERS = {
 }
 
 
-async def get_openapi(request: Request) -> Response:
+async def get_openapi(_: Api, request: Request) -> Response:
     """``GET /openapi.json``: no key needed."""
     if is_not_modified(_ETAG, ", ".join(request.headers.getlist("if-none-match"))):
         return Response(status_code=304, headers=_HEADERS)

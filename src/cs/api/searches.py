@@ -5,7 +5,8 @@ from starlette.responses import Response
 
 from cs.api.answers import search_answer
 from cs.api.api import Api
-from cs.api.counted_check import counted_check
+from cs.api.call_log import SEARCH
+from cs.api.counted_check import CheckedKey, answer_check
 from cs.api.credentials import Caller
 from cs.api.errors import ApiError
 
@@ -13,10 +14,13 @@ from cs.api.errors import ApiError
 async def get_search(api: Api, request: Request) -> Response:
     """Return the search as it is now; 404 if it is not of the calling key."""
     caller: Caller = request.state.caller
-    async with counted_check(api, caller) as checked:
-        search = request.path_params["id"]
+    search = request.scope["path"].removeprefix(SEARCH)
+
+    async def answer(checked: CheckedKey) -> Response:
         found = await api.reading.search(search, caller.key_id, checked.key)
-    if found is None:
+        if found is not None:
+            return search_answer(found, checked.headers)
         message = "no search with this id was made with this key"
-        raise ApiError("not_found", message, headers=checked.headers)
-    return search_answer(found, checked.headers)
+        return ApiError("not_found", message, headers=checked.headers).response()
+
+    return await answer_check(api, caller, answer)

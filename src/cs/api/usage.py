@@ -5,10 +5,13 @@ from starlette.responses import Response
 
 from cs.api.answers import usage_answer
 from cs.api.api import Api
-from cs.api.counted_check import counted_check
+from cs.api.counted_check import CheckedKey, answer_check
 
 
 async def get_usage(api: Api, request: Request) -> Response:
     """Return quota, used and remaining of the calling key."""
-    async with counted_check(api, request.state.caller) as checked:
-        return usage_answer(checked.key, checked.headers)
+    return await answer_check(api, request.state.caller, _answer)
+
+
+async def _answer(checked: CheckedKey) -> Response:
+    return usage_answer(checked.key, checked.headers)

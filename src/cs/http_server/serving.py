@@ -232,6 +232,7 @@ def _config(app: ASGIApp, limit: ConnectionLimit) -> ServerConfig:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=CLOSE_S,
         timeout_keep_alive=IDLE_S,

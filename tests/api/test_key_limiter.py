@@ -1,0 +1,76 @@
+"""Slots of a key: as many as there are, to who waited for longest, and none is lost."""
+
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cs.api.errors import TooManyWaiting
+from cs.api.key_limiter import KeyLimiter
+
+
+async def settled() -> None:
+    """Return when all tasks have gone as far as they can by themselves."""
+    for _ in range(4):
+        await asyncio.sleep(0)
+
+
+def begun(acquiring: Awaitable[None]) -> "asyncio.Future[None]":
+    return asyncio.ensure_future(acquiring)
+
+
+async def test_who_waited_for_longest_is_next_and_keys_do_not_meet() -> None:
+    limiter = KeyLimiter(1, 2)
+    await limiter.acquire("a")
+    first, second = begun(limiter.acquire("a")), begun(limiter.acquire("a"))
+    await settled()
+
+    with pytest.raises(TooManyWaiting):
+        await limiter.acquire("a")
+    await limiter.acquire("b")
+    limiter.release("a")
+    await settled()
+    assert (first.done(), second.done()) == (True, False)
+    limiter.release("a")
+    await second
+    assert len(limiter) == 2
+
+
+@given(st.lists(st.sampled_from(["come", "leave", "give up", "be settled"]), max_size=40))
+def test_slots_are_neither_lost_nor_made(acts: list[str]) -> None:
+    asyncio.run(act(acts))
+
+
+async def act(acts: list[str]) -> None:
+    limiter, callers, inside = KeyLimiter(2, 3), [], 0
+
+    async def call(leaving: asyncio.Event) -> None:
+        nonlocal inside
+        async with limiter.slot("a"):
+            inside += 1
+            assert inside <= 2
+            try:
+                await leaving.wait()
+            finally:
+                inside -= 1
+
+    for what in [*acts, "be settled"]:
+        match what:
+            case "come":
+                leaving = asyncio.Event()
+                callers.append((begun(call(leaving)), leaving))
+            case "leave" if callers:
+                callers[0][1].set()
+            case "give up" if callers:
+                callers[len(callers) // 2][0].cancel()
+            case _:
+                await settled()
+        callers = [each for each in callers if not each[0].done()]
+    assert inside == min(2, len(callers))
+    for _, leaving in callers:
+        leaving.set()
+    await asyncio.gather(*(each for each, _ in callers), return_exceptions=True)
+    assert len(limiter) == 0
+    await limiter.acquire("a")
