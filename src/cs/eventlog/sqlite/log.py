@@ -20,7 +20,8 @@ from eventsourcing.sqlite import SQLiteDatastore
 
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys, StoredRow
-from cs.eventlog.port import Ceiling, Where
+from cs.eventlog.port import NO_STREAM, Ceiling, Where
+from cs.eventlog.read_batches import ReadBatches
 from cs.eventlog.recent import RecentEvents
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder
@@ -68,6 +69,7 @@ class SqliteEventLog(TableLog):
         )
         self._recorder = recorder(self._datastore)
         self._readers = DatabaseThreads("log-reader", 4)
+        self._what_came_since = ReadBatches(self._select_streams)
         self._stack = AsyncExitStack()
         self._closed = False
 
@@ -119,10 +121,18 @@ class SqliteEventLog(TableLog):
     async def _select_stream(
         self, stream: str, after: int, limit: int | None
     ) -> Sequence[StoredRow]:
+        if after != NO_STREAM:  # what came since: next to nothing, and asked for at every call
+            return await self._what_came_since.ask((stream, after, limit))
         rows: list[StoredRow] = await self._run(
             self._recorder.select_stream, stream, after, limit
         )
         return rows
+
+    async def _select_streams(
+        self, asked: Sequence[tuple[str, int, int | None]]
+    ) -> Sequence[Sequence[StoredRow]]:
+        found: list[list[StoredRow]] = await self._run(self._recorder.select_streams, asked)
+        return found
 
     async def _select_page(
         self, after: int, limit: int, unread: Collection[str]

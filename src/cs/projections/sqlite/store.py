@@ -7,10 +7,11 @@ anew, the checkpoint says 0, and whoever applies pages begins again with the log
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.projections.anew import StoredRow
 from cs.projections.generation import NO_COPIES, CopiedRows, Generation, after_copies
@@ -131,6 +132,18 @@ class ViewStore:
                 raise no_checkpoint()
             position, data = found
             return position, table.decode(data) if data is not None else None
+
+    def get_all(
+        self, asked: Sequence[tuple[Table[Any], str, int]]
+    ) -> list[msgspec.Struct | Exception | None]:
+        """Return what `get` returns for each of *asked*, or raises."""
+        found: list[msgspec.Struct | Exception | None] = []
+        for table, row_id, since in asked:
+            try:
+                found.append(self.get(table, row_id, since))
+            except LogUnavailable as error:
+                found.append(error)
+        return found
 
     def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         with self._file.reading() as database:

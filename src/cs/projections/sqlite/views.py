@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from structlog import get_logger
 
 from cs.eventlog.port import RecordedEvent
+from cs.eventlog.read_batches import ReadBatches
 from cs.projections.generation import GRACE_S, CopiedRows, Generation
 from cs.projections.port import Changed
 from cs.projections.projection import Projection, SealBody
@@ -54,6 +55,7 @@ class SqliteViews:
         self._monotonic = monotonic
         self._retired_at: float | None = None
         self._moved = Broadcast()
+        self._rows = ReadBatches[tuple[Table[Any], str, int], Any](self._get_all)
 
     async def position(self) -> int:
         return await asyncio.to_thread(self.store.position)
@@ -92,7 +94,11 @@ class SqliteViews:
         return await asyncio.to_thread(self.store.ahead, newer, seal)
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
-        return await asyncio.to_thread(self.store.get, table, row_id, since)
+        row: R | None = await self._rows.ask((table, row_id, since))
+        return row
+
+    async def _get_all(self, asked: Sequence[tuple[Table[Any], str, int]]) -> Sequence[Any]:
+        return await asyncio.to_thread(self.store.get_all, asked)
 
     async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         return await asyncio.to_thread(self.store.get_at, table, row_id)
