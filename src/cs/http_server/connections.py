@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from cs.api.errors import ApiError
+from cs.http_server.answering import Answering
 from cs.http_server.request_reader import Head, Malformed, RequestReader
 
 log = get_logger()
@@ -216,7 +217,7 @@ class Connection(HttpToolsProtocol):
             "headers": head.headers,
             "state": self.app_state.copy(),
         }
-        call = self.cycle = RequestResponseCycle(
+        call = self.cycle = Answering(
             scope=self.scope,
             transport=self.transport,
             flow=self.flow,
