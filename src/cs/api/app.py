@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from cs.api import failures
 from cs.api.api import Api
@@ -39,6 +39,7 @@ ROUTES: Mapping[str, Mapping[str, Endpoint]] = {
     OPENAPI_PATH: {"GET": get_openapi, "HEAD": get_openapi},
 }
 
+_BEARER = "Bearer "
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")
 _CLOSE = (b"connection", b"close")
@@ -80,23 +81,24 @@ class Gate:
             await send(message)
             ended = message["type"] == "http.response.body" and not message.get("more_body")
 
-        with bound_contextvars(request=request_id):
-            try:
-                watched = call.watching_for_hang_up(receive)
-                answer = await self._answer(Request(scope, watched), call.route)
+        tokens = bind_contextvars(request=request_id)
+        try:
+            watched = call.watching_for_hang_up(receive)
+            answer = await self._answer(Request(scope, watched), call.route)
+            await answer(scope, receive, send_marked)
+        except asyncio.CancelledError:  # the service leaves, and waits no longer
+            if not begun:
+                await failures.cut_off(Request(scope))(scope, receive, send_marked)
+            raise
+        except Exception as error:
+            if not begun:
+                answer = await failures.server_error(Request(scope), error)
                 await answer(scope, receive, send_marked)
-            except asyncio.CancelledError:  # the service leaves, and waits no longer
-                if not begun:
-                    await failures.cut_off(Request(scope))(scope, receive, send_marked)
+            elif not ended:
                 raise
-            except Exception as error:
-                if not begun:
-                    answer = await failures.server_error(Request(scope), error)
-                    await answer(scope, receive, send_marked)
-                elif not ended:
-                    raise
-            finally:
-                call.end()
+        finally:
+            call.end()
+            reset_contextvars(**tokens)
 
     async def _answer(self, request: Request, route: str) -> Response:
         try:
@@ -134,10 +136,17 @@ class Gate:
             and not _hides_slash(scope)
         ):
             return
-        sent = [value for name, value in scope["headers"] if name == b"authorization"]
-        secret_hash = hash_key(presented([value.decode("latin-1") for value in sent]))
+        sent = [
+            value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name == b"authorization"
+        ]
+        # What is known to open a key is well formed.
+        as_usual = len(sent) == 1 and sent[0].startswith(_BEARER)
+        secret_hash = hash_key(sent[0][len(_BEARER) :]) if as_usual else ""
         key_id = self._api.key_ring.known(secret_hash)
         if key_id is None:
+            secret_hash = hash_key(presented(sent))
             async with within(self._api.time_limits.read_s):
                 key_id = await self._api.key_ring.find(secret_hash)
         if key_id is None:
