@@ -148,7 +148,9 @@ class TableLog(ABC):
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
     ) -> Sequence[RecordedEvent]:
         rows = await self._select_stream(stream, after, limit)
-        if rows and rows[-1][2] != after + len(rows):
+        if not rows:
+            return ()  # as at most calls
+        if rows[-1][2] != after + len(rows):
             version = next(n for n, row in enumerate(rows, after + 1) if row[2] != n)
             why = f"the log is damaged: an event of {stream} is missing"
             raise DamagedEvent(0, stream, version, why)
