@@ -74,7 +74,9 @@ async def test_no_header_is_two_and_none_is_broken(
 
 
 @pytest.mark.parametrize("length", [b"1", b"-2", b"two"])
-async def test_an_answer_is_no_longer_than_it_says(listening: socket.socket, length: bytes) -> None:
+async def test_an_answer_is_no_longer_than_it_says(
+    listening: socket.socket, length: bytes
+) -> None:
     answer = await told(listening, Says((b"content-length", length)), KEPT)
 
     assert not answer.endswith(b"ok")
