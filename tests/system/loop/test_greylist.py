@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,14 @@ from cs.assembly.embedded import clock_advance
 from cs.assembly.plugins import StagePlugins
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.plugins.verifiers import DomainCheck
-from cs.runtime.clock import Clock
+from cs.runtime.clock import Clock, ManualClock
 from harness.in_process import in_memory
 from harness.outside import ACME, ADA, Directory, Staff
 
 ADDRESS = "ada.kern@acme.test"
 SECOND = timedelta(seconds=1)
+#: No time goes by but what the clock is moved by.
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -71,7 +73,7 @@ class GreylistedDomain:
 async def test_a_greylist_that_names_two_seconds_is_asked_while_there_is_time(
     tmp_path: Path, opens_after_s: int, outcome: str, attempts: int
 ) -> None:
-    clock = SandboxClock.on_file(tmp_path / "clock")
+    clock = SandboxClock.on_file(tmp_path / "clock", ManualClock(AT))
     greylist = Greylist(clock, opens_after_s * SECOND)
     plugins = StagePlugins([Directory({"acme": ACME})], [Staff((ADA,))], [greylist])
     async with in_memory(plugins, clock=clock) as service:
