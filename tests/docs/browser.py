@@ -20,6 +20,13 @@ Json = dict[str, Any]
 #: Names that the browser goes by; all speak the same protocol.
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _PATIENCE_S = 30
+#: Its own first answer comes when its processes run: seconds of processor, of which a machine
+#: on which four others compute may give it few.
+_START_S = 120
+
+
+#: In the browser's folder: what it says of itself.
+_LOG = "browser.log"
 
 
 class PageFailed(Exception):
@@ -52,24 +59,25 @@ class Browser:
         self._events: deque[Json] = deque()
         #: Errors of the page so far, those of its policy too: one line each.
         self.errors: list[str] = []
+        self.ask("Browser.getVersion", within_s=_START_S)
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         attached = self.ask("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
 
-    def ask(self, method: str, **params: Any) -> Json:
+    def ask(self, method: str, *, within_s: float = _PATIENCE_S, **params: Any) -> Json:
         """Return what the browser answers *method*.
 
         Raises:
-            PageFailed: It refused, has ended, or did not answer in 30 s.
+            PageFailed: It refused, has ended, or did not answer in *within_s*.
         """
         self._asked += 1
         asked = {"id": self._asked, "method": method, "params": params}
         if self._session:
             asked["sessionId"] = self._session
         os.write(self._write, json.dumps(asked).encode() + b"\0")
-        until = monotonic() + _PATIENCE_S
+        until = monotonic() + within_s
         while True:
             told = self._next(until)
             if told.get("id") != self._asked:
@@ -176,7 +184,11 @@ def running_browser(folder: Path) -> Iterator[Browser]:
         os.close(to_it)
         os.close(from_it)
     try:
-        browser = Browser(ours_out, ours_in)
+        try:
+            browser = Browser(ours_out, ours_in)
+        except PageFailed as failed:
+            said = (folder / _LOG).read_text(errors="replace")
+            raise PageFailed(f"{failed} at its start, and has said:\n{said[-2000:]}") from None
         yield browser
         browser.end()
     finally:
@@ -195,12 +207,18 @@ def _start(command: str, folder: Path, to_it: int, from_it: int) -> "subprocess.
         *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
         *("--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={folder}"),
         *("--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"),
+        # Nothing of a desktop is asked for, which may be there and not answer for 25 s (D-Bus).
+        *("--password-store=basic", "--disable-breakpad", "--disable-extensions"),
+        *("--disable-sync", "--disable-default-apps", "--no-default-browser-check"),
+        *("--metrics-recording-only", "--enable-logging=stderr"),
     ]
     # A browser reads its orders from descriptor 3 and answers on 4.
     moved = f'exec "$0" "$@" 3<&{to_it} 4>&{from_it}'
-    return subprocess.Popen(
-        ["bash", "-c", moved, command, *options],
-        pass_fds=(to_it, from_it),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with (folder / _LOG).open("wb") as log:
+        return subprocess.Popen(
+            ["bash", "-c", moved, command, *options],
+            pass_fds=(to_it, from_it),
+            stdout=log,
+            stderr=log,
+            env={name: v for name, v in os.environ.items() if "DBUS" not in name},
+        )
