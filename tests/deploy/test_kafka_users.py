@@ -1,7 +1,7 @@
 """The users of compose.yaml on its own broker: its roles' processes work, and no more."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -50,11 +50,26 @@ def settings_on(brokers: Brokers, services: dict[str, dict[str, dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def given(brokers: Brokers, tmp_path_factory: pytest.TempPathFactory) -> Given:
-    """The settings of services by name; topics are made and rights are given."""
-    for name in ("topics", "acls"):
-        folder = tmp_path_factory.mktemp(name)
-        Container(SERVICES[name], brokers.here, free_ports(1)[0], folder / "log").run()
+def brokers(
+    databases: Databases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Brokers]:
+    """The broker of compose.yaml, started again since topics were made and rights given.
+
+    What it lets whom do here it knows from its disk.
+    """
+    with own_folder() as folder:
+        brokers = Brokers(SERVICES, databases.secrets, folder)
+        with brokers.running():
+            for name in ("topics", "acls"):
+                log = tmp_path_factory.mktemp(name) / "log"
+                Container(SERVICES[name], brokers.here, free_ports(1)[0], log).run()
+        with brokers.running():
+            yield brokers
+
+
+@pytest.fixture(scope="module")
+def given(brokers: Brokers) -> Given:
+    """The settings of services by name."""
     return settings_on(brokers, SERVICES)
 
 
@@ -115,22 +130,6 @@ async def test_another_roles_password_does_not_do(given: Given) -> None:
 
     with pytest.raises(BusRefused, match="kafka_password_file"):
         await describe(kafka_settings(mixed), TOPICS)
-
-
-async def test_a_broker_that_is_started_again_knows_its_users_and_their_rights(
-    databases: Databases, tmp_path: Path
-) -> None:
-    with own_folder() as folder:
-        brokers = Brokers(SERVICES, databases.secrets, folder)
-        of = settings_on(brokers, SERVICES)
-        with brokers.running():
-            for name in ("topics", "acls"):
-                container = Container(SERVICES[name], brokers.here, 1, tmp_path / name)
-                await asyncio.to_thread(container.run)
-        with brokers.running():
-            await write(of("relay"), EVENTS)
-            with pytest.raises(TopicAuthorizationFailedError):
-                await write(of("ranking"), EVENTS)
 
 
 async def test_three_brokers_know_each_other_and_allow_nothing_before_it_is_given(
