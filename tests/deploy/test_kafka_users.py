@@ -132,6 +132,7 @@ async def test_another_roles_password_does_not_do(given: Given) -> None:
         await describe(kafka_settings(mixed), TOPICS)
 
 
+@pytest.mark.begun_first
 async def test_three_brokers_know_each_other_and_allow_nothing_before_it_is_given(
     databases: Databases, tmp_path: Path
 ) -> None:
