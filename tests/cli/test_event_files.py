@@ -3,6 +3,7 @@
 import asyncio
 import json
 import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,12 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.command import Here, Ran, environment, ran
-from cs.assembly.folder_stores import open_folder
 from cs.assembly.operator_command import open_command_context
 from cs.domain.disclosure import DisclosureMade
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.history.export.tables import TABLES
-from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import on_folder
 from harness.servers.fixtures import new_database
@@ -30,6 +29,18 @@ from history.export import naive
 from history.export.test_typed import a_run, agree, rows_of
 from history.recorded_answers import InDatabases, InFolder, Lifetime, Place, live_long, lived
 from system.older_keys.forms import OnDatabases
+
+
+def environment_of(chosen: Settings) -> Mapping[str, str]:
+    """Return what leads a command to the data that *chosen* names."""
+    if chosen.postgres is None:
+        return {"CS_DATA_DIR": str(chosen.data_dir)}
+    return {
+        "CS_DATA_DIR": str(chosen.data_dir),
+        "CS_POSTGRES": chosen.postgres,
+        "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
+        "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
+    }
 
 
 class Left:
@@ -40,19 +51,8 @@ class Left:
         self.lifetime = lifetime
         self._here = here
 
-    @property
-    def environment(self) -> Mapping[str, str]:
-        if self.chosen.postgres is None:
-            return {"CS_DATA_DIR": str(self.chosen.data_dir)}
-        return {
-            "CS_DATA_DIR": str(self.chosen.data_dir),
-            "CS_POSTGRES": self.chosen.postgres,
-            "CS_KEYS_POSTGRES": str(self.chosen.keys_postgres),
-            "CS_MASTER_KEY_FILE": str(self.chosen.master_key_file),
-        }
-
     def export(self, *words: str) -> Ran:
-        return self._here("events", "export", *words, **self.environment)
+        return self._here("events", "export", *words, **environment_of(self.chosen))
 
     def recorded(self) -> Sequence[RecordedEvent]:
         """Return every event as the service reads it; who was erased is erased in it."""
@@ -222,16 +222,33 @@ def searched(tmp_path: Path) -> Path:
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
     """A data folder with some thousand events."""
-    folder = tmp_path / "data"
+    asyncio.run(fill(InFolder(tmp_path / "data")))
+    return tmp_path / "data"
 
-    async def fill() -> None:
-        async with open_folder(DataFolder(folder)) as data:
-            for n in range(60):
-                run = a_run(f"brand-{n:032x}")
-                await data.log.append([Append(run.stream, NO_STREAM, run.events)])
 
-    asyncio.run(fill())
-    return folder
+async def fill(place: Place) -> None:
+    async with place.stores() as data:
+        for n in range(60):
+            run = a_run(f"brand-{n:032x}")
+            await data.log.append([Append(run.stream, NO_STREAM, run.events)])
+
+
+@pytest.fixture
+async def many_there(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[Mapping[str, str]]:
+    """Return what leads a command to some thousand events in a folder, or in databases."""
+    if request.param == "folder":
+        in_folder = InFolder(tmp_path / "data")
+        await fill(in_folder)
+        yield environment_of(in_folder.settings)
+        return
+    postgres = request.getfixturevalue("postgres")
+    async with new_database(postgres) as service, new_database(postgres) as keys:
+        on = OnDatabases(service, keys, tmp_path)
+        await on.migrate()
+        await fill(InDatabases(on.settings))
+        yield environment_of(on.settings)
 
 
 WITHOUT = """
@@ -344,27 +361,56 @@ def test_a_full_disk_is_told_and_the_rest_written_later(
 
 
 @pytest.mark.slow
-def test_a_killed_export_goes_on(many: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("many_there", "name"),
+    [
+        ("folder", "history.duckdb"),
+        ("databases", "history.duckdb"),
+        ("databases", "history.ndjson"),
+    ],
+    indirect=["many_there"],
+)
+def test_a_killed_export_goes_on(
+    many_there: Mapping[str, str], name: str, tmp_path: Path
+) -> None:
     """Killed again and again, at any moment, it still comes to the same end."""
-    whole, out = tmp_path / "whole.duckdb", tmp_path / "history.duckdb"
-    command = [sys.executable, "-c", SMALL_PARTS, "events", "export", f"--data-dir={many}"]
-    subprocess.run([*command, f"--out={whole}"], check=True, env=environment())
-    parts: set[str] = set()
+    out, whole = tmp_path / name, tmp_path / f"whole-{name}"
+    command = [sys.executable, "-c", SMALL_PARTS, "events", "export"]
+    there = environment(**many_there)
+    subprocess.run([*command, f"--out={whole}"], check=True, env=there)
+
     kills = 0
+    while (ended := killed_when_it_grows(out, [*command, "--resume"], there, kills < 3)) != 0:
+        assert ended == -signal.SIGKILL
+        kills += 1
 
-    while not out.exists():
-        with subprocess.Popen(
-            [*command, f"--out={out}", "--resume"], env=environment(), stdout=subprocess.DEVNULL
-        ) as process:
-            while process.poll() is None:
-                there = {path.name for path in tmp_path.glob("history.duckdb.part/facts-*")}
-                if there - parts and kills < 4:
-                    parts |= there
-                    process.kill()
-                    kills += 1
+    assert kills == 3
+    if out.suffix == ".ndjson":
+        assert out.read_bytes() == whole.read_bytes()
+    else:
+        assert rows_of(out) == rows_of(whole)
 
-    assert kills == 4
-    assert rows_of(out) == rows_of(whole)
+
+def killed_when_it_grows(
+    out: Path, command: Sequence[str], there: dict[str, str], kill: bool
+) -> int:
+    """Run *command*; if *kill*, kill it once more of *out* is written; return its end."""
+    before = written(out)
+    with subprocess.Popen(
+        [*command, f"--out={out}"], env=there, stdout=subprocess.DEVNULL
+    ) as process:
+        while kill and process.poll() is None:
+            if written(out) > before:
+                process.kill()
+                break
+        return process.wait()
+
+
+def written(out: Path) -> int:
+    """Return how much of *out* there is: bytes of lines, or whole parts of tables."""
+    if out.suffix == ".ndjson":
+        return out.stat().st_size if out.exists() else 0
+    return len([*out.parent.glob(f"{out.name}.part/facts-*")])
 
 
 #: As the command, but for many small parts.
@@ -372,7 +418,7 @@ SMALL_PARTS = """
 import sys
 from cs.history import history
 from cs.history.export import typed
-history.WINDOW, typed.FACTS_HELD = 200, 1
+history.WINDOW, typed.FACTS_HELD = 50, 1
 from cs.cli.app import main
 main(sys.argv[1:])
 """
