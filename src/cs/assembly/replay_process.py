@@ -7,7 +7,14 @@ import sys
 from typing import IO
 
 from cs.assembly.operator_command import open_command_context
-from cs.assembly.parallel_replay import ReplayFailure, ReplayJob, receive, replay_of, send
+from cs.assembly.parallel_replay import (
+    ReplayFailure,
+    ReplayJob,
+    rare_collections,
+    receive,
+    replay_of,
+    send,
+)
 from cs.eventlog.errors import LogUnavailable
 from cs.history.replay.frames import FrameError
 from cs.history.replay.loading import opened_rules
@@ -36,7 +43,7 @@ async def _compare(
     questions: IO[bytes], answers: IO[bytes], settings: Settings, job: ReplayJob
 ) -> None:
     async with open_command_context(settings) as data:
-        with opened_rules(job.rules) as rules:
+        with rare_collections(), opened_rules(job.rules) as rules:
             replay = replay_of(data, job, rules)
             while True:
                 chunk: Chunk = await asyncio.to_thread(receive, questions)

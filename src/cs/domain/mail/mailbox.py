@@ -20,7 +20,7 @@ class Verdict(StrEnum):
 DEFINITE = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.CATCH_ALL})
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One line of a conversation with a mail server."""
 
     at_ms: int  # since the first line, or since the check of this address began if earlier

@@ -89,7 +89,7 @@ class TodaysRules:
         return [self._judge(checked) for checked in checks]
 
     def _judge(self, checked: Checked) -> Judgement:
-        readings = tuple(map(self.read_reply, checked.evidence))
+        readings = tuple([self.read_reply(found) for found in checked.evidence])
         if not checked.evidence:  # nobody was asked about them
             return Judgement(
                 Conclusion(checked.verdict, checked.address, checked.verifier), readings
@@ -97,7 +97,7 @@ class TodaysRules:
         tried: dict[str, list[Evidence]] = {}
         for found, reading in zip(checked.evidence, readings, strict=True):
             again = found
-            if reading is not None and reading != Reading(found.verdict, found.reason):
+            if reading is not None and not reading.says(found):
                 again = replace(found, verdict=reading.verdict, reason=reading.reason)
             tried.setdefault(found.address, []).append(again)
         return Judgement(self.conclude(tried), readings)

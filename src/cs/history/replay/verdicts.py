@@ -44,7 +44,9 @@ def compare_verdicts(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Lo
     is_charged, is_open = lookup.erased_verified, False
     for check, judgement in zip(lookup.checks, judgements, strict=True):
         checked = check.checked
-        _count(checked, judgement, totals)
+        totals.answered_by(_rules_of(checked))
+        if None in judgement.readings:
+            _count_unread(checked, judgement, totals)
         change = _change(check, judgement)
         is_charged = is_charged or _is_verified(check, judgement)
         if change is None:
@@ -113,17 +115,19 @@ def _reasons(
 
 
 def _rules_of(checked: Checked) -> str | None:
-    return next((found.rules for found in checked.evidence if found.rules), None)
+    for found in checked.evidence:
+        if found.rules:
+            return found.rules
+    return None
 
 
-def _count(checked: Checked, judgement: Judgement, totals: Totals) -> None:
-    totals.answered_by(_rules_of(checked))
+def _count_unread(checked: Checked, judgement: Judgement, totals: Totals) -> None:
     for found, reading in zip(checked.evidence, judgement.readings, strict=True):
         if reading is not None:
             continue
         if found.verifier != SMTP:
             totals.miss("read by another verifier")
-        elif not any(line.who == "S" for line in found.conversation):
+        elif "S" not in [line.who for line in found.conversation]:
             totals.miss("no mail server said anything")
         else:
             totals.miss("something is asked that was not asked or stored then")

@@ -47,6 +47,10 @@ class Reading(msgspec.Struct, frozen=True):
     verdict: Verdict
     reason: str
 
+    def says(self, evidence: Evidence) -> bool:
+        """Return whether *evidence* says the same."""
+        return self.verdict is evidence.verdict and self.reason == evidence.reason
+
 
 class NotAsked(Exception):
     """The rules ask something that nobody asked then."""

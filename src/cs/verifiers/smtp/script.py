@@ -204,13 +204,13 @@ class _Conversation:
 
     def _begin(self, mx: MxAddress) -> None:
         """Begin a session with *mx*."""
-        numbers = self._exchangers.get(mx)
+        numbers = self._exchangers.get(mx) if self._exchangers else (0, 0, 0)
         if numbers is None:
             known = (*self._exchangers, mx)
             hosts = list(dict.fromkeys(each.host for each in known))
             addresses = list(dict.fromkeys(each.address for each in known))
             numbers = len(known) - 1, hosts.index(mx.host), addresses.index(mx.address)
-            self._exchangers[mx] = numbers
+        self._exchangers[mx] = numbers
         self._sessions.append((*numbers, self._outcome))
         self._hosts.append(mx.host)
         self._outcome = None
