@@ -4,10 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from statistics import median
 
 import httpx
 import pytest
 
+from cs.projections.current_rows import WAIT_S
 from system.cluster.cluster import Cluster
 from system.cluster.clustered import Clustered
 from system.cluster.operating import Operating, operating
@@ -19,8 +21,8 @@ BRAND = "Veltrana"
 EACH = 6
 KEYS = 50
 AT_ONCE = 8
-#: A read without the views: half a second of waiting for them, and a fold in memory.
-WITHOUT_VIEWS_S = 3.0
+#: Two reads without the views, which nobody waits for: what they would be waited for at most.
+WITHOUT_VIEWS_S = 4.0
 
 
 @dataclass
@@ -76,7 +78,7 @@ async def test_a_search_and_its_charge_are_read_from_the_other_node_at_once(
                 tasks.create_task(one(key, turn))
 
 
-async def test_reads_are_right_and_bounded_while_the_views_stand_still(
+async def test_reads_are_right_and_as_fast_while_the_views_stand_still(
     nodes: Nodes, two_nodes: Cluster
 ) -> None:
     keys = await nodes.operating.keys(4)
@@ -90,5 +92,5 @@ async def test_reads_are_right_and_bounded_while_the_views_stand_still(
     finally:
         project.resume()
 
-    assert max(took) < 2 * WITHOUT_VIEWS_S
-    assert min(took) > 0.5, "the views stood still"
+    assert max(took) < WITHOUT_VIEWS_S
+    assert median(took) < WAIT_S, "nobody waited for the views"
