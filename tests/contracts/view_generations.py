@@ -31,6 +31,7 @@ class Spied:
     def __init__(self, projection: Projection, version: int) -> None:
         self.name, self.version = projection.name, version
         self.tables = projection.tables
+        self.reads = None
         self.applied: list[int] = []
         self._projection = projection
 

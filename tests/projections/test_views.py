@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from cs.domain.brand.brand import REUSED_FOR
+from cs.domain.codec import TOPICS
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append
 from cs.eventlog.sealing import open_bytes
@@ -17,6 +19,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
 from cs.projections.generation import table_names
+from cs.projections.projection import Projection
 from cs.projections.reading import Reading
 from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner
@@ -273,6 +276,7 @@ async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
 ) -> None:
     class Stops:
         name, version, tables = "stops", 1, ()
+        reads = None
 
         def apply(self, rows: object, recorded: Any, seal: object) -> None:
             del rows, seal
@@ -312,3 +316,12 @@ async def test_tables_are_those_of_the_projections(tmp_path: Path) -> None:
         tables = {table_of(name) for name in table_names(projections())}
         shared = {"view_sets", "view_copies", "view_editions"}
         assert {name for (name,) in names} == {*tables, *shared}
+
+
+@pytest.mark.parametrize("projection", projections(), ids=lambda each: each.name)
+def test_a_projection_is_given_every_event_that_it_knows(projection: Projection) -> None:
+    names = projection.apply.__func__.__code__.co_names  # type: ignore[attr-defined]
+    known = vars(sys.modules[type(projection).__module__])
+    events = {known.get(name) for name in names} & set(TOPICS.values())
+
+    assert set(projection.reads or ()) == events

@@ -1,6 +1,7 @@
 """What is cached until when, and what runs now: one row a brand stream."""
 
 from datetime import datetime
+from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.brand.events import BrandForgotten, ContactsErased, LookupFinished, LookupStarted
 from cs.domain.contact import Query
+from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
@@ -30,6 +32,9 @@ class Brands:
     name = "brands"
     version = 2
     tables = (BRANDS,)
+    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
+        {LookupStarted, LookupFinished, ContactsErased, BrandForgotten}
+    )
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         del seal

@@ -169,6 +169,7 @@ class _After:
         self.name = projection.name
         self.version = projection.version
         self.tables = projection.tables
+        self.reads = projection.reads
         self._projection = projection
         self._position = position
 

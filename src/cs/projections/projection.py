@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
 from cs.projections.rows import Rows, Table
 
@@ -20,6 +21,7 @@ class Projection(Protocol):
         name: Small letters only.
         version: Raised whenever its rows come to mean something else.
         tables: Of its rows; no other projection puts any there.
+        reads: The types of events that it makes anything of; ``None``: it is given all.
     """
 
     @property
@@ -30,6 +32,9 @@ class Projection(Protocol):
 
     @property
     def tables(self) -> Sequence[Table[Any]]: ...
+
+    @property
+    def reads(self) -> frozenset[type[Event]] | None: ...
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         """Change *rows* by one event.  Never refuses."""

@@ -1,11 +1,13 @@
 """When the people of each lookup were last returned by a search: what ages out goes by it."""
 
 from datetime import datetime
+from typing import ClassVar
 
 import msgspec
 
 from cs.domain.brand.events import ContactsErased, LookupFinished
 from cs.domain.key import SearchSettled
+from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
@@ -29,6 +31,9 @@ class Returned:
     name = "returned"
     version = 2
     tables = (RETURNED,)
+    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
+        {LookupFinished, SearchSettled, ContactsErased}
+    )
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         del seal

@@ -1,11 +1,15 @@
 """Rows of views: read from below when first asked for, changed in memory, written at once."""
 
 from collections.abc import Callable, Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 R = TypeVar("R", bound=msgspec.Struct)
+
+#: Table, id, tag and the row as it is stored.
+ChangedRow: TypeAlias = tuple[str, str, str | None, bytes]
+_encoder = msgspec.json.Encoder()
 
 
 class Table(Generic[R]):
@@ -46,7 +50,7 @@ class Rows:
     def __init__(self, below: Below) -> None:
         self._below = below
         self._seen: dict[tuple[str, str], msgspec.Struct | None] = {}
-        self._changed: dict[tuple[str, str], tuple[str | None, bytes]] = {}
+        self._changed: dict[tuple[str, str], Table[Any]] = {}
 
     def get(self, table: Table[R], row_id: str) -> R | None:
         row_key = (table.name, row_id)
@@ -58,9 +62,11 @@ class Rows:
     def put(self, table: Table[R], row_id: str, row: R) -> None:
         row_key = (table.name, row_id)
         self._seen[row_key] = row
-        self._changed[row_key] = (table.tag(row), msgspec.json.encode(row))
+        self._changed[row_key] = table
 
-    def changes(self) -> Iterator[tuple[str, str, str | None, bytes]]:
-        """Yield (table, id, tag, row) of every row changed."""
-        for (table, row_id), (tag, data) in self._changed.items():
-            yield table, row_id, tag, data
+    def changes(self) -> Iterator[ChangedRow]:
+        """Yield every row changed, as it is now: encoded once, however often it changed."""
+        for row_key, table in self._changed.items():
+            row = self._seen[row_key]
+            if row is not None:
+                yield table.name, row_key[1], table.tag(row), _encoder.encode(row)

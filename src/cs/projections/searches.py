@@ -7,13 +7,14 @@ of their own.  When one of its people is erased the rest is sealed anew, under a
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from cs.domain.brand.events import ContactsErased, LookupFinished
 from cs.domain.contact import Contact
 from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
@@ -66,6 +67,9 @@ class Searches:
     name = "searches"
     version = 3
     tables = (SEARCHES, RESULTS)
+    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
+        {SearchAdmitted, SearchSettled, LookupFinished, ContactsErased}
+    )
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         match recorded.event:

@@ -82,6 +82,7 @@ class Fold:
         self._set_aside = frozenset(set_aside)
         self._excused = excused
         self._senseless: dict[str, int] = {}  # the first such version, by stream
+        self._readers: dict[type, Sequence[Projection]] = {}  # by the type of event
 
     def rows(self, make: Callable[[], Rows], page: Sequence[RecordedEvent]) -> Rows:
         """Return the rows after *page*, beginning with what *make* gives.
@@ -111,10 +112,17 @@ class Fold:
             )
             rows.put(ASIDE, aside_id, row)
             return True
-        if not _applied(self._projections, rows, recorded, self._seal, self._excused):
+        if not self._applied(rows, recorded):
             self._senseless[aside_id] = recorded.version
             return False
         return True
+
+    def _applied(self, rows: Rows, recorded: RecordedEvent) -> bool:
+        kind = type(recorded.event)
+        readers = self._readers.get(kind)
+        if readers is None:
+            readers = self._readers[kind] = _readers(self._projections, recorded)
+        return _applied(readers, rows, recorded, self._seal, self._excused)
 
 
 class TakeUp(msgspec.Struct, frozen=True):
@@ -148,12 +156,21 @@ class TakeUp(msgspec.Struct, frozen=True):
         if row is None or row.mended:
             return False
         for recorded in self.events:
-            if not _applied(projections, rows, recorded, seal, excused):
+            readers = _readers(projections, recorded)
+            if not _applied(readers, rows, recorded, seal, excused):
                 raise damage_of(row)
         version = self.events[-1].version + 1 if self.events else row.version
         after = msgspec.structs.replace(row, version=version, mended=self.is_last)
         rows.put(ASIDE, self.row_id, after)
         return True
+
+
+def _readers(
+    projections: Sequence[Projection], recorded: RecordedEvent
+) -> Sequence[Projection]:
+    """Return those of *projections* that read events of the type of *recorded*."""
+    kind = type(recorded.event)
+    return [each for each in projections if each.reads is None or kind in each.reads]
 
 
 def _applied(

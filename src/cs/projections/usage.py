@@ -1,6 +1,7 @@
 """The view behind ``GET /usage`` and the list of keys: one row a key."""
 
 from datetime import datetime
+from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from cs.domain.key import (
     SearchAdmitted,
     SearchSettled,
 )
+from cs.domain.messages import Event
 from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
@@ -47,6 +49,9 @@ class Usage:
     name = "usage"
     version = 3  # 2: tagged by the hash of the secret; 3: what operators did
     tables = (USAGE,)
+    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
+        {KeyIssued, KeyRotated, KeyRevoked, QuotaGranted, SearchAdmitted, SearchSettled}
+    )
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         del seal

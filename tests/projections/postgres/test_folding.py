@@ -165,6 +165,7 @@ class Chain:
     """Each row names the next to read: the worst there is for asking ahead."""
 
     name, version, tables = "chain", 1, (HOPS,)
+    reads = None
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: object) -> None:
         del seal

@@ -98,9 +98,12 @@ class ViewStore:
         return Rows(_StoredRows(database, self._tables.names.table))
 
     def _write(self, database: sqlite3.Connection, rows: Rows) -> None:
+        changed: dict[str, list[tuple[str, str | None, bytes]]] = {}
         for table, row_id, tag, data in rows.changes():
+            changed.setdefault(table, []).append((row_id, tag, data))
+        for table, written in changed.items():
             statement = _UPSERT.format(table=self._tables.names.table(table))
-            database.execute(statement, (row_id, tag, data))
+            database.executemany(statement, sorted(written))
 
     # Reading.
 
@@ -264,9 +267,13 @@ class _StoredRows:
     def __init__(self, database: sqlite3.Connection, stored_as: Callable[[str], str]) -> None:
         self._database = database
         self._stored_as = stored_as
+        self._statements: dict[str, str] = {}
 
     def row(self, table: str, row_id: str) -> bytes | None:
-        statement = _ROW.format(table=self._stored_as(table))
+        statement = self._statements.get(table)
+        if statement is None:
+            statement = _ROW.format(table=self._stored_as(table))
+            self._statements[table] = statement
         found = self._database.execute(statement, (row_id,)).fetchone()
         return None if found is None else found[0]
 
