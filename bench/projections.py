@@ -7,12 +7,19 @@ with pages of one event, each its own transaction; "a bare row" is one row and n
 each transaction, with the wait for the disk at its commit that our pages leave out (views
 are made anew from the log, and what a crash loses is applied again).  50 keys search 200
 brands; five events a search.
+
+Into a SQLite file beside the eventsourcing library's way: its recorder for projections, a
+transaction for each event, with one row and the tracking of its position and no more.
 """
 
 import asyncio
 import sys
 import time
 from pathlib import Path
+from statistics import median
+
+from eventsourcing.persistence import Tracking
+from eventsourcing.sqlite import SQLiteDatastore, SQLiteTrackingRecorder
 
 from cs.domain.key import SearchSettled
 from cs.eventlog.memory import MemoryEventLog
@@ -33,6 +40,7 @@ from harness.servers.postgres import running_postgres
 from projections.long_history import write_long
 
 PAGES = (500, 5_000)
+ROUNDS = 5
 
 
 def unsealed(_: str, body: bytes) -> bytes:
@@ -68,7 +76,49 @@ async def waited_for(pool: Pool, stream: list[RecordedEvent]) -> float:
     return len(stream) / (time.perf_counter() - began)
 
 
-async def measure(dsn: str, events: int) -> None:
+class LibraryProjection(SQLiteTrackingRecorder):
+    """One row for each event, in the transaction that tracks its position."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(SQLiteDatastore(f"file:{path}"))
+        self.create_table()
+        with self.datastore.transaction(commit=True) as cursor:
+            cursor.execute("CREATE TABLE projected (id TEXT PRIMARY KEY, row BLOB)")
+
+    def project(self, recorded: RecordedEvent) -> None:
+        with self.datastore.transaction(commit=True) as cursor:
+            self._insert_tracking(cursor, Tracking("views", recorded.position))
+            cursor.execute(
+                "INSERT INTO projected VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET row = ?",
+                (recorded.stream, b"x" * 114, b"x" * 114),
+            )
+
+
+def by_library(path: Path, stream: list[RecordedEvent]) -> float:
+    library = LibraryProjection(path)
+    began = time.perf_counter()
+    for recorded in stream:
+        library.project(recorded)
+    took = time.perf_counter() - began
+    library.datastore.close()
+    return len(stream) / took
+
+
+async def into_files(folder: Path, stream: list[RecordedEvent]) -> None:
+    """Compare both ways by turns, and print the middle of each."""
+    ours, library = list[float](), list[float]()
+    for turn in range(ROUNDS):
+        library.append(by_library(folder / f"library-{turn}.db", stream[: len(stream) // 10]))
+        views = SqliteViews(folder / f"views-{turn}.db", projections())
+        ours.append(await project(views, stream, 500))
+        await views.close()
+    base = median(library)
+    print(f"into a SQLite file; events/s, the middle of {ROUNDS} rounds")
+    for what, speeds in (("the library's recorder", library), ("pages of 500", ours)):
+        print(f"{what:<34}{median(speeds):12,.0f} {median(speeds) / base:6.1f}x")
+
+
+async def measure(dsn: str, folder: Path, events: int) -> None:
     log = MemoryEventLog(MemoryKeyStore())
     await write_long(log, events)
     stream = [*await log.tail(0, events)]
@@ -88,11 +138,12 @@ async def measure(dsn: str, events: int) -> None:
     print(f"{events} events into PostgreSQL; events/s")
     for what, speed in rows:
         print(f"{what:<34}{speed:12,.0f} {speed / base:6.1f}x")
+    await into_files(folder, stream)
 
 
 def main(events: int) -> None:
     with own_folder() as folder, running_postgres(folder / "postgres", durable=True) as server:
-        asyncio.run(measure(server.dsn, events))
+        asyncio.run(measure(server.dsn, folder, events))
 
 
 if __name__ == "__main__":
