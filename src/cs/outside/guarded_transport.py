@@ -2,16 +2,16 @@
 
 The address that was judged is the address that is dialled.  TLS and the Host header keep
 the name, so that certificates are checked as ever, and a name that resolves differently
-the next time (DNS rebinding) is judged anew.
+the next time (DNS rebinding) is judged anew.  A connection that is kept leads to the address
+that was judged, whatever the name resolves to since.
 """
 
-import ssl
-from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import httpcore
-import httpx
 
+from cs.outside.asyncio_backend import AsyncioBackend
 from cs.outside.guard import Guard, is_literal
 from cs.outside.port import Forbidden, Resolver, Unreachable
 
@@ -32,7 +32,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         self._guard = guard
         self._resolver = resolver
         self._ports = dict(zip((80, 443), web_ports, strict=True))
-        self._tcp = httpcore.AnyIOBackend()
+        self._tcp = AsyncioBackend()
 
     async def connect_tcp(
         self,
@@ -81,53 +81,3 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             except Forbidden as error:
                 raise Forbidden(f"{host}: {error}") from error
         return addresses
-
-
-class GuardedTransport(httpx.AsyncBaseTransport):
-    """httpx's way to a connection pool that dials through `GuardedBackend`."""
-
-    def __init__(self, backend: GuardedBackend, context: ssl.SSLContext) -> None:
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=context,
-            max_connections=100,
-            max_keepalive_connections=20,
-            keepalive_expiry=5.0,
-            network_backend=backend,
-        )
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer = await self._pool.handle_async_request(
-            httpcore.Request(
-                method=request.method,
-                url=httpcore.URL(
-                    scheme=request.url.raw_scheme,
-                    host=request.url.raw_host,
-                    port=request.url.port,
-                    target=request.url.raw_path,
-                ),
-                headers=request.headers.raw,
-                extensions=request.extensions,
-            )
-        )
-        assert isinstance(answer.stream, AsyncIterable)
-        return httpx.Response(
-            status_code=answer.status,
-            headers=answer.headers,
-            stream=_Body(answer),
-            extensions=answer.extensions,
-        )
-
-    async def aclose(self) -> None:
-        await self._pool.aclose()
-
-
-class _Body(httpx.AsyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for part in self._answer.aiter_stream():
-            yield part
-
-    async def aclose(self) -> None:
-        await self._answer.aclose()

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import httpx
 
+from cs.outside.asyncio_backend import AsyncioBackend
 from cs.outside.guard import Guard, host_of
-from cs.outside.guarded_transport import GuardedBackend, GuardedTransport
+from cs.outside.guarded_transport import GuardedBackend
+from cs.outside.pooled_transport import PooledTransport
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
 from cs.outside.single_get import MAX_BYTES, GetClient, trust
@@ -22,6 +24,10 @@ ROBOT = "contact-search"
 REDIRECTS = 3
 #: Longest time for one `get`, redirects, robots.txt and waiting in turn included.
 TOTAL_S = 10.0
+#: How long a connection to a configured source is kept: it is asked by every lookup.
+SOURCE_IDLE_S = 30.0
+#: And one to a stranger's site: it is asked for robots.txt and a page, and then no more.
+STRANGER_IDLE_S = 5.0
 
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
 
@@ -51,7 +57,7 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         max_bytes: int = MAX_BYTES,
         ca_file: Path | None = None,
     ) -> None:
-        transport = httpx.AsyncHTTPTransport(verify=trust(ca_file))
+        transport = PooledTransport(AsyncioBackend(), trust(ca_file), idle_s=SOURCE_IDLE_S)
         self._client = GetClient(
             transport, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
         )
@@ -109,7 +115,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
             raise ValueError(f"the guard does not open the web ports {web_ports}")
         backend = GuardedBackend(guard, resolver, web_ports=web_ports)
         self._client = GetClient(
-            GuardedTransport(backend, trust(ca_file)),
+            PooledTransport(backend, trust(ca_file), idle_s=STRANGER_IDLE_S),
             user_agent=user_agent,
             wait_s=total_s,
             max_bytes=max_bytes,
