@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Of `make test`, which waits about as long as it computes: on 2 cores 12 min 25 s with 4
 # workers, 16 min with 2.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * len(os.sched_getaffinity(0)))')
-# Of `make test-fast`, which waits half as long as it computes, and each worker collects 4 s.
+# Of `make test-fast`, which waits half as long as it computes.
 FAST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print((3 * len(os.sched_getaffinity(0)) + 1) // 2)')
 # Of `make faults` and `make faults-cluster`.
 KILLS ?= 200
@@ -48,7 +48,7 @@ test: setup ## every test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-fast: setup ## the inner loop, under a minute
-	$(BIN)/pytest -n $(FAST_WORKERS) --dist worksteal -m "not slow" --hypothesis-profile="inner loop" \
+	$(BIN)/pytest --forks $(FAST_WORKERS) -m "not slow" --hypothesis-profile="inner loop" \
 		--durations=5 --durations-min=1
 
 check: setup ## style, types, import rules, generated files, what documents name

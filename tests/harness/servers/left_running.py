@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
     yield
-    if _LEFT in session.config.stash:
+    if _LEFT in session.config.stash and not hasattr(session.config, "workerinput"):
         session.config.stash[_LEFT] = ended(os.environ.pop(_MARK))
         if session.config.stash[_LEFT]:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
