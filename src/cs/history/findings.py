@@ -5,12 +5,13 @@ Opening whole events took four times as long: conversations with mail servers ar
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
 from cs.domain.brand.events import ContactsDiscovered, MailboxVerified, PeopleFound
 from cs.domain.codec import every_version
-from cs.eventlog.fingerprints import Fingerprinter, identities_of
+from cs.eventlog.fingerprints import Fingerprinter, identities_of, profile_print
 from cs.eventlog.port import SealedEvent
 from cs.eventlog.sealing import key_name
 from cs.history.evidence import Findings
@@ -25,8 +26,9 @@ from cs.keystore.port import KeyStore
 
 #: What is first said about somebody, and mailboxes; later events repeat it.
 TELLING = (PeopleFound, ContactsDiscovered, MailboxVerified)
-#: What the topics of those begin with.
+#: What the topics of those begin with; and of those that first name somebody.
 TELLING_TOPICS = tuple(every_version(event) for event in TELLING)
+NAMING_TOPICS = tuple(every_version(event) for event in (PeopleFound, ContactsDiscovered))
 
 
 class _Telling(SealedPeople, frozen=True, kw_only=True):
@@ -51,6 +53,51 @@ class _Said(msgspec.Struct, gc=False):
 
 _EVENT = msgspec.json.Decoder(_Telling)
 _SAID = msgspec.json.Decoder(_Said)
+
+
+class Profiles(NamedTuple):
+    """What is first said about people, where everybody has a profile.
+
+    Attributes:
+        findings: Of whom it can be read.
+        unreadable: The others, ``<lookup>#p1``: erased, or their key is lost.
+    """
+
+    findings: list[Findings]
+    unreadable: list[str]
+
+
+async def profiles_in(keys: KeyStore, events: Sequence[SealedEvent]) -> Profiles | None:
+    """Return what *events*, of `NAMING_TOPICS`, tell, if that tells who everybody is.
+
+    ``None``: somebody has no profile, or something is damaged.
+
+    Raises:
+        LogUnavailable: The data keys cannot be read now.
+    """
+    read = [(event, _read(event)) for event in events]
+    names = (name for _, said in read if said for name in names_of(said, said.people))
+    opens = await opener(keys, names)
+    found = Profiles([], [])
+    for event, said in read:
+        if said is None:
+            return None
+        for value in said.people:
+            name = key_name(said.lookup, value.person)
+            try:
+                plain = opens.read(event, said, value, _SAID)
+            except DAMAGED:
+                return None
+            if plain is not None and plain.linkedin_url:
+                print_ = profile_print(keys, plain.linkedin_url)
+                found.findings.append(Findings(name, print_, ()))
+            elif plain is not None and plain.full_name:
+                return None
+            else:
+                found.unreadable.append(name)
+    if any(lost.why != "missing" for lost in opens.lost):
+        return None  # another key may open what is said later
+    return found
 
 
 async def findings_in(keys: KeyStore, events: Sequence[SealedEvent]) -> list[Findings]:

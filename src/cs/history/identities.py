@@ -28,7 +28,14 @@ from cs.eventlog.fingerprints import profile_print
 from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
 from cs.eventlog.sealing import key_name, personal_values
 from cs.history.evidence import Evidence, Findings
-from cs.history.findings import TELLING, TELLING_TOPICS, findings, findings_in
+from cs.history.findings import (
+    NAMING_TOPICS,
+    TELLING,
+    TELLING_TOPICS,
+    findings,
+    findings_in,
+    profiles_in,
+)
 from cs.history.history import WINDOW, Progress, unseen
 from cs.history.opening import DAMAGED
 from cs.keystore.errors import KeysUnavailable
@@ -79,8 +86,10 @@ class Identities:
     """Made by `identities`.
 
     A few people are answered from the streams of their lookups.  Asked about many, or about
-    somebody without a profile, it reads once what all of the history says about people, and
-    keeps that in a file of its own until it is closed.
+    somebody without a profile, it reads what all of the history says about people, and keeps
+    that in a file of its own until it is closed: once, as long as everybody has a profile and
+    is known by it; with the first who has none, from the beginning with all else that tells
+    who somebody is.
     """
 
     def __init__(
@@ -93,6 +102,7 @@ class Identities:
         self._by_profile: dict[str, str | None] = {}  # None: a record without a profile
         self._streams: dict[str, int] = {}  # read one by one, up to this version
         self._evidence: Evidence | None = None
+        self._profiles_tell = True  # who everybody is, as far as all of it was read
         self._read_to = 0  # of all of the history
         self._erased_to: int | None = None  # erasures up to here are known
 
@@ -115,12 +125,15 @@ class Identities:
             found = {name: self._by_profile.get(name, "") for name in wanted}
             if None not in found.values():
                 return {name: who for name, who in found.items() if who}
-        evidence = self._all_evidence()
-        known = evidence.who(wanted)
+        known = self._all_evidence().who(wanted)
         if len(known) < len(wanted):
-            await self._read_on(evidence, head)
-            known = evidence.who(wanted)
-            evidence.drop(wanted.keys() - known.keys())  # nothing tells who they are
+            await self._read_on(head)
+            known = self._all_evidence().who(wanted)
+        if len(known) < len(wanted) and self._profiles_tell:
+            self._begin_anew()
+            await self._read_on(head)
+            known = self._all_evidence().who(wanted)
+        self._all_evidence().drop(wanted.keys() - known.keys())  # nothing tells who they are
         return {name: who for name, who in known.items() if who}
 
     def of_profile(self, url: str) -> str:
@@ -137,9 +150,8 @@ class Identities:
         """
         head = await self._log.head()
         await self._forget_erased(head)
-        evidence = self._all_evidence()
-        await self._read_on(evidence, head)
-        return evidence.records(who)
+        await self._read_on(head)
+        return self._all_evidence().records(who)
 
     def _all_evidence(self) -> Evidence:
         if self._evidence is None:
@@ -180,13 +192,32 @@ class Identities:
             if len(page) < PAGE:
                 break
 
-    async def _read_on(self, evidence: Evidence, head: int) -> None:
+    async def _read_on(self, head: int) -> None:
+        """Read what all of the history says about people, on from where that ended.
+
+        As long as everybody has a profile nothing else of them is read: whoever is first named
+        is known by that.
+        """
         while self._read_to < head:
             end = min(self._read_to + WINDOW, head)
-            stored = await self._log.select(_topics_of(TELLING_TOPICS), self._read_to, end)
-            evidence.add(await findings_in(self._keys, stored))
+            if self._profiles_tell:
+                stored = await self._log.select(_topics_of(NAMING_TOPICS), self._read_to, end)
+                found = await profiles_in(self._keys, stored)
+                if found is None:
+                    self._begin_anew()
+                    continue
+                self._all_evidence().add(found.findings)
+                self._all_evidence().drop(found.unreadable)
+            else:
+                stored = await self._log.select(_topics_of(TELLING_TOPICS), self._read_to, end)
+                self._all_evidence().add(await findings_in(self._keys, stored))
             self._read_to = end
             self._progress(end, head)
+
+    def _begin_anew(self) -> None:
+        """Read all of the history with all that tells who somebody is."""
+        self.close()
+        self._evidence, self._read_to, self._profiles_tell = None, 0, False
 
     def _findings(self, page: Iterable[RecordedEvent]) -> Iterator[Findings]:
         """Yield what the events of *page* tell of people, those who are erased left out."""
