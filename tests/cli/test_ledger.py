@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import io
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,27 @@ def test_who_earned_it_is_called_as_exports_call_them(
     assert [row["who"] for row in printed if row["what"] == "charged"] == [ada, ada]
     assert ada[:12] in here("ledger", key, "--people", data).out
     assert not any(row["who"] for row in here("ledger", key, "--json", data).rows)
+
+
+def test_who_is_erased_has_no_pseudonym_and_still_earned_it(
+    served_before: tuple[Path, str, dict[str, Any]], here: Here, tmp_path: Path
+) -> None:
+    folder, key, usage = served_before
+    data = f"--data-dir={shutil.copytree(folder, tmp_path / 'data')}"
+    search = here("ledger", key, "--json", data).rows[2]["search"]
+    shown = here(
+        "searches", "show", search, "--reveal=a test needs the address", "--json", data
+    )
+    address = shown.rows[0]["record"]["contacts"][0]["email"]
+
+    assert here("people", "erase", "--email", address, data).code == 0
+
+    charges = [
+        r for r in here("ledger", key, "--people", "--json", data).rows if r["earned_by"]
+    ]
+    assert [row["who"] for row in charges] == [[None], [None]]
+    assert charges[-1]["used"] == usage["used"]
+    assert ",erased," in here("ledger", key, "--people", "--csv", data).out
 
 
 def test_a_key_that_is_not_there_is_told(
