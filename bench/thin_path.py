@@ -1,25 +1,30 @@
 """The thin HTTP path against services written by hand, in one run.
 
-Each service is a process of its own under uvicorn, each call is one of 16 kept connections:
+Each service is a process of its own on uvicorn, httptools and uvloop, each call is one of 16
+kept connections:
 
 - bare: Starlette answering a constant;
-- CRUD: Starlette with one durable SQLite row a POST, one row read a GET, and no more;
+- CRUD: Starlette with one durable row a POST, one row read a GET, and no more, on SQLite and,
+  with ``--postgres``, on PostgreSQL;
 - ours: the whole service on SQLite in its sandbox, with keys, limits, quota and reuse.
 
 Every kind of call is made in rounds, one kind after the other, so that what else the machine
-does meets all of them.  Calls are spread over so many keys that no limit is met; an answer
-with another status than the one measured ends the run.  A new search goes on working in the
-serving process while the next ones are measured: its figure is of the whole service.
+does meets all of them; told is the median of the rounds, and how far they are apart
+(``spread``: the best less the worst, of the median).  Calls are spread over so many keys that
+no limit is met; an answer with another status than the one measured ends the run.  A new search
+goes on working in the serving process while the next ones are measured: its figure is of the
+whole service.
 
-``of_bare`` and ``of_crud`` are calls a second against theirs (of CRUD: the call alike), more is
-better.  ``cpu_ms`` is what a call took of the serving process's processor time, less is better;
-it depends little on what else the machine does.
+``of_bare`` and ``of_crud`` are calls a second against theirs (of CRUD: the call alike, SQLite),
+more is better.  ``cpu_ms`` is what a call took of the serving process's processor time, less is
+better; it depends little on what else the machine does.  Calls are made by a protocol on
+uvloop: ``caller`` is which part of a core that took; near 1 it is the caller that is measured.
 
     PYTHONPATH=tests .venv/bin/python bench/thin_path.py [CALLS_A_ROUND] [--json]
+        [--postgres postgresql://USER@HOST/DATABASE]
 """
 
 import argparse
-import asyncio
 import json
 import os
 import re
@@ -29,19 +34,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx
 
 from api.http_load import CONNECTIONS, Took, call, load
 from cli.command import environment
+from cs.runtime import event_loop
 from harness.api_keys import new_keys
 from harness.served import served
 from harness.service_process import ServiceProcess
 
 HERE = Path(__file__).parent
 BRAND = "Veltrana"
-ROUNDS = 3
+ROUNDS = 5
 #: Of one key, below 120 checks a minute, 6 searches a minute and 2 in flight.
 CHECKS, REUSED, NEW = 100, 5, 2
 UVICORN_RUNS = re.compile(r".*running on (http://[^/\s]+)")
@@ -60,11 +67,12 @@ class Target:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def by_hand(stack: ExitStack, name: str, folder: Path) -> Target:
+def by_hand(stack: ExitStack, name: str, folder: Path, postgres: str = "") -> Target:
+    fast = ("--loop=uvloop", "--http=httptools", "--no-access-log")
     service = ServiceProcess(
         name,
-        [*("--app-dir", str(HERE)), "--port=0", "--no-access-log", f"crud_service:{name}"],
-        environment(CRUD_FILE=str(folder / "crud.db"), NO_COLOR="1"),
+        [*("--app-dir", str(HERE)), "--port=0", *fast, f"crud_service:{name}"],
+        environment(CRUD_FILE=str(folder / "crud.db"), CRUD_POSTGRES=postgres, NO_COLOR="1"),
         ready=UVICORN_RUNS,
         module="uvicorn",
     )
@@ -143,7 +151,7 @@ async def our_kinds(at: Target, folder: Path, calls: int) -> list[Kind]:
     ]
 
 
-async def crud_kinds(at: Target, calls: int) -> list[Kind]:
+async def crud_kinds(at: Target, calls: int, name: str = "CRUD") -> list[Kind]:
     total = calls * ROUNDS
     body = json.dumps({"brand": BRAND}).encode()
     async with httpx.AsyncClient(base_url=at.url) as client:
@@ -154,15 +162,18 @@ async def crud_kinds(at: Target, calls: int) -> list[Kind]:
     gets = [call("GET", f"/searches/{stored[n % 50]}") for n in range(total)]
     posts = [call("POST", "/contacts", "", body)] * (total // 2)
     return [
-        Kind("CRUD, GET", at, 200, rounds(gets), "CRUD, GET"),
-        Kind("CRUD, POST", at, 202, rounds(posts), "CRUD, POST"),
+        Kind(f"{name}, GET", at, 200, rounds(gets), "CRUD, GET"),
+        Kind(f"{name}, POST", at, 202, rounds(posts), "CRUD, POST"),
     ]
 
 
 @dataclass
 class Measured:
+    """One round of a kind of call."""
+
     took: Took
-    cpu_s: float
+    cpu_s: float  # of the serving process
+    caller_s: float  # processor time of this one
 
     @property
     def cpu_ms(self) -> float:
@@ -171,42 +182,51 @@ class Measured:
 
 
 async def one_round(kind: Kind, turn: int) -> Measured:
-    before = kind.at.cpu_s()
+    before, caller = kind.at.cpu_s(), time.process_time()
     took = await load(kind.at.url, kind.rounds[turn], kind.status)
-    return Measured(took, kind.at.cpu_s() - before)
+    return Measured(took, kind.at.cpu_s() - before, time.process_time() - caller)
 
 
-async def measure(kinds: Sequence[Kind]) -> dict[str, Measured]:
+async def measure(kinds: Sequence[Kind]) -> dict[str, list[Measured]]:
     for kind in kinds:
         warm = kind.rounds[0][:CONNECTIONS]
         if kind.status == 200 and "POST" not in kind.name:
             await load(kind.at.url, warm, kind.status)
-    total: dict[str, Measured] = {}
+    measured: dict[str, list[Measured]] = {kind.name: [] for kind in kinds}
     for turn in range(ROUNDS):
         for kind in kinds:
-            new = await one_round(kind, turn)
-            old = total.get(kind.name, Measured(Took([], 0.0), 0.0))
-            total[kind.name] = Measured(old.took + new.took, old.cpu_s + new.cpu_s)
-    return total
+            measured[kind.name].append(await one_round(kind, turn))
+    return measured
 
 
-def row(kind: Kind, total: dict[str, Measured]) -> dict[str, Any]:
-    mine, bare, like = total[kind.name], total["bare, GET"], total[kind.against]
+def row(kind: Kind, measured: dict[str, list[Measured]]) -> dict[str, Any]:
+    mine, bare, like = measured[kind.name], measured["bare, GET"], measured[kind.against]
+    per_s = [each.took.per_s for each in mine]
+    cpu_ms = median(each.cpu_ms for each in mine)
+    together = sum((each.took for each in mine), Took([], 0.0))
     return {
         "name": kind.name,
-        "calls": len(mine.took.times_s),
-        "per_s": round(mine.took.per_s),
-        "p50_ms": round(mine.took.quantile_ms(0.5), 2),
-        "p99_ms": round(mine.took.quantile_ms(0.99), 2),
-        "of_bare": round(mine.took.per_s / bare.took.per_s, 2),
-        "of_crud": round(mine.took.per_s / like.took.per_s, 2),
-        "cpu_ms": round(mine.cpu_ms, 2),
-        "cpu_of_bare": round(mine.cpu_ms / bare.cpu_ms, 2),
-        "cpu_of_crud": round(mine.cpu_ms / like.cpu_ms, 2),
+        "calls": len(together.times_s),
+        "per_s": round(median(per_s)),
+        "spread": round((max(per_s) - min(per_s)) / median(per_s), 2),
+        "p50_ms": round(together.quantile_ms(0.5), 2),
+        "p99_ms": round(together.quantile_ms(0.99), 2),
+        "of_bare": round(_ratio(mine, bare), 2),
+        "of_crud": round(_ratio(mine, like), 2),
+        "cpu_ms": round(cpu_ms, 3),
+        "cpu_of_bare": round(cpu_ms / median(each.cpu_ms for each in bare), 2),
+        "cpu_of_crud": round(cpu_ms / median(each.cpu_ms for each in like), 2),
+        "caller": round(sum(each.caller_s for each in mine) / together.total_s, 2),
     }
 
 
-async def main(calls: int, *, as_json: bool) -> None:
+def _ratio(mine: Sequence[Measured], others: Sequence[Measured]) -> float:
+    """Return the median over the rounds of what *mine* is of *others*, calls a second."""
+    pairs = zip(mine, others, strict=True)
+    return median(one.took.per_s / other.took.per_s for one, other in pairs)
+
+
+async def main(calls: int, postgres: str, *, as_json: bool) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         data = folder / "data"
@@ -219,13 +239,16 @@ async def main(calls: int, *, as_json: bool) -> None:
             *await crud_kinds(crud, calls),
             *await our_kinds(own, data, calls),
         ]
+        if postgres:
+            on_postgres = by_hand(stack, "crud_postgres", folder, postgres)
+            kinds += await crud_kinds(on_postgres, calls, "CRUD on PostgreSQL")
         began = time.perf_counter()
-        total = await measure(kinds)
-        rows = [row(kind, total) for kind in kinds]
+        measured = await measure(kinds)
+        rows = [row(kind, measured) for kind in kinds]
         took_s = time.perf_counter() - began
     load_1m = round(os.getloadavg()[0], 1)
     if as_json:
-        print(json.dumps({"load_1m": load_1m, "rows": rows}))
+        print(json.dumps({"rounds": ROUNDS, "load_1m": load_1m, "rows": rows}))
         return
     print(f"{ROUNDS} rounds over {CONNECTIONS} connections, {took_s:.0f} s; load {load_1m}")
     print(f"{'':<26}" + "".join(f"{name:>12}" for name in list(rows[0])[1:]))
@@ -238,5 +261,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("calls", nargs="?", type=int, default=1500)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--postgres", default="", help="an empty database for CRUD's rows")
     given = parser.parse_args()
-    asyncio.run(main(given.calls, as_json=given.json))
+    event_loop.run(main(given.calls, given.postgres, as_json=given.json))
