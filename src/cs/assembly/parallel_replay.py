@@ -40,7 +40,6 @@ class ReplayJob(msgspec.Struct, frozen=True):
     """
 
     kind: Kind
-    upto: int
     rules: str | None = None
     reveals: bool = False
 
@@ -98,9 +97,7 @@ def rare_collections() -> Iterator[None]:
 
 def replay_of(data: CommandContext, job: ReplayJob, rules: Rules) -> Replay:
     """Return what does *job* on *data*."""
-    return Replay(
-        data.log, data.keys, job.kind, upto=job.upto, rules=rules, reveals=job.reveals
-    )
+    return Replay(data.log, data.keys, job.kind, rules=rules, reveals=job.reveals)
 
 
 @contextmanager

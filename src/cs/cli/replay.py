@@ -180,14 +180,14 @@ class _Run:
         self, data: CommandContext, settings: Settings, progress: Progress
     ) -> AsyncGenerator[AnswerDifference, None]:
         found, done = self.found, 0
-        streams = await brand_streams(data.log, self.upto)
+        streams = await brand_streams(data.log, self.kind, self.upto)
         if self.query is not None:
             stream = brand_stream(self.query)
             if stream not in streams:
                 stop(never_looked_up(self.options.at))
             streams = {stream: streams[stream]}
         rules = _absolute(self.options.rules)
-        job = ReplayJob(self.kind, self.upto, rules, self._reveal is not None)
+        job = ReplayJob(self.kind, rules, self._reveal is not None)
         portions = list(chunks(streams))
         results = replayed(data, settings, job, portions, self.options.processes)
         async with aclosing(results):

@@ -14,6 +14,7 @@ from cs.eventlog.port import (
     NO_STREAM,
     Append,
     Ceiling,
+    Place,
     RecordedEvent,
     SealedEvent,
     Wanted,
@@ -67,6 +68,14 @@ class MemoryEventLog:
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         page = _stored(enumerate(self._events[after:upto], after + 1))
         return [stored for stored in page if where.holds(stored.stream, stored.topic)]
+
+    async def places(self, where: Where, after: int, upto: int) -> Sequence[Place]:
+        found = await self.select(where, after, upto)
+        return [Place(stored.position, stored.stream) for stored in found]
+
+    async def at(self, positions: Sequence[int]) -> Sequence[SealedEvent]:
+        there = (n for n in sorted(positions) if 1 <= n <= len(self._events))
+        return _stored((n, self._events[n - 1]) for n in there)
 
     def spoil(self, position: int, state: bytes) -> bytes:
         """Put *state* in the place of the stored bytes of an event; return those."""

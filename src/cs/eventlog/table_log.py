@@ -35,6 +35,7 @@ from cs.eventlog.port import (
     NO_STREAM,
     Append,
     Ceiling,
+    Place,
     RecordedEvent,
     SealedEvent,
     Wanted,
@@ -110,6 +111,16 @@ class TableLog(ABC):
     @abstractmethod
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
         """Return rows of *where* after position *after* up to *upto*, in order of position."""
+
+    @abstractmethod
+    async def _select_places(
+        self, where: Where, after: int, upto: int
+    ) -> Sequence[tuple[int, str]]:
+        """Return position and stream of what `_select_where` returns."""
+
+    @abstractmethod
+    async def _select_at(self, positions: Sequence[int]) -> Sequence[StoredRow]:
+        """Return the rows at *positions*, in order of position."""
 
     @abstractmethod
     async def _last_position(self) -> int:
@@ -215,6 +226,12 @@ class TableLog(ABC):
 
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         return list(map(_sealed_event, await self._select_where(where, after, upto)))
+
+    async def places(self, where: Where, after: int, upto: int) -> Sequence[Place]:
+        return list(map(Place._make, await self._select_places(where, after, upto)))
+
+    async def at(self, positions: Sequence[int]) -> Sequence[SealedEvent]:
+        return list(map(_sealed_event, await self._select_at(positions)))
 
     async def _page(
         self, after: int, limit: int, unread: Collection[str] = ()

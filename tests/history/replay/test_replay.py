@@ -48,9 +48,9 @@ async def replay(
     log: EventLog, keys: KeyStore, kind: Kind, rules: Rules, *, reveals: bool = False
 ) -> list[ComparedBrand]:
     upto = await log.head()
-    running = Replay(log, keys, kind, upto=upto, rules=rules, reveals=reveals)
+    running = Replay(log, keys, kind, rules=rules, reveals=reveals)
     found: list[ComparedBrand] = []
-    for chunk in chunks(await brand_streams(log, upto)):
+    for chunk in chunks(await brand_streams(log, kind, upto)):
         found += await running.compare(chunk)
     return found
 
@@ -321,12 +321,14 @@ class TestInDatabases(StoreCases):
 
 
 def test_a_brand_is_never_divided_and_portions_are_bounded() -> None:
-    streams = {f"brand-{n}": number for n, number in enumerate([1] * 200 + [500, 3, 190, 20])}
+    numbers = [1] * 200 + [5_000, 3, 1_190, 20]
+    streams = {f"brand-{n}": range(number) for n, number in enumerate(numbers)}
 
     found = list(chunks(streams))
 
     assert [stream for chunk in found for stream in chunk.streams] == list(streams)
     assert all(len(chunk.streams) <= replaying.BRANDS for chunk in found)
     for chunk in found:
-        number = sum(streams[stream] for stream in chunk.streams)
-        assert number <= replaying.LOOKUPS or len(chunk.streams) == 1
+        number = sum(len(streams[stream]) for stream in chunk.streams)
+        assert number == len(chunk.positions)
+        assert number <= replaying.EVENTS or len(chunk.streams) == 1

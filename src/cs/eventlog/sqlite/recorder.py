@@ -132,8 +132,21 @@ class BatchRecorder(SQLiteApplicationRecorder):
         state = "CASE WHEN topic IN (SELECT value FROM json_each(?)) THEN x'' ELSE state END"
         return self._select(where, (_json(unread), after, limit), state)
 
+    def select_places(self, where: Where, after: int, upto: int) -> list[tuple[int, str]]:
+        """Return position and stream of what `select_where` returns."""
+        return [row[:2] for row in self._select_where(where, after, upto, state="NULL")]
+
+    def select_at(self, positions: Sequence[int]) -> list[StoredRow]:
+        """Return what is stored at *positions*."""
+        ordered = msgspec.json.encode(sorted(positions)).decode()
+        where = "WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+        return self._select(where, (ordered,))
+
     def select_where(self, where: Where, after: int, upto: int) -> list[StoredRow]:
         """Return what is stored of *where* after position *after*, up to *upto*."""
+        return self._select_where(where, after, upto, state="state")
+
+    def _select_where(self, where: Where, after: int, upto: int, state: str) -> list[StoredRow]:
         conditions = ["rowid > ? AND rowid <= ?"]
         parameters: list[str | int] = [after, upto]
         if where.topics is not None:
@@ -145,7 +158,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
             conditions.append("originator_id IN (SELECT value FROM json_each(?))")
             parameters.append(_json(where.streams))
             # Sorted here: SQLite would copy every state for it.
-            found = self._select(f"WHERE {' AND '.join(conditions)}", tuple(parameters))
+            found = self._select(f"WHERE {' AND '.join(conditions)}", tuple(parameters), state)
             return sorted(found, key=itemgetter(0))
         if where.streams is not None or where.prefixes is not None:
             conditions.append(
@@ -154,7 +167,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
             )
             parameters += [_json(where.streams or ()), _json(where.prefixes or ())]
         return self._select(
-            f"WHERE {' AND '.join(conditions)} ORDER BY rowid", tuple(parameters)
+            f"WHERE {' AND '.join(conditions)} ORDER BY rowid", tuple(parameters), state
         )
 
     def _select(

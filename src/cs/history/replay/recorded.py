@@ -19,7 +19,7 @@ from cs.domain.brand.events import (
 from cs.domain.codec import AnyEvent, decode, event_of, shapes
 from cs.domain.contact import BrandFacts, Checked, LeftOut, Person, Query, Ranked
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import EventLog, SealedEvent, Where
+from cs.eventlog.port import EventLog, SealedEvent
 from cs.history.opening import DataKeys, Opener, names_of, opener
 from cs.history.replay.sealed_events import (
     CHECKED,
@@ -38,7 +38,7 @@ Kind = Literal["ranking", "verdicts", "resolution"]
 _CHECKS = (MailboxVerified, MailboxNotVerified)
 _PEOPLE = (PeopleFound, ContactsDiscovered)
 #: The events that each kind of replay reads, and no others.
-_NEEDED: Mapping[Kind, tuple[type[AnyEvent], ...]] = {
+NEEDED: Mapping[Kind, tuple[type[AnyEvent], ...]] = {
     "ranking": (LookupStarted, BrandResolved, *_PEOPLE, ContactsRanked, MailboxVerified),
     "verdicts": (LookupStarted, *_CHECKS),
     "resolution": (LookupStarted, BrandResolved),
@@ -111,16 +111,15 @@ def topics_of(events: Iterable[type[AnyEvent]]) -> frozenset[str]:
 
 
 async def recorded_lookups(
-    log: EventLog, keys: DataKeys, kind: Kind, streams: Sequence[str], upto: int
+    log: EventLog, keys: DataKeys, kind: Kind, positions: Sequence[int]
 ) -> list[RecordedLookup]:
-    """Return the lookups of the brands *streams* that began up to position *upto*, in order.
+    """Return the lookups that the events at *positions* are of, in order.
 
     Raises:
         LogUnavailable: Log or key store cannot be read now.
         DamagedEvent: One of their events is damaged.
     """
-    where = Where(topics_of(_NEEDED[kind]), frozenset(streams))
-    stored = await log.select(where, 0, upto)
+    stored = await log.at(positions)
     sealed = {}
     for event in stored:
         shape = _sealed_shape(kind, event.topic)

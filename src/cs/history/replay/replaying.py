@@ -4,11 +4,11 @@ The order is that of the brands' first lookups, and does not depend on who compa
 of them at once: two replays of the same log are the same to the byte.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
 from cs.eventlog.port import EventLog, Where
 from cs.history.opening import DataKeys
@@ -16,6 +16,7 @@ from cs.history.replay.charges import WINDOW, AffectedLookup
 from cs.history.replay.difference import AnswerDifference, LookupComparison, Totals, sealed
 from cs.history.replay.ranking import compare_ranking
 from cs.history.replay.recorded import (
+    NEEDED,
     Kind,
     RecordedLookup,
     recorded_lookups,
@@ -25,8 +26,8 @@ from cs.history.replay.resolution import compare_resolution
 from cs.history.replay.rules import Rules
 from cs.history.replay.verdicts import compare_verdicts
 
-#: Lookups, and brands, that are in memory at once; a brand is not divided.
-LOOKUPS = 200
+#: Events, and brands, that are in memory at once; a brand is not divided.
+EVENTS = 1_200
 BRANDS = 64
 
 _COMPARE: dict[Kind, Callable[[RecordedLookup, Rules, Totals], LookupComparison]] = {
@@ -37,9 +38,10 @@ _COMPARE: dict[Kind, Callable[[RecordedLookup, Rules, Totals], LookupComparison]
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """Brands whose lookups are compared in one go, by their streams."""
+    """Brands whose lookups are compared in one go: their streams, and the events to read."""
 
     streams: tuple[str, ...]
+    positions: tuple[int, ...]
 
 
 class ComparedBrand(msgspec.Struct, frozen=True):
@@ -57,49 +59,43 @@ class ComparedBrand(msgspec.Struct, frozen=True):
     affected: dict[str, AffectedLookup]
 
 
-class _Started(msgspec.Struct, frozen=True):
-    lookup: str
+async def brand_streams(log: EventLog, kind: Kind, upto: int) -> dict[str, "array[int]"]:
+    """Return the streams of all brands by their first lookups, with the events of each.
 
-
-_STARTED = msgspec.json.Decoder(_Started)
-
-
-async def brand_streams(log: EventLog, upto: int) -> dict[str, int]:
-    """Return the streams of all brands by their first lookups, with how many each has.
+    These are the positions, up to *upto*, of what a replay of *kind* reads: eight bytes each.
 
     Raises:
         LogUnavailable: The log cannot be read now.
     """
-    found: dict[str, int] = {}
-    where = Where(topics_of((LookupStarted,)))
+    found: dict[str, array[int]] = {}
+    where = Where(topics_of(NEEDED[kind]))
     for after in range(0, upto, WINDOW):
-        for stored in await log.select(where, after, min(after + WINDOW, upto)):
-            found[stored.stream] = found.get(stored.stream, 0) + 1
+        for position, stream in await log.places(where, after, min(after + WINDOW, upto)):
+            found.setdefault(stream, array("q")).append(position)
     return found
 
 
-def chunks(streams: dict[str, int]) -> Iterator[Chunk]:
-    """Yield *streams* in portions that fit into memory."""
+def chunks(streams: "Mapping[str, Sequence[int]]") -> Iterator[Chunk]:
+    """Yield *streams*, as `brand_streams` returns them, in portions that fit into memory."""
     brands: list[str] = []
-    lookups = 0
-    for stream, number in streams.items():
-        if brands and (lookups + number > LOOKUPS or len(brands) == BRANDS):
-            yield Chunk(tuple(brands))
-            brands, lookups = [], 0
+    events: list[int] = []
+    for stream, positions in streams.items():
+        if brands and (len(events) + len(positions) > EVENTS or len(brands) == BRANDS):
+            yield Chunk(tuple(brands), tuple(events))
+            brands, events = [], []
         brands.append(stream)
-        lookups += number
+        events += positions
     if brands:
-        yield Chunk(tuple(brands))
+        yield Chunk(tuple(brands), tuple(events))
 
 
 class Replay:
-    """Runs lookups of *log* again that began up to position *upto*.
+    """Runs lookups of *log* again.
 
     Args:
         log: Where they are.
         keys: What opens their people.
         kind: What is run again.
-        upto: The last position that is looked at.
         rules: That are run.
         reveals: Whether differences say who people are.
     """
@@ -110,14 +106,12 @@ class Replay:
         keys: DataKeys,
         kind: Kind,
         *,
-        upto: int,
         rules: Rules,
         reveals: bool = False,
     ) -> None:
         self._log = log
         self._keys = keys
         self._kind = kind
-        self._upto = upto
         self._rules = rules
         self._reveals = reveals
 
@@ -131,7 +125,7 @@ class Replay:
         """
         by_stream: dict[str, list[RecordedLookup]] = {stream: [] for stream in chunk.streams}
         for lookup in await recorded_lookups(
-            self._log, self._keys, self._kind, chunk.streams, self._upto
+            self._log, self._keys, self._kind, chunk.positions
         ):
             by_stream[lookup.stream].append(lookup)
         return [
