@@ -1,7 +1,7 @@
 """Domain events to the library's stored events and back, personal values sealed."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -73,6 +73,7 @@ SEALED = b'"sealed"'
 _WORDS = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
 #: What topics look like, of this version and of those to come (docs/upgrades.md).
 TOPIC = re.compile(rf"{_WORDS}\.{_WORDS}\.v[1-9][0-9]*", re.ASCII)
+E = TypeVar("E")
 #: After these, data keys in memory may be destroyed ones.
 FORGETTING: frozenset[type[Event]] = frozenset({PersonErased, ContactsErased})
 
@@ -182,18 +183,11 @@ def _is_newer(topic: str) -> bool:
     return TOPIC.fullmatch(str(topic)) is not None  # damaged, SQLite has it in any type
 
 
-class HasTopic(Protocol):
-    @property
-    def topic(self) -> str: ...
-
-
-E = TypeVar("E", bound=HasTopic)
-
-
-def readable(events: Sequence[E]) -> Sequence[E]:
+def readable(events: Sequence[E], topic_of: Callable[[E], str]) -> Sequence[E]:
     """Return *events* up to the first of a newer version, if it is not the very first."""
     for n, event in enumerate(events):
-        if _is_newer(event.topic):
+        topic = topic_of(event)
+        if event_of(topic) is None and _is_newer(topic):
             return events[:n] or events
     return events
 
@@ -221,41 +215,25 @@ async def domain_form(
             keys in memory are dropped then too.
         LookupError: The topic of one is none that any version writes.
     """
+    kinds = [event_of(row[3]) for row in rows]
+    if None in kinds:
+        position, stream, _, topic, _ = rows[kinds.index(None)]
+        if _is_newer(topic):
+            keys.forget()
+            raise NewerEvent(position, stream, topic)
+        raise LookupError("no topic of an event")
+    if not FORGETTING.isdisjoint(kinds):
+        keys.forget()
     sealed: dict[int, SealedState] = {}
     needs: set[KeyReference] = set()
-    forgets = False
-    for position, stream, _, topic, state in rows:
-        kind = event_of(topic)
-        if kind is None:
-            if _is_newer(topic):
-                keys.forget()
-                raise NewerEvent(position, stream, topic)
-            raise LookupError("no topic of an event")
-        forgets |= kind in FORGETTING
-        if SEALED in state and wanted.reads(kind):
-            sealed[position] = taken_apart = SealedState(state)
+    for row, kind in zip(rows, kinds, strict=True):
+        if SEALED in row[4] and kind is not None and wanted.reads(kind):
+            sealed[row[0]] = taken_apart = SealedState(row[4])
             if wanted.opens(kind):
                 needs.update(taken_apart.needs())
-    if forgets:
-        keys.forget()
-    return _events(await held_keys(keys, needs), rows, sealed, wanted, keys.lost)
-
-
-def _events(
-    held: HeldKeys,
-    rows: Sequence[StoredRow],
-    sealed: Mapping[int, SealedState],
-    wanted: Wanted,
-    lost: LostValues,
-) -> list[RecordedEvent]:
-    """Return the events in *rows*, and note in *lost* what could not be opened.
-
-    Those with sealed values are in *sealed* by position, unless nobody wants them.
-    """
-    values = list[LostValue]()
-    found: list[RecordedEvent] = []
-    for position, stream, version, topic, state in rows:
-        kind = event_of(topic)
+    held = await held_keys(keys, needs)
+    lost, found = list[LostValue](), list[RecordedEvent]()
+    for (position, stream, version, topic, state), kind in zip(rows, kinds, strict=True):
         if kind is None or not wanted.reads(kind):
             found.append(RecordedEvent(position, stream, version, NO_EVENT))
             continue
@@ -264,12 +242,12 @@ def _events(
             if wanted.opens(kind):
                 met = list[LostValue]()
                 text = parts.opened(held, met.append)
-                values += (replace(v, position=position, stream=stream) for v in met)
+                lost += (replace(v, position=position, stream=stream) for v in met)
             else:
                 text = parts.shut()
         event = decode(topic, text)
         found.append(RecordedEvent(position, stream, version, event, cause_in(state)))
-    lost.note(values)
+    keys.lost.note(lost)
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from operator import attrgetter
 
 from eventsourcing.persistence import StoredEvent
 
@@ -59,7 +60,8 @@ class MemoryEventLog:
     async def tail(
         self, after: int, limit: int = 500, wanted: Wanted | None = None
     ) -> Sequence[RecordedEvent]:
-        page = readable(_stored(enumerate(self._events[after : after + limit], after + 1)))
+        stored = _stored(enumerate(self._events[after : after + limit], after + 1))
+        page = readable(stored, attrgetter("topic"))
         return await domain_form(self._keys, page, wanted or EVERYBODY)
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import takewhile
+from operator import attrgetter, itemgetter
 
 import msgspec
 from eventsourcing.persistence import StoredEvent
@@ -171,7 +172,11 @@ class TableLog(ABC):
         self, after: int, limit: int = 500, wanted: Wanted | None = None
     ) -> Sequence[RecordedEvent]:
         wanted = wanted or self.wanted
-        events = readable(await self._newest(after, limit, wanted))
+        if after + limit <= self._recent.floor:
+            rows = await self._page(after, limit, topics_left_out(wanted))
+            return await recorded(self._keys, readable(rows, itemgetter(3)), wanted)
+        newest = await self._newest(after, limit, wanted)
+        events = readable(newest, attrgetter("topic"))
         found = {each.position: each.taken(wanted) for each in events}
         left = [each for each in events if found[each.position] is None]
         try:
