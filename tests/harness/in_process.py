@@ -20,6 +20,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
+from cs.metrics.metrics import Metrics
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.port import Views
@@ -64,6 +65,7 @@ async def one_process(
     months: int | None = None,
     world: World = "sandbox",
     allowed: ApiTerms | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[Service]:
     """Run the whole service on these until left; *months*: how long people are kept.
 
@@ -81,6 +83,7 @@ async def one_process(
         allowed=allowed or terms,
         real=real,
         kept_for_months=months,
+        metrics=metrics,
     ) as service:
         operator = Operator(service.streams, clock)
         await operator.choose_world(world)
@@ -122,7 +125,7 @@ async def in_memory(
 
 @asynccontextmanager
 async def on_folder(
-    folder: Path, plugins: StagePlugins | None = None
+    folder: Path, plugins: StagePlugins | None = None, metrics: Metrics | None = None
 ) -> AsyncIterator[Service]:
     """Run it on a data folder, which nobody else can serve meanwhile."""
     data_folder = DataFolder(folder)
@@ -130,7 +133,12 @@ async def on_folder(
         async with (
             open_folder(data_folder) as data,
             one_process(
-                data.log, data.keys, data.views, plugins or tools(), deadline_s=60
+                data.log,
+                data.keys,
+                data.views,
+                plugins or tools(),
+                deadline_s=60,
+                metrics=metrics,
             ) as service,
         ):
             yield service

@@ -44,7 +44,7 @@ def test_counters_gauges_and_histograms_are_shown_by_their_labels() -> None:
 def test_exemplars_are_in_open_metrics_alone() -> None:
     metrics = Metrics()
     call = metrics.call_seconds.of("GET", "/v1/usage", "200", "no")
-    call.observe(0.004, {"request": "req_1"})
+    call.observe(0.004, "req_1")
     shown = Exposition(metrics)
 
     page, media_type = shown.page(OPENMETRICS)

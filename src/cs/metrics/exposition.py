@@ -13,10 +13,10 @@ from prometheus_client import (
 from prometheus_client.core import Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Exemplar as ShownExemplar
+from prometheus_client.samples import Exemplar
 from prometheus_client.utils import floatToGoString
 
-from cs.metrics.instruments import Exemplar, Family, Histogram
+from cs.metrics.instruments import Family, Histogram
 from cs.metrics.metrics import Metrics
 
 
@@ -74,5 +74,6 @@ def _add_histogram(metric: Metric, labels: dict[str, str], measured: Histogram) 
     metric.add_sample(f"{metric.name}_sum", labels, measured.sum)
 
 
-def _exemplar(seen: Exemplar | None) -> ShownExemplar | None:
-    return seen and ShownExemplar(dict(seen.labels), seen.value, round(seen.at, 3))
+def _exemplar(seen: tuple[str, float] | None) -> Exemplar | None:
+    """Return the exemplar *seen*, whose id is that of a call: nothing else has one."""
+    return seen and Exemplar({"request": seen[0]}, seen[1])

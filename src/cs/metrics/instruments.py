@@ -1,17 +1,16 @@
 """Counters, gauges and histograms: plain numbers, cheap enough for every call.
 
 They know nothing of how they are shown (`cs.metrics.exposition`), so that a command that only
-opens the log loads no library for it.  With an exemplar a histogram takes 0.25 µs an
+opens the log loads no library for it.  With an exemplar a histogram takes 0.2 µs an
 observation; that of ``prometheus_client`` takes 1.9 µs, 2 % of what a fast call costs.
 
 Not for threads: everything is counted on the event loop.
 """
 
-import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 #: Values of labels that one metric has at most, so that no mistake fills a memory: beyond
 #: it every further one is counted as `OTHER`.
@@ -45,14 +44,6 @@ class Gauge:
         self.value = value
 
 
-class Exemplar(NamedTuple):
-    """One of the things that were observed, by which it is found elsewhere."""
-
-    labels: Mapping[str, str]
-    value: float
-    at: float  # Unix time, seconds
-
-
 class Histogram:
     """How many observations were of which size.
 
@@ -65,16 +56,16 @@ class Histogram:
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
-        self.exemplars: list[Exemplar | None] = [None] * (len(bounds) + 1)
+        self.exemplars: list[tuple[str, float] | None] = [None] * (len(bounds) + 1)
         self.sum = 0.0
 
-    def observe(self, value: float, exemplar: Mapping[str, str] | None = None) -> None:
-        """Count *value*; *exemplar* is the newest of its bucket from now on."""
+    def observe(self, value: float, exemplar: str | None = None) -> None:
+        """Count *value*; *exemplar*, the id of what was observed, is its bucket's new one."""
         bucket = bisect_left(self.bounds, value)
         self.counts[bucket] += 1
         self.sum += value
         if exemplar is not None:
-            self.exemplars[bucket] = Exemplar(exemplar, value, time.time())
+            self.exemplars[bucket] = exemplar, value
 
 
 I = TypeVar("I", Counter, Gauge, Histogram)  # noqa: E741
