@@ -16,7 +16,8 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from cs.api.log_rate_limit import PER_S
-from cs.http_server.connections import Connection, ConnectionLimit
+from cs.http_server.connection_limit import ConnectionLimit
+from cs.http_server.connections import Connection
 from cs.http_server.errors import CannotListen
 from cs.http_server.serving import (
     CLOSE_S,

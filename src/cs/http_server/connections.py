@@ -1,40 +1,23 @@
-"""Callers' connections: how many there may be, how long a head may take, what is refused.
-
-Uvicorn bounds none of it: sockets on which nothing is sent would use up the process's open
-files, and with them its own calls, its databases' and whoever asks how it is.
-"""
+"""Callers' connections: how long a head may take, what is refused, which call is answered."""
 
 import asyncio
-import math
-import resource
-import time
 from contextvars import copy_context
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import uvicorn
 from starlette.types import ASGIApp
-from structlog import get_logger
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from cs.api.errors import ApiError
 from cs.http_server.answering import Answering
+from cs.http_server.connection_limit import ConnectionLimit
 from cs.http_server.request_reader import Head, Malformed, RequestReader
-
-log = get_logger()
 
 #: How long the head of a call may take: from the connection on, then from its first byte on.
 HEAD_S = 10.0
-#: The most open files that are asked for; a process needs a connection for each held call.
-MOST_DESCRIPTORS = 65_536
-#: Open files left to the admin port, to databases, brokers, mail servers and the web: half
-#: of those that are not open yet, and no more than this.
-MOST_RESERVED = 1_024
-#: Connections of the admin port, out of that reserve.
-ADMIN_CONNECTIONS = 64
 #: What is said of what is no HTTP, to the caller and in the log.
 MALFORMED = "Invalid HTTP request received."
 #: Connections taken at a time: they are open before anybody can count them.
@@ -44,71 +27,6 @@ ACCEPTS_AT_ONCE = 16
 #: section 9.6).
 REFUSING_AT_ONCE = 16
 REFUSAL_S = 1.0
-#: Between two lines of the log about a full port.
-LOG_EVERY_S = 10.0
-
-
-def free_descriptors() -> int:
-    """Allow this process as many open files as it may have; return how many are left."""
-    return _raised() - len(list(Path("/proc/self/fd").iterdir()))
-
-
-def _raised() -> int:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return MOST_DESCRIPTORS
-    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return max(soft, wanted)
-
-
-def connections_of(free: int) -> tuple[int, int]:
-    """Return how many connections the API and the admin port may have of *free* open files.
-
-    >>> [connections_of(free) for free in (100, 1_000, 65_000)]
-    [(50, 12), (500, 64), (63976, 64)]
-    """
-    reserved = min(free // 2, MOST_RESERVED)
-    return max(1, free - reserved), max(1, min(ADMIN_CONNECTIONS, reserved // 4))
-
-
-class ConnectionLimit:
-    """How many connections one port has, and which of them make no call.
-
-    Args:
-        most: How many it may have.
-        port: What the port is, for the log.
-    """
-
-    def __init__(self, most: int, port: str) -> None:
-        self.most = most
-        self._port = port
-        #: Those without a call, the one without for longest first.
-        self.idle: dict[Connection, None] = {}
-        self.refusing = 0
-        self._closed = self._refused = 0
-        self._logged_at = -math.inf
-
-    def make_room(self) -> bool:
-        """Close the connection that has made no call for longest; false if all make one."""
-        longest = next(iter(self.idle), None)
-        self._closed += longest is not None
-        self._refused += longest is None
-        if (now := time.monotonic()) - self._logged_at >= LOG_EVERY_S:
-            log.warning(
-                "connections_full",
-                port=self._port,
-                most=self.most,
-                closed=self._closed,
-                refused=self._refused,
-            )
-            self._logged_at, self._closed, self._refused = now, 0, 0
-        if longest is None:
-            return False
-        del self.idle[longest]
-        longest.transport.abort()
-        return True
 
 
 class ServerConfig(uvicorn.Config):

@@ -15,14 +15,12 @@ from structlog import get_logger
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from cs.api.log_rate_limit import LogRateLimit
-from cs.http_server.connections import (
-    MALFORMED,
-    Connection,
+from cs.http_server.connection_limit import (
     ConnectionLimit,
-    ServerConfig,
     connections_of,
     free_descriptors,
 )
+from cs.http_server.connections import MALFORMED, Connection, ServerConfig
 from cs.http_server.errors import CannotListen
 
 log = get_logger()

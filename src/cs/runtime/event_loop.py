@@ -1,7 +1,7 @@
 """The event loop of what serves: uvloop's where it is installed, else asyncio's own.
 
-A bare answer takes a third of the processor's time with it (bench/http_server.py), and
-nothing here needs more of a loop than both have.  It is no part of Windows.
+With it and llhttp a bare answer takes a third of the processor's time (bench/thin_path.py),
+and nothing here needs more of a loop than both have.  It is no part of Windows.
 """
 
 import asyncio
