@@ -156,7 +156,8 @@ def _people(pages: list[SearxngPage], brand: BrandFacts) -> Iterator[Sighting]:
     """Yield each person once, in the order found."""
     names = _names(brand)
     known: set[str] = set()
-    for result in (result for page in pages for result in page.results):
+    # Each question finds much of what the others found, said in the same words.
+    for result in dict.fromkeys(result for page in pages for result in page.results):
         address = person_page(result.url)
         if address is None or address in known:
             continue
