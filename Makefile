@@ -22,7 +22,7 @@ AS = newcomer
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cluster cluster-demo servers test test-fast check audit format bench faults faults-cluster conformance docs lock clean fresh-machine
+.PHONY: help setup demo cluster cluster-demo servers test test-fast check audit format bench profile faults faults-cluster conformance docs lock clean fresh-machine
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,9 @@ format: setup ## put code into the one style; make generated files anew
 
 bench: setup ## every benchmark
 	@for file in bench/*.py; do echo "== $$file"; PYTHONPATH=tests $(BIN)/python $$file || exit 1; done
+
+profile: setup ## a flame graph of one benchmark: make profile BENCH=thin_path ARGS="2000"
+	@$(BIN)/python dev/flame_graph.py $(BENCH) $(ARGS)
 
 faults: setup ## kill the service at every point and in a storm: ten minutes
 	$(BIN)/pytest -n $(WORKERS) tests/system/faults
