@@ -4,10 +4,12 @@ Run with: the point, ``kill`` or ``wait``, and the words of the command.  One th
 ``waits`` on standard output, and goes on when its standard input ends.
 """
 
+import asyncio
 import os
 import signal
 import sys
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from itertools import count
 from typing import Any
 
@@ -35,15 +37,24 @@ class Stop:
 
 
 def before(owner: Any, name: str, stop: Callable[[], None], number: int = 1) -> None:
-    """Stop when *name* of *owner* is called for the *number*-th time."""
+    """Stop when *name* of *owner* is called for the *number*-th time.
+
+    Where that is a coroutine the process goes on with the rest meanwhile, as one that takes
+    long does: its lease is renewed.
+    """
     done, calls = getattr(owner, name), count(1)
+
+    async def stopping_awaited(*args: Any, **named: Any) -> Any:
+        if next(calls) == number:
+            await asyncio.to_thread(stop)
+        return await done(*args, **named)
 
     def stopping(*args: Any, **named: Any) -> Any:
         if next(calls) == number:
             stop()
         return done(*args, **named)
 
-    setattr(owner, name, stopping)
+    setattr(owner, name, stopping_awaited if iscoroutinefunction(done) else stopping)
 
 
 def after(owner: Any, name: str, stop: Callable[[], None]) -> None:
