@@ -45,6 +45,7 @@ def _apply_next(self, rows, recorded, seal):
 
 
 Usage.version += 1
+Usage.reads |= {Lent}
 Usage.apply = _apply_next
 """,
 }
