@@ -49,6 +49,12 @@ class Receiver:
                 raise AssertionError(f"never arrived: {sorted(missing)}")
             return list(self.spans)
 
+    def wait_for_all(self, many: int) -> list[ReceivedSpan]:
+        """Return all that arrived, once they are *many*."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.spans) >= many, ARRIVE_S)
+            return list(self.spans)
+
     def take(self, body: bytes) -> None:
         request = ExportTraceServiceRequest.FromString(body)
         with self.changed:

@@ -8,7 +8,7 @@ from cs.api.actions_log import log_actions
 from cs.api.admission import SearchAdmission
 from cs.api.api import HOLD, MAX_WAITING_SEARCHES, Api
 from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
-from cs.api.key_ring import KeyRing
+from cs.api.key_ring import MAX_KEYS, KeyRing
 from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
 from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.checks.memory import MemoryChecks
@@ -63,6 +63,8 @@ async def build_api(
     ring = KeyRing(reading.secrets.shown, reading.secrets.opened_by)
     await views.catch_up()
     await ring.warm(reading.secrets.pages())
+    metrics = metrics or Metrics()
+    metrics.cache("key-secrets", ring.__len__, MAX_KEYS)
     views.listen_early(ring.on_events, ring.READS)
     lookups = RunningLookups(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
@@ -87,7 +89,7 @@ async def build_api(
         long_polls=LongPolls(allowed.holds),
         search_limiter=KeyLimiter(allowed.calls_per_key, MAX_WAITING_SEARCHES),
         read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),
-        metrics=metrics or Metrics(),
+        metrics=metrics,
     )
     views.listen_early(api.recent_keys.on_events, api.recent_keys.READS)
     views.listen_early(log_actions, ACTS)
