@@ -1,0 +1,58 @@
+"""A start reads what it needs of a long log, and not the log."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from cs.eventlog.memory import MemoryEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.projections.catalogue import projections
+from cs.projections.runner import ViewRunner
+from cs.projections.sqlite.views import SqliteViews
+from harness.in_process import one_process
+from harness.outside import tools
+from projections.long_history import write_long
+
+#: One search each of five events.
+EVENTS = 2_000
+
+
+class CountedLog(MemoryEventLog):
+    """Counts what is read of it, by how."""
+
+    def __init__(self, keys: MemoryKeyStore) -> None:
+        super().__init__(keys)
+        self.events = Counter[str]()
+
+    async def tail(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
+        return self._counted("tail", await super().tail(*args, **kwargs))
+
+    async def read(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
+        return self._counted("read", await super().read(*args, **kwargs))
+
+    async def stored(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
+        return self._counted("stored", await super().stored(*args, **kwargs))
+
+    async def select(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
+        return self._counted("select", await super().select(*args, **kwargs))
+
+    def _counted(self, how: str, found: Sequence[Any]) -> Sequence[Any]:
+        self.events[how] += len(found)
+        return found
+
+
+async def test_a_start_folds_nothing_of_a_log_whose_views_are_at_its_end() -> None:
+    keys = MemoryKeyStore()
+    log, views = CountedLog(keys), SqliteViews(None, projections())
+    await write_long(log, EVENTS)
+    await ViewRunner(log, views, keys).catch_up()
+    assert log.events["tail"] >= EVENTS
+    log.events.clear()
+
+    async with one_process(log, keys, views, tools()) as service:
+        assert (await service.running.ready.check())[0]
+
+    await views.close()
+    # The event at the checkpoint, to know that the views are of this log; and those that the
+    # start may append and read itself.
+    assert log.events.total() < 20, log.events
