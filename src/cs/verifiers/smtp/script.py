@@ -143,6 +143,7 @@ class _Conversation:
         #: In which session, who, at which line, and where the lines end that were heard.
         self._asked: list[tuple[int, str, int, int]] = []
         self._hosts: list[str] = []  # of each session
+        self._are_hosts = False  # whether each name of ours is found by `_HOST`
         self._refusals: list[tuple[int, str, ReplyMeaning | None]] = []
 
     def read(self, commands: Sequence[int]) -> None:
@@ -151,9 +152,7 @@ class _Conversation:
         at: MxAddress | None = None
         said: list[tuple[str, int, int]] = []  # since the session began
         recipients = 0  # of the session
-        ends = iter((*commands[1:], len(lines)))
-        for begin in commands:
-            end = next(ends)
+        for begin, end in zip(commands, (*commands[1:], len(lines)), strict=True):
             text = lines[begin].text
             if text.startswith("RCPT ") and (rcpt := _RCPT.fullmatch(text)):
                 if at is None:  # in a session that an earlier address has opened
@@ -187,6 +186,7 @@ class _Conversation:
         roles = {self._postmaster: POSTMASTER}
         is_postmaster = roles.setdefault(self._evidence.address, ADDRESS) == POSTMASTER
         answers = []
+        self._are_hosts = _are_hosts(self._domain, self._helo, self._sender, *self._hosts)
         for session, asked, begin, end in self._asked:
             role = roles.get(asked)
             if role is None:
@@ -259,7 +259,7 @@ class _Conversation:
                 and _MARK not in text
                 and self._local not in lower
                 and asked.partition("@")[0].lower() not in lower
-                and (_none_in(lower, *names) if known.names_hosts else _are_hosts(*names))
+                and (_none_in(lower, *names) if known.names_hosts else self._are_hosts)
             ):
                 return known.heard
         return _heard(
