@@ -118,6 +118,10 @@ class AwayViews(SqliteViews):
         self._check()
         return await super().get(table, row_id, since)
 
+    async def get_at(self, table: Table[Any], row_id: str) -> Any:
+        self._check()
+        return await super().get_at(table, row_id)
+
     async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
         self._check()
         return await super().ahead(newer, seal)

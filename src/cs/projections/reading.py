@@ -119,8 +119,9 @@ class Reading:
             if found is not None:
                 return found
         stream = f"key-{key_id}"
-        folded = self._streams.remembered(stream) if key is not None else None
-        folded = folded or await self._streams.key(key_id)
+        folded = self._streams.remembered(stream)
+        if folded is None or folded.state is not key:
+            folded = await self._streams.key(key_id)
         row = await self._row(search, stream, folded)
         if row is None or row.key_id != key_id:
             await self._check_whole(stream)
