@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cs.http_server.request_reader import MAX_HEAD, Head, Malformed, RequestReader
+from cs.http_server.request_reader import MAX_HEAD, RETAINED, Head, Malformed, RequestReader
 
 
 class Call(NamedTuple):
@@ -77,7 +77,10 @@ def read_by_h11(sent: bytes) -> Outcome:
                     body += event.data
                 case h11.EndOfMessage():
                     assert request is not None
-                    headers = tuple((name.lower(), value) for name, value in request.headers)
+                    headers = tuple(
+                        (name.lower(), value.translate(RETAINED))
+                        for name, value in request.headers
+                    )
                     calls.append(Call(request.method, request.target, headers, body))
                     connection.send(h11.Response(status_code=404, headers=[]))
                     connection.send(h11.EndOfMessage())

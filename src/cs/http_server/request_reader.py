@@ -22,6 +22,11 @@ MAX_HEAD = 64 * 1024
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 #: RFC 9112 section 3, of HTTP/1.0 and 1.1.
 _REQUEST_LINE = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+) ([!-~]+) HTTP/(1\.[01])\r\n")
+#: llhttp refuses a value with a control character.  But for white space and NUL, one is read as
+#: a byte that is no ASCII either, for the application to refuse in its own words (RFC 9110
+#: section 5.5: a recipient may retain them).
+_CONTROLS = bytes(c for c in (*range(1, 32), 127) if c not in b"\t\n\v\f\r")
+RETAINED = bytes.maketrans(_CONTROLS, b"\xff" * len(_CONTROLS))
 #: RFC 9112 section 7.1, of at most as many digits as 64 bits have.
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}[;\r]")
 _CHUNKED_HEAD = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -102,8 +107,9 @@ class RequestReader:
             raise Malformed("no request line of HTTP/1.0 or 1.1")
         method, target, version = line.groups()
         fields = _Fields()
+        named = sent[line.end() :].translate(RETAINED)
         try:
-            fields.parser.feed_data(b"POST / HTTP/%b\r\n%b" % (version, sent[line.end() :]))
+            fields.parser.feed_data(b"POST / HTTP/%b\r\n%b" % (version, named))
         except httptools.HttpParserUpgrade:
             pass  # another protocol is offered, which nobody has to take (RFC 9110 section 7.8)
         except httptools.HttpParserError as error:
