@@ -15,7 +15,7 @@ from cs.eventlog.port import (
     NO_STREAM,
     Append,
     Ceiling,
-    Place,
+    EventPlace,
     RecordedEvent,
     SealedEvent,
     Wanted,
@@ -71,9 +71,9 @@ class MemoryEventLog:
         page = _stored(enumerate(self._events[after:upto], after + 1))
         return [stored for stored in page if where.holds(stored.stream, stored.topic)]
 
-    async def places(self, where: Where, after: int, upto: int) -> Sequence[Place]:
+    async def places(self, where: Where, after: int, upto: int) -> Sequence[EventPlace]:
         found = await self.select(where, after, upto)
-        return [Place(stored.position, stored.stream) for stored in found]
+        return [EventPlace(stored.position, stored.stream) for stored in found]
 
     async def at(self, positions: Sequence[int]) -> Sequence[SealedEvent]:
         there = (n for n in sorted(positions) if 1 <= n <= len(self._events))

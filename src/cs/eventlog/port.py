@@ -90,7 +90,7 @@ class SealedEvent(NamedTuple):
     state: bytes  # JSON
 
 
-class Place(NamedTuple):
+class EventPlace(NamedTuple):
     """Where an event stands, without what it says."""
 
     position: int
@@ -193,7 +193,7 @@ class EventLog(Protocol):
             LogUnavailable: The log cannot be read now.
         """
 
-    async def places(self, where: Where, after: int, upto: int) -> Sequence[Place]:
+    async def places(self, where: Where, after: int, upto: int) -> Sequence[EventPlace]:
         """Return the places of what `select` returns: cheaper than that by what is said.
 
         Raises:

@@ -36,7 +36,7 @@ from cs.eventlog.port import (
     NO_STREAM,
     Append,
     Ceiling,
-    Place,
+    EventPlace,
     RecordedEvent,
     SealedEvent,
     Wanted,
@@ -232,8 +232,8 @@ class TableLog(ABC):
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         return list(map(_sealed_event, await self._select_where(where, after, upto)))
 
-    async def places(self, where: Where, after: int, upto: int) -> Sequence[Place]:
-        return list(map(Place._make, await self._select_places(where, after, upto)))
+    async def places(self, where: Where, after: int, upto: int) -> Sequence[EventPlace]:
+        return list(map(EventPlace._make, await self._select_places(where, after, upto)))
 
     async def at(self, positions: Sequence[int]) -> Sequence[SealedEvent]:
         return list(map(_sealed_event, await self._select_at(positions)))
