@@ -77,7 +77,8 @@ class Follower(Protocol):
         """Hand *listener* every page from now on.
 
         It reads events of the types *reads*, and no people in them.  In the place of others
-        there may be `cs.eventlog.port.NO_EVENT`.
+        there may be `cs.eventlog.port.NO_EVENT`.  To be called before `run`, which reads what
+        is wanted by then.
         """
 
     def listen_early(self, listener: Listener, reads: Reads = None) -> None:
