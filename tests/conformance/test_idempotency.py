@@ -73,17 +73,10 @@ def test_an_idempotency_key_is_remembered_for_a_day(fresh: Target) -> None:
 
 
 @row("L14")
-@pytest.mark.parametrize("key", ["", "a b", "x" * 256])
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "\x7f"])
 def test_an_idempotency_key_is_255_visible_characters_at_most(caller: Caller, key: str) -> None:
     is_refused(caller.ask({"Idempotency-Key": key}, brand=FREE), "invalid_request")
     assert caller.ask({"Idempotency-Key": "x" * 255}, brand=FREE).status_code in {200, 202}
-
-
-@row("L14", "H15")
-def test_an_idempotency_key_that_no_header_may_hold_is_refused(caller: Caller) -> None:
-    """A control character makes it no HTTP (RFC 9110 section 5.5)."""
-    assert caller.ask({"Idempotency-Key": "\x7f"}, brand=FREE).status_code == 400
-    assert caller.ask({"Idempotency-Key": "x"}, brand=FREE).status_code in {200, 202}
 
 
 @row("L14", "O3b", "R2")
