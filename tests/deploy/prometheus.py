@@ -26,6 +26,8 @@ DASHBOARD = MONITORING / "grafana" / "contact-search.json"
 START_S = 30.0
 #: How often it reads: so that a rate has two figures soon.
 EVERY = "1s"
+#: How often it is looked whether it is so far; it looks for its targets after 5 s.
+LOOK_S = 0.1
 
 
 def alerts() -> list[dict[str, Any]]:
@@ -93,13 +95,12 @@ def _run(folder: Path, *words: str) -> None:
 
 @dataclass
 class Prometheus:
-    """A server that runs with our alerts."""
+    """A server that runs with our alerts, reached by *http*."""
 
-    url: str
+    http: httpx.Client
 
     def ask(self, path: str, **parameters: str) -> Any:
-        answer = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, trust_env=False)
-        body = answer.json()
+        body = self.http.get(f"/api/v1/{path}", params=parameters).json()
         assert body["status"] == "success", body
         return body["data"]
 
@@ -113,6 +114,7 @@ class Prometheus:
         until = time.monotonic() + START_S
         while not self.query(expression):
             assert time.monotonic() < until, f"nothing came of {expression}"
+            time.sleep(LOOK_S)  # it tells nobody what it has read
 
 
 @contextmanager
@@ -133,9 +135,9 @@ def running_prometheus(targets: Sequence[str]) -> Iterator[Prometheus]:
         with (folder / "log").open("w") as log:
             process = subprocess.Popen(words, stdout=log, stderr=log)
         try:
-            server = Prometheus(f"http://127.0.0.1:{port}")
-            _wait_ready(server, process, folder / "log")
-            yield server
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http:
+                _wait_ready(http, process, folder / "log")
+                yield Prometheus(http)
         finally:
             process.terminate()
             process.wait(START_S)
@@ -152,14 +154,14 @@ def _config(targets: Sequence[str]) -> dict[str, Any]:
     return config
 
 
-def _wait_ready(server: Prometheus, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_ready(http: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:
     until = time.monotonic() + START_S
     while True:
         assert process.poll() is None, log.read_text()
         try:
-            if httpx.get(f"{server.url}/-/ready", trust_env=False).status_code == 200:
+            if http.get("/-/ready").status_code == 200:
                 return
         except httpx.TransportError:
             pass
         assert time.monotonic() < until, log.read_text()
-        time.sleep(0.05)
+        time.sleep(LOOK_S)

@@ -25,8 +25,7 @@ def figures_without_values(targets: Sequence[str]) -> set[str]:
     Those that have some must have every label that a query names.
     """
     shown: dict[str, set[str]] = {"up": {"job", "instance"}}
-    for target in targets:
-        page = httpx.get(f"http://{target}/metrics", trust_env=False, timeout=20).text
+    for page in _pages(targets):
         for family in text_string_to_metric_families(page):
             for sample in family.samples:
                 own = {"job", "instance", *sample.labels}
@@ -39,6 +38,11 @@ def figures_without_values(targets: Sequence[str]) -> set[str]:
             else:
                 assert labels <= shown[figure], figure
     return missing
+
+
+def _pages(targets: Sequence[str]) -> list[str]:
+    with httpx.Client(trust_env=False, timeout=20) as http:
+        return [http.get(f"http://{target}/metrics").text for target in targets]
 
 
 def run_every_query(targets: Sequence[str], without_values: set[str]) -> None:
