@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 
+import pytest
 import structlog
 from hypothesis import settings
 
@@ -41,6 +42,10 @@ if find_spec("sniffio") is None:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    # What serves runs on that one; `asyncio.run` in a test still takes the other.
-    return {"as served": new_event_loop}
+def pytest_asyncio_loop_factories(
+    item: pytest.Item,
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    # Each on the loop that the roles of its kind run on (`cs.runtime.event_loop`);
+    # `asyncio.run` in a test takes asyncio's.
+    on_kafka = {"kafka", "own_kafka"} & set(getattr(item, "fixturenames", ()))
+    return {"as served": asyncio.new_event_loop if on_kafka else new_event_loop}

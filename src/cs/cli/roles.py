@@ -139,8 +139,12 @@ Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
 def _run(what: str, chosen: Settings, run: Run, *, sandbox: bool) -> None:
     logs.configure(chosen.log_level, chosen.log_format)
     arm_faults(sandbox=sandbox)
+    serve = _serve(what, chosen, run, "sandbox" if sandbox else "live")
     try:
-        event_loop.run(_serve(what, chosen, run, "sandbox" if sandbox else "live"))
+        if what == "api":
+            event_loop.run(serve)
+        else:
+            asyncio.run(serve)
     except Exception as error:
         cause = next(leaf_errors(error))
         if isinstance(cause, USER_ERRORS + USAGE_ERRORS):

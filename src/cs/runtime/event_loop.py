@@ -1,7 +1,10 @@
-"""The event loop of what serves: uvloop's where it is installed, else asyncio's own.
+"""The event loop of what serves callers: uvloop's where it is installed, else asyncio's own.
 
 With it and llhttp a bare answer takes a third of the processor's time (bench/thin_path.py),
-and nothing here needs more of a loop than both have.  It is no part of Windows.
+and nothing there needs more of a loop than both have.  It is no part of Windows.
+
+What speaks to Kafka stays on asyncio's: a connection that aiokafka had left open kept
+uvloop's `close` waiting without end, and a process that ends because Kafka hangs has to end.
 """
 
 import asyncio
