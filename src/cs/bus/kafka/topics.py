@@ -1,6 +1,7 @@
 """Brings the topics on a cluster to what is planned: adds, never deletes or shrinks."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -30,6 +31,8 @@ UNKNOWN_TOPIC = 3
 TOPIC_EXISTS = 36
 #: Between two looks whether a broker knows a new topic.
 POLL_S = 0.05
+#: How long brokers are waited for that have not registered yet.
+BROKERS_S = 3.0
 
 
 class TopicState(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,11 +65,12 @@ async def apply(
     """Make the topics of *plans* and bring those that are there up to them.
 
     Raises:
-        CannotApply: There are fewer brokers than replicas, or the cluster refuses.
+        CannotApply: There are fewer brokers than replicas, also after a while, or the
+            cluster refuses.
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
     async with admin_client(settings) as admin:
-        brokers = [each["node_id"] for each in (await admin.describe_cluster())["brokers"]]
+        brokers = await _brokers(admin, replication)
         if len(brokers) < replication:
             raise CannotApply(
                 f"{replication} replicas need as many brokers, and the cluster has "
@@ -83,6 +87,19 @@ async def apply(
         for broker in brokers:
             await _wait_until_known(admin, broker, list(names))
         return applied
+
+
+async def _brokers(admin: AIOKafkaAdminClient, wanted: int) -> Sequence[int]:
+    """Return the ids of the cluster's brokers: *wanted*, or those there after `BROKERS_S`.
+
+    One that has just started is known to the others some moments after it answers.
+    """
+    until = time.monotonic() + BROKERS_S
+    while True:
+        brokers = [each["node_id"] for each in (await admin.describe_cluster())["brokers"]]
+        if len(brokers) >= wanted or time.monotonic() > until:
+            return brokers
+        await asyncio.sleep(POLL_S)
 
 
 async def _wait_until_known(admin: AIOKafkaAdminClient, broker: int, names: list[str]) -> None:
