@@ -76,7 +76,7 @@ class Browser:
         asked = {"id": self._asked, "method": method, "params": params}
         if self._session:
             asked["sessionId"] = self._session
-        os.write(self._write, json.dumps(asked).encode() + b"\0")
+        self._send(json.dumps(asked).encode() + b"\0")
         until = monotonic() + within_s
         while True:
             told = self._next(until)
@@ -133,6 +133,11 @@ class Browser:
         self._session = None
         with suppress(PageFailed):  # it may be gone before it says so
             self.ask("Browser.close")
+
+    def _send(self, message: bytes) -> None:
+        """Write all of *message*: a signal may end a write into a full pipe before that."""
+        while message:
+            message = message[os.write(self._write, message) :]
 
     def _next(self, until: float) -> Json:
         while b"\0" not in self._left:

@@ -87,7 +87,7 @@ async def said(service: Clustered) -> Said:
         async def until(topic: str, is_last: Callable[[Record], bool]) -> list[Record]:
             """Return the records of the lookup up to the last that is expected."""
             found: list[Record] = []
-            async with bus.subscribe(topic, group=f"test of {lookup}") as records:
+            async with bus.subscribe(topic, group=f"test of {topic} of {lookup}") as records:
                 async for record in records:
                     if json.loads(record.value)["lookup"] == lookup:
                         found.append(record)
