@@ -23,6 +23,7 @@ from cs.projections.result_contacts import ResultContacts
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
 from cs.projections.sqlite.views import SqliteViews
+from cs.projections.usage import USAGE
 from domain.acme_run import AT, AcmeRun
 from projections.history import ADA_IS_AT, DONE, LIVE, admitted, issued, write
 
@@ -254,14 +255,17 @@ class KeyStoreUnavailable(MemoryKeyStore):
         raise KeysUnavailable("the key store is away")
 
 
-async def test_an_answer_waits_for_views_that_move(reader: Reader) -> None:
+async def test_a_list_waits_for_views_that_move(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current_rows, "WAIT_S", 30.0)
     following = await _follow(reader)
     await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
 
-    found = await reader.reading.search("s-new", "one")
+    keys = dict(await reader.reading.keys())
 
-    assert found is not None
-    assert await reader.store.get(SEARCHES, "s-new") == found.row
+    assert await reader.store.position() == await reader.log.head()
+    assert keys["one"] == await reader.store.get(USAGE, "one")
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
 
