@@ -28,7 +28,7 @@ pytest_plugins = [
 settings.register_profile("busy machine", deadline=None)
 settings.load_profile("busy machine")
 # Of `make test-fast`.  A test with a number of its own takes a share of the profile's.
-settings.register_profile("inner loop", settings(max_examples=10))
+settings.register_profile("inner loop", settings(max_examples=6))
 
 # Rich would draw each traceback that is logged with the source around every frame, 60 ms of
 # processor apiece.

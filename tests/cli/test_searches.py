@@ -97,6 +97,7 @@ def hold(here: Here, left: Left) -> None:
         assert shown["position"] == answer.after
 
 
+@pytest.mark.slow
 def test_the_record_is_what_was_answered_then(in_folder: Left, here: Here) -> None:
     hold(here, in_folder)
 

@@ -171,6 +171,7 @@ def test_duckdb_answers_alike_from_an_export(
     assert on_duckdb(view_of(file)) == on_sqlite(folder)
 
 
+@pytest.mark.slow
 def test_duckdb_answers_alike_from_the_log_or_says_what_it_lacks(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

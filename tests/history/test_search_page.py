@@ -28,7 +28,7 @@ async def shown(said: str, *, reveal: bool, upto: int | None = None) -> ShownSea
     return shown_search(then, head=99, pseudonyms=names, reveal=reveal)
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(HOSTILE)
 async def test_whatever_is_said_stays_text(said: str) -> None:
     plain = Parsed(search_page(await shown("word", reveal=True)))

@@ -162,7 +162,7 @@ OFFERING = (
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * settings().max_examples)
 @given(conversations())
 @example([OFFERING, b"GET /"])
 def test_no_call_is_seen_that_another_parser_does_not_see(sent: list[bytes]) -> None:
@@ -175,7 +175,7 @@ def test_no_call_is_seen_that_another_parser_does_not_see(sent: list[bytes]) -> 
         assert ours.calls == theirs.calls
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 3 // 5)
 @given(conversations())
 def test_what_is_read_does_not_depend_on_how_it_comes(sent: list[bytes]) -> None:
     assert read(sent) == read([b"".join(sent)])

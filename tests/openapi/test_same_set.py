@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 REQUEST = request_schema({"$ref": "#/components/schemas/ContactsRequest"})
 #: One service answers every example; each call has a key of its own, so that no limit does.
 one_service = settings(
-    max_examples=150,
+    max_examples=3 * settings().max_examples // 2,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -62,7 +62,7 @@ async def test_every_body_of_the_schema_is_taken(callers: Callers, body: Any) ->
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
-@settings(one_service, max_examples=40)
+@settings(one_service, max_examples=settings().max_examples * 2 // 5)
 @given(data=st.data())
 async def test_every_body_that_is_changed_for_the_worse_is_refused(
     callers: Callers, mutation: str, data: st.DataObject

@@ -188,7 +188,12 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
+@settings(
+    max_examples=settings().max_examples * 3 // 5,
+    deadline=None,
+    phases=PHASES,
+    suppress_health_check=CHECKS,
+)
 @given(SENT)
 def test_in_memory_no_role_ends(sent: list[Sent]) -> None:
     async def run() -> None:

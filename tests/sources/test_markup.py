@@ -130,7 +130,7 @@ def test_whatever_a_page_is_every_tag_stands_in_it(page: str) -> None:
     assert len(found) <= page.count("<")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 5, deadline=None)
 @given(pages.filter(bool))
 def test_any_page_over_and_over_costs_little(page: str) -> None:
     whole = (page * (100_000 // len(page) + 1))[:100_000]

@@ -203,7 +203,8 @@ class Exported(Searches):
             agree_with_runs(found, events)
 
 
-TestExported = Exported.TestCase
+#: Slow, as what is below holds each table to its events.
+TestExported = pytest.mark.slow(Exported.TestCase)
 TestExported.settings = settings(
     max_examples=max(3, settings().max_examples // 10), stateful_step_count=40, deadline=None
 )
