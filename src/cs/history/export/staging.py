@@ -22,8 +22,10 @@ import pyarrow.parquet as pq
 from cs.history.export.errors import ExportFailed, OtherExport, disk_failures
 from cs.history.export.facts import FACTS, Rows, columns_of
 
-#: What DuckDB holds in memory at most; it sorts and joins on disk beyond.
-MEMORY = "1GB"
+#: Bytes that DuckDB holds in memory at most: a quarter of the machine's, and 1 GB at least.  It
+#: sorts on disk beyond, but the tables that `people` is joined of have to fit: some 250 MB for
+#: a million events.
+MEMORY = max(10**9, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4)
 _ARROW: dict[str, pa.DataType] = {
     "BIGINT": pa.int64(),
     "INTEGER": pa.int32(),
@@ -133,7 +135,7 @@ class Staging:
         with duckdb.connect(":memory:") as database:
             making = Making(database)
             temporary = quoted(self._folder / _TEMPORARY)
-            making.run(f"SET memory_limit = '{MEMORY}'")
+            making.run(f"SET memory_limit = '{MEMORY}B'")
             making.run(f"SET temp_directory = {temporary}")
             # Nothing is fetched from anywhere.
             making.run("SET autoinstall_known_extensions = false")
