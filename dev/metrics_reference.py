@@ -4,9 +4,10 @@
 exits with 1 if the page is not what would be written.
 """
 
-import argparse
 import sys
 from pathlib import Path
+
+from generated_page import write_or_check
 
 from cs.metrics.instruments import Family
 from cs.metrics.metrics import Metrics
@@ -43,17 +44,5 @@ def _row(family: Family) -> str:  # type: ignore[type-arg]
     return f"| `{family.name}` | {family.kind} | {labels or '–'} | {family.text} |\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    if not parser.parse_args().check:
-        PAGE.write_text(page())
-        return 0
-    if PAGE.exists() and PAGE.read_text() == page():
-        return 0
-    print("docs/metrics.md is not what is generated: make format")
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page, __doc__))

@@ -4,9 +4,10 @@
 exits with 1 if the page is not what would be written.
 """
 
-import argparse
 import sys
 from pathlib import Path
+
+from generated_page import write_or_check
 
 from cs.history.export.tables import TABLES, Column, Table
 from cs.history.export.views import VIEWS, View
@@ -50,17 +51,5 @@ def _view(view: View) -> str:
     return f"### {view.name}\n\n{view.about}\n\n```sql\n{view.made.strip()}\n```"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    if not parser.parse_args().check:
-        PAGE.write_text(page())
-        return 0
-    if PAGE.exists() and PAGE.read_text() == page():
-        return 0
-    print("docs/export-tables.md is not what is generated: make format")
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page, __doc__))
