@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 import httpx
-import pytest
 import yaml
 
+from harness.servers.missing import Missing
 from harness.servers.own_folder import own_folder
 from harness.servers.ports import free_ports
 
@@ -26,7 +26,8 @@ DASHBOARD = MONITORING / "grafana" / "contact-search.json"
 START_S = 30.0
 #: How often it reads: so that a rate has two figures soon.
 EVERY = "1s"
-#: How often it is looked whether it is so far; it looks for its targets after 5 s.
+#: How often it is looked whether it is so far: it tells nobody what it has read.  It looks for
+#: its targets after 5 s.
 LOOK_S = 0.1
 
 
@@ -43,10 +44,10 @@ def queries() -> list[str]:
 
 
 def promtool() -> str:
-    """Return the path of promtool; skips the test, with the reason, if it cannot be had.
+    """Return the path of promtool.
 
-    Unlike a server of the service it is nothing that the service rests on, and outside of
-    Debian no package brings it: what it would say is then held by other tests alone.
+    Raises:
+        Missing: It is not here, and there is no Debian package of it to be had.
     """
     return _found("promtool")
 
@@ -65,7 +66,7 @@ def _found(program: str) -> str:
 def _unpack_package(cache: Path) -> None:
     """Put Debian's package into the folder *cache*; needs no rights, and installs nothing."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
-        pytest.skip("no promtool and no prometheus: install Prometheus to run this test")
+        raise Missing("no promtool and no prometheus: install Prometheus")
     cache.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(mkdtemp(prefix="prometheus.part-", dir=cache.parent))
     try:
@@ -82,7 +83,7 @@ def _unpack_package(cache: Path) -> None:
         (draft / "whole").replace(cache)
     except (subprocess.SubprocessError, ValueError):
         if not cache.exists():  # else another worker had it first
-            pytest.skip("Prometheus is not here, and apt-get cannot download its package")
+            raise Missing("no Prometheus, and apt-get cannot download it: install it") from None
     except OSError:
         assert cache.exists(), "another worker had it first"
     finally:
@@ -111,10 +112,7 @@ class Prometheus:
 
     def wait_for(self, expression: str) -> None:
         """Return once *expression* gives something."""
-        until = time.monotonic() + START_S
-        while not self.query(expression):
-            assert time.monotonic() < until, f"nothing came of {expression}"
-            time.sleep(LOOK_S)  # it tells nobody what it has read
+        _look_until(lambda: bool(self.query(expression)), f"nothing came of {expression}")
 
 
 @contextmanager
@@ -155,13 +153,18 @@ def _config(targets: Sequence[str]) -> dict[str, Any]:
 
 
 def _wait_ready(http: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + START_S
-    while True:
+    def is_ready() -> bool:
         assert process.poll() is None, log.read_text()
         try:
-            if http.get("/-/ready").status_code == 200:
-                return
+            return http.get("/-/ready").status_code == 200
         except httpx.TransportError:
-            pass
-        assert time.monotonic() < until, log.read_text()
+            return False
+
+    _look_until(is_ready, "Prometheus did not start")
+
+
+def _look_until(so_far: Callable[[], bool], otherwise: str) -> None:
+    until = time.monotonic() + START_S
+    while not so_far():
+        assert time.monotonic() < until, otherwise
         time.sleep(LOOK_S)
