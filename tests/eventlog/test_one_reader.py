@@ -38,7 +38,9 @@ class NobodysKeys(MemoryKeyStore):
         raise AssertionError(f"asked for {sorted(names)}")
 
 
-class CountedSqlite(SqliteEventLog):
+class PagesCounted:
+    """Counts the pages that a log selects, by what is left unread in them."""
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.pages = Counter[frozenset[str]]()
@@ -47,19 +49,14 @@ class CountedSqlite(SqliteEventLog):
         self, after: int, limit: int, unread: Collection[str]
     ) -> Sequence[StoredRow]:
         self.pages[frozenset(unread)] += 1
-        return await super()._select_page(after, limit, unread)
+        page: Sequence[StoredRow] = await super()._select_page(after, limit, unread)  # type: ignore[misc]
+        return page
 
 
-class CountedPostgres(PostgresEventLog):
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.pages = Counter[frozenset[str]]()
+class CountedSqlite(PagesCounted, SqliteEventLog): ...
 
-    async def _select_page(
-        self, after: int, limit: int, unread: Collection[str]
-    ) -> Sequence[StoredRow]:
-        self.pages[frozenset(unread)] += 1
-        return await super()._select_page(after, limit, unread)
+
+class CountedPostgres(PagesCounted, PostgresEventLog): ...
 
 
 class ReaderCases:
