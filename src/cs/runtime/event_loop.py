@@ -3,8 +3,8 @@
 With it and llhttp a bare answer takes a third of the processor's time (bench/thin_path.py),
 and nothing there needs more of a loop than both have.  It is no part of Windows.
 
-What speaks to Kafka stays on asyncio's: a connection that aiokafka had left open kept
-uvloop's `close` waiting without end, and a process that ends because Kafka hangs has to end.
+The other roles stay on asyncio's: a connection that aiokafka had left open kept uvloop's
+`close` waiting for 30 seconds, and a process that ends because Kafka hangs has to end.
 """
 
 import asyncio

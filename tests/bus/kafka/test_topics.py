@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bus.kafka.kafka_cases import settings_for
 from cs.bus.errors import BusUnavailable, CannotApply
+from cs.bus.kafka import topics
 from cs.bus.kafka.settings import KafkaSettings, client_options
 from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import TopicPlan
@@ -113,3 +114,26 @@ async def test_of_three_replicas_two_have_to_be_written(three_brokers: Kafka) ->
     # What has one replica stays writable.
     assert (first.replication, first.configs["min.insync.replicas"]) == (1, "1")
     assert (second.replication, second.configs["min.insync.replicas"]) == (3, "2")
+
+
+class StartingCluster:
+    """An admin client's view of a cluster whose last broker has just started."""
+
+    def __init__(self, *seen: int) -> None:
+        self.seen = list(seen)
+
+    async def describe_cluster(self) -> dict[str, list[dict[str, int]]]:
+        count = self.seen.pop(0) if len(self.seen) > 1 else self.seen[0]
+        return {"brokers": [{"node_id": number} for number in range(count)]}
+
+
+async def test_a_broker_that_has_just_started_is_waited_for() -> None:
+    assert await topics._brokers(StartingCluster(2, 2, 3), 3) == [0, 1, 2]
+
+
+async def test_brokers_that_do_not_come_are_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(topics, "BROKERS_S", 0.1)
+
+    assert await topics._brokers(StartingCluster(2), 3) == [0, 1]

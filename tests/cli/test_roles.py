@@ -1,0 +1,44 @@
+"""Roles as the command starts them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import structlog
+import uvloop
+
+from cs.assembly.roles.running import RunningRole
+from cs.cli import roles
+from cs.domain.service import World
+from cs.eventlog.errors import LogUnavailable
+from cs.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("what", "on_uvloop"),
+    [
+        ("api", True),
+        ("relay", False),
+        ("process-manager", False),
+        ("project", False),
+        ("stage ranking", False),
+    ],
+)
+def test_only_what_serves_callers_runs_on_uvloop(what: str, on_uvloop: bool) -> None:
+    """A connection to Kafka that is left open would keep uvloop from closing."""
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    @asynccontextmanager
+    async def run(settings: Settings, world: World) -> AsyncIterator[RunningRole]:
+        loops.append(asyncio.get_running_loop())
+        for role in tuple[RunningRole, ...]():  # none is made
+            yield role
+        raise LogUnavailable(f"{settings.port} of {world}: that was enough")
+
+    with pytest.raises(LogUnavailable, match="enough"):
+        roles._run(what, Settings(port=0, admin_port=0), run, sandbox=True)
+
+    (loop,) = loops
+    assert isinstance(loop, uvloop.Loop) is on_uvloop
+    structlog.reset_defaults()
