@@ -140,3 +140,16 @@ async def test_everybody_who_waits_for_growth_is_told() -> None:
     assert not waiting[2].done()
     events.moved(3)
     await waiting[2]
+
+
+def test_the_place_of_the_first_event_costs_nothing_however_old_the_log_is() -> None:
+    """Counted one by one up to there, this would not end."""
+    old = 10**15
+    events = RecentEvents()
+    events.add(at(1, 2))
+
+    events.add(at(*range(old, old + MAX_EVENTS + 1)))
+
+    assert after(events, 0) == []
+    assert after(events, old + MAX_EVENTS - 1) == [old + MAX_EVENTS]
+    assert events.floor == old

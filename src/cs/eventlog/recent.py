@@ -155,8 +155,10 @@ class RecentEvents:
             self._forget_before(event.position)
         self._events[event.position] = event
         while len(self._events) > MAX_EVENTS:
+            if self._floor + 1 not in self._events:  # there may be millions in between
+                self._floor = min(self._events) - 1
             self._floor += 1
-            self._events.pop(self._floor, None)
+            del self._events[self._floor]
 
     def _forget_before(self, position: int) -> None:
         """Forget what shows people as they were before the event at *position*."""
