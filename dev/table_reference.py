@@ -9,7 +9,8 @@ from pathlib import Path
 
 from generated_page import write_or_check
 
-from cs.history.export.tables import TABLES, Column, Table
+from cs.history.export.table import Column, Table
+from cs.history.export.tables import TABLES
 from cs.history.export.views import VIEWS, View
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "export-tables.md"

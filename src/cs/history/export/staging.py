@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cs.history.export.errors import ExportFailed, OtherExport, disk_failures
-from cs.history.export.facts import FACTS, Rows, columns_of
+from cs.history.export.fact_columns import FACTS, columns_of
+from cs.history.export.facts import Rows
 
 #: Bytes that DuckDB holds in memory at most: a quarter of the machine's, and 1 GB at least.  It
 #: sorts on disk beyond, but the tables that `people` is joined of have to fit: some 250 MB for

@@ -5,64 +5,7 @@ The column lists are also the page docs/export-tables.md, which `make format` wr
 
 from collections.abc import Sequence
 
-import msgspec
-
-
-class Column(msgspec.Struct, frozen=True):
-    """One column.
-
-    Attributes:
-        type: As DuckDB has it.
-        about: What it says, for people.
-        personal: Empty unless people are revealed.
-    """
-
-    name: str
-    type: str
-    about: str
-    personal: bool = False
-
-
-class Table(msgspec.Struct, frozen=True):
-    """One typed table.
-
-    Attributes:
-        about: What a row is, for people.
-        made: SQL that selects the columns of facts (`cs.history.export.facts`).
-        order: SQL of the order of the rows.
-    """
-
-    name: str
-    about: str
-    columns: Sequence[Column]
-    made: str
-    order: str = "position"
-
-    @property
-    def selected(self) -> str:
-        """Return SQL that selects its rows of facts, in their order."""
-        columns = ", ".join(
-            f"{column.name}::{column.type} AS {column.name}" for column in self.columns
-        )
-        return f"SELECT {columns} FROM ({self.made}) ORDER BY {self.order}"
-
-    def definition(self, place: str) -> str:
-        """Return SQL that makes it in *place*, empty."""
-        columns = ", ".join(f"{column.name} {column.type}" for column in self.columns)
-        return f"CREATE TABLE {place}{self.name} ({columns})"
-
-
-def _columns(text: str) -> list[Column]:
-    """Return the columns in *text*: a line each of name, type and what it says.
-
-    A type with a ``*`` behind it is personal.
-    """
-    found: list[Column] = []
-    for line in text.strip().splitlines():
-        name, type_, about = line.split(maxsplit=2)
-        found.append(Column(name, type_.rstrip("*"), about, type_.endswith("*")))
-    return found
-
+from cs.history.export.table import Table, columns
 
 _SECONDS = "date_diff('microsecond', {}, {}) / 1e6"
 
@@ -74,7 +17,7 @@ def _seconds(first: str, last: str) -> str:
 _SEARCHES = Table(
     "searches",
     "A search: one key's request for one brand.",
-    _columns("""
+    columns("""
 search VARCHAR its id, `srch_…`
 key VARCHAR the API key's id
 brand VARCHAR as the caller was shown it
@@ -112,7 +55,7 @@ LEFT JOIN (SELECT search, count(*) AS repeats FROM repeated GROUP BY search) r U
 _LOOKUPS = Table(
     "lookups",
     "A lookup: one live run on one brand, which may answer many searches.",
-    _columns("""
+    columns("""
 lookup VARCHAR its id
 stream VARCHAR the stream of its brand
 number INTEGER counts the lookups of this brand from 1
@@ -164,7 +107,7 @@ LEFT JOIN (
 _STAGES = Table(
     "stages",
     "An attempt at a stage of a lookup, or at one mail domain of it.",
-    _columns("""
+    columns("""
 lookup VARCHAR the lookup
 stage VARCHAR `brand-resolution`, `contact-discovery`, `ranking` or `verification`
 mail_domain VARCHAR of a verification
@@ -224,7 +167,7 @@ _PEOPLE = Table(
     "people",
     "Somebody whom a lookup found. Of who was erased, only that they were found, ranked and "
     "shown is left.",
-    _columns("""
+    columns("""
 person VARCHAR the pseudonym, `<lookup>#p1`: the same for all that this lookup found out
 who VARCHAR the pseudonym over all lookups, `person_…`: as told apart when this was made
 lookup VARCHAR the lookup
@@ -296,7 +239,7 @@ _MAILBOXES = Table(
     "mailboxes",
     "What verification found for one person at one mail domain. Of who was erased, only "
     "whether they were verified is left.",
-    _columns("""
+    columns("""
 person VARCHAR the pseudonym, as in `people`
 lookup VARCHAR the lookup
 checked_at TIMESTAMP when it was settled
@@ -326,7 +269,7 @@ FROM checked c LEFT JOIN (SELECT DISTINCT person FROM erased) g USING (person)
 _EVIDENCE = Table(
     "evidence",
     "What one verifier found out about one address. There is none of who was erased.",
-    _columns("""
+    columns("""
 person VARCHAR the pseudonym, as in `people`
 lookup VARCHAR the lookup
 n INTEGER counts the evidence of this person at this mail domain from 1
@@ -354,7 +297,7 @@ FROM evidence e ANTI JOIN erased g USING (person)
 _CHARGES = Table(
     "charges",
     "A unit of quota that a search cost.",
-    _columns("""
+    columns("""
 charged_at TIMESTAMP when
 key VARCHAR the API key's id
 search VARCHAR the search
@@ -376,7 +319,7 @@ WHERE s.charged
 _SOURCES = Table(
     "sources",
     "How one source ended in one stage of one lookup.",
-    _columns("""
+    columns("""
 lookup VARCHAR the lookup
 stage VARCHAR `brand-resolution` or `contact-discovery`
 source VARCHAR its name
@@ -391,7 +334,7 @@ position BIGINT of the event that says so
 _KEYS = Table(
     "keys",
     "An API key, as it stands at the end of the export.",
-    _columns("""
+    columns("""
 key VARCHAR its id
 label VARCHAR as the operator called it
 quota BIGINT units that it was issued with and granted
@@ -427,7 +370,7 @@ WHERE i.what = 'issued'
 _KEY_EVENTS = Table(
     "key_events",
     "What operators did to a key.",
-    _columns("""
+    columns("""
 key VARCHAR its id
 happened_at TIMESTAMP when
 what VARCHAR `issued`, `granted`, `rotated` or `revoked`
@@ -440,7 +383,7 @@ position BIGINT of the event that says so
 _MAIL_DOMAINS = Table(
     "mail_domains",
     "What became known of a mail domain.",
-    _columns("""
+    columns("""
 mail_domain VARCHAR the part behind the @
 learned_at TIMESTAMP when
 catch_all BOOLEAN whether it accepts every local part; empty: not known
@@ -460,7 +403,7 @@ _EVENTS = Table(
     "events",
     "Every event that was read, and what caused it, without what it says: `cs events show` "
     "shows that.",
-    _columns("""
+    columns("""
 position BIGINT its place in the log, from 1
 stream VARCHAR what it is about
 version INTEGER its place in the stream, from 0
@@ -482,7 +425,7 @@ caused_by BIGINT of an event: its position, somebody who follows the log acted o
 _EXPORT = Table(
     "export",
     "One row: what this export holds.",
-    _columns("""
+    columns("""
 position BIGINT the last position of the log that is in it
 selection VARCHAR JSON: which events were chosen
 revealed BOOLEAN whether people are in it
