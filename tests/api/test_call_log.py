@@ -134,6 +134,7 @@ async def test_a_call_without_a_good_key_is_a_line_without_one(lines: Logged) ->
     assert "key" not in is_told(lines, answer, 401, "unauthorized")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "status"), [("/usage", 401), ("/openapi.json", 200)])
 async def test_a_flood_without_good_keys_is_some_lines_a_second_and_a_count(
     lines: Logged, path: str, status: int

@@ -88,6 +88,7 @@ async def test_who_comes_during_a_look_up_is_part_of_the_next_with_all_others() 
     assert keys.asked == [{"s1"}, {"s1", "s2", "s3"}]
 
 
+@pytest.mark.slow
 async def test_a_flood_of_wrong_secrets_is_a_few_look_ups_and_turns_no_good_one_away() -> None:
     keys = Keys(good="key_1")
     ring = KeyRing(keys.shown, keys.look_up)

@@ -30,6 +30,8 @@ from history.export.test_typed import a_run, agree, rows_of
 from history.recorded_answers import InDatabases, InFolder, Lifetime, Place, live_long, lived
 from system.older_keys.forms import OnDatabases
 
+pytestmark = pytest.mark.slow
+
 
 def environment_of(chosen: Settings) -> Mapping[str, str]:
     """Return what leads a command to the data that *chosen* names."""
@@ -64,7 +66,7 @@ class Left:
         return asyncio.run(read())
 
 
-@pytest.fixture(params=["folder", pytest.param("databases", marks=pytest.mark.slow)])
+@pytest.fixture(params=["folder", "databases"])
 async def left(
     request: pytest.FixtureRequest, tmp_path: Path, here: Here
 ) -> AsyncIterator[Left]:
@@ -86,7 +88,6 @@ async def left(
             yield each
 
 
-@pytest.mark.slow
 def test_every_table_holds_what_the_log_says(left: Left, tmp_path: Path) -> None:
     out = tmp_path / "history.duckdb"
 
@@ -109,7 +110,6 @@ def test_every_table_holds_what_the_log_says(left: Left, tmp_path: Path) -> None
     assert b"Cid Fell" not in out.read_bytes()
 
 
-@pytest.mark.slow
 def test_a_parquet_file_holds_what_the_lines_do(left: Left, tmp_path: Path) -> None:
     out, lines = tmp_path / "events.parquet", tmp_path / "events.ndjson"
 
@@ -137,7 +137,6 @@ def read_by_duckdb(file: Path) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-@pytest.mark.slow
 def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
     left: Left, tmp_path: Path
 ) -> None:
@@ -165,7 +164,6 @@ def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
     assert left.recorded()[-1].position == last.position, "nothing was opened"
 
 
-@pytest.mark.slow
 def test_some_of_it_is_exported_to_a_folder(left: Left, tmp_path: Path) -> None:
     out = tmp_path / "tables"
     key = left.lifetime.keys[0].id
@@ -182,7 +180,6 @@ def test_some_of_it_is_exported_to_a_folder(left: Left, tmp_path: Path) -> None:
     assert brands == [("Zenith", key)]
 
 
-@pytest.mark.slow  # processes of their own
 async def test_an_export_beside_a_service_that_goes_on(tmp_path: Path) -> None:
     folder, out = tmp_path / "data", tmp_path / "history.duckdb"
     async with on_folder(folder) as service:
@@ -259,7 +256,6 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.slow  # processes of their own
 @pytest.mark.parametrize("missing", ["duckdb", "pyarrow"])
 def test_without_the_extra_one_line_says_what_to_install(
     missing: str, searched: Path, tmp_path: Path
@@ -325,7 +321,6 @@ def test_a_folder_that_may_not_be_written_is_told(
     assert "Not a directory" in ended
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["history.duckdb", "events.ndjson"])
 def test_a_full_disk_is_told_and_the_rest_written_later(
     name: str, many: Path, tmp_path: Path
@@ -360,7 +355,6 @@ def test_a_full_disk_is_told_and_the_rest_written_later(
     assert {path.name for path in tmp_path.iterdir()} == {"data", name}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("many_there", "name"),
     [

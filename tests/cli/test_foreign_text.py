@@ -135,6 +135,7 @@ def test_lists_of_brands(here: Here, tmp_path: Path, form: list[str]) -> None:
     assert is_shown(Ran(found.code, found.out + results, found.err))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "stdin"),
     [

@@ -62,6 +62,7 @@ def test_a_mistake_on_the_command_line_ends_with_the_code_that_is_told(
     assert here(*command, "--no-such-option").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_told_every_command(here: Here, shell: str) -> None:
     script = here("completion", shell).out
@@ -83,6 +84,7 @@ COMPLETED = {
 }
 
 
+@pytest.mark.slow
 def test_bash_completes(here: Here) -> None:
     if shutil.which("bash") is None:
         raise Missing("bash: completion was not tried in it")

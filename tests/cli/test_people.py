@@ -37,6 +37,7 @@ async def with_history(settings: Settings) -> None:
 class PeopleCommands:
     """Inherit, and give a fixture ``at``, the option that names the data of `HISTORY`."""
 
+    @pytest.mark.slow
     def test_an_erasure_tells_which_exports_may_hold_the_person(
         self, at: str, here: Here, tmp_path: Path
     ) -> None:

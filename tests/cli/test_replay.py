@@ -78,6 +78,7 @@ EXPECTED: dict[str, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
 REST = sorted(EXPECTED.keys() - {"ranking"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_stricter_rules_show_what_they_would_have_done(
     history: Path, stricter: Path, here: Here, kind: str
@@ -95,10 +96,8 @@ def test_stricter_rules_show_what_they_would_have_done(
     assert {row["brand"] for row in of_brands} == {brand for _, brand, _ in EXPECTED[kind][0]}
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["ranking", *(pytest.param(kind, marks=pytest.mark.slow) for kind in REST)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["ranking", *REST])
 def test_two_replays_are_the_same_to_the_byte_by_one_process_and_by_two(
     history: Path, stricter: Path, here: Here, kind: str
 ) -> None:
@@ -208,6 +207,7 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
     assert here(*words, "--reveal=why").code == 2
 
 
+@pytest.mark.slow
 def test_rules_that_fail_are_told_with_their_line_by_any_number_of_processes(
     history: Path, tmp_path: Path, here: Here
 ) -> None:

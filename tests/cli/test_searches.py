@@ -123,6 +123,7 @@ def outputs(here: Here, left: Left, tmp_path: Path, *options: str) -> Iterator[s
         yield page.read_text()
 
 
+@pytest.mark.slow
 def test_people_are_sealed(nobody_erased: Left, here: Here, tmp_path: Path) -> None:
     said = list(outputs(here, nobody_erased, tmp_path))
 
@@ -133,6 +134,7 @@ def test_people_are_sealed(nobody_erased: Left, here: Here, tmp_path: Path) -> N
     assert any("not-listed" in each for each in said)
 
 
+@pytest.mark.slow
 def test_who_is_erased_is_nowhere(in_folder: Left, here: Here, tmp_path: Path) -> None:
     said = "".join(outputs(here, in_folder, tmp_path, WHY))
 
@@ -254,6 +256,7 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
     assert all(search in table for search in last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

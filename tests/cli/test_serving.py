@@ -272,6 +272,7 @@ async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None
     assert lines[0]["said"] == "Invalid HTTP request received."
 
 
+@pytest.mark.slow
 async def test_a_flood_of_what_is_no_http_is_some_lines_a_second_and_a_count() -> None:
     with listen("127.0.0.1", 0) as listening, capture_logs() as lines:
         async with (

@@ -34,6 +34,7 @@ def flame_graph() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_what_burns_time_is_wide_in_every_process(
     flame_graph: ModuleType, tmp_path: Path
 ) -> None:

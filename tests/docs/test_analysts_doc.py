@@ -161,6 +161,7 @@ def view_of(file: str) -> str:
     return view
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["events.parquet", "events.ndjson"])
 def test_duckdb_answers_alike_from_an_export(
     file: str, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -187,6 +188,7 @@ def test_duckdb_answers_alike_from_the_log_or_says_what_it_lacks(
         assert answers == on_sqlite(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", of_an_export())
 def test_every_query_of_an_export_answers(
     query: str, exported: duckdb.DuckDBPyConnection
@@ -194,6 +196,7 @@ def test_every_query_of_an_export_answers(
     assert exported.execute(query).fetchall()
 
 
+@pytest.mark.slow
 def test_the_program_prints_what_is_opened(folder: Path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

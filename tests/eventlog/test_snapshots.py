@@ -119,6 +119,7 @@ async def test_a_snapshot_is_made_every_so_many_events_and_the_newest_is_kept(
     assert _stored(path) == [("key-a", 2 * EVERY - 1)]
 
 
+@pytest.mark.slow
 async def test_a_key_that_is_kept_in_memory_is_snapshotted_as_it_grows(path: Path) -> None:
     async with started(path) as (streams, log):
         await log.append([Append("key-a", NO_STREAM, [ISSUED])])

@@ -91,6 +91,7 @@ async def databases(postgres: str, folder: Path) -> AsyncIterator[Settings]:
 
 
 class StoreCases:
+    @pytest.mark.slow
     async def test_every_answer_is_told_as_it_was(self, place: Place) -> None:
         async with lived(place) as lifetime:
             await live_long(lifetime)

@@ -38,6 +38,7 @@ def folded(body: bytes, encoding: str) -> bytes:
             return body
 
 
+@pytest.mark.slow
 async def test_a_bomb_is_stopped_before_it_fills_the_memory() -> None:
     bomb = gzip.compress(b"\0" * 50_000_000)
     tracemalloc.start()

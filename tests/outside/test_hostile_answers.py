@@ -194,6 +194,7 @@ ANSWERS: dict[str, Responding] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_a_dns_answer_is_read_or_none_and_soon(name: str) -> None:
     started = time.thread_time()
@@ -227,6 +228,7 @@ async def test_an_answer_of_many_records_is_not_kept(exchangers: int, kept: bool
 noises = st.lists(st.tuples(st.binary(max_size=120), st.booleans()), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(noises)
 async def test_any_bytes_are_an_answer_or_none(sent: list[tuple[bytes, bool]]) -> None:

@@ -358,6 +358,7 @@ async def test_a_body_past_the_limit_is_cut_off(declared: bool) -> None:
     assert sent < 50_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_a_small_body_that_unfolds_past_the_limit_is_refused(encoding: str) -> None:
     bomb = (gzip.compress if encoding == "gzip" else zlib.compress)(b"\0" * 50_000_000)

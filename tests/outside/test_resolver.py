@@ -68,6 +68,7 @@ async def test_a_name_that_is_not_there(name: str, zone: Zone) -> None:
     assert await asked.addresses(name) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trouble", TROUBLES)
 async def test_no_usable_answer_is_not_an_absence(trouble: Trouble, zone: Zone) -> None:
     zone.add("acme.test", MX=["10 mx.acme.test."], A=["127.0.0.9"])

@@ -131,6 +131,7 @@ async def test_many_at_once_ask_the_site_once() -> None:
     assert len(site.asked) == 1
 
 
+@pytest.mark.slow
 async def test_what_is_kept_is_bounded_and_the_longest_unused_goes() -> None:
     site = Site(200, NOBODY)
     asker = robots(site)
@@ -163,6 +164,7 @@ async def test_no_answer_says_why_and_is_not_kept() -> None:
     assert len(site.asked) == 2
 
 
+@pytest.mark.slow
 async def test_sites_with_many_rules_do_not_fill_the_memory() -> None:
     rules = b"".join(b"Disallow: /%d\n" % number for number in range(RULES))
     site = Site(200, b"User-agent: *\n" + rules)

@@ -153,6 +153,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FLOODS)
 def test_half_a_mebibyte_costs_little_whatever_it_is(name: str) -> None:
     assert seconds_of(lambda: read_flood(name)) < 1.5
@@ -172,6 +173,7 @@ WORST_PATH = "/" + "a" * (URL_MAX - 1)
 PIECES = ["*a" * 511 + "b", *(f"*{'a' * n}b" for n in (1, 10, 50, 99, 100, 400, 1_000))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("piece", "end"), list(product(PIECES, ("", "$"))))
 def test_the_longest_path_is_held_against_all_rules_quickly(piece: str, end: str) -> None:
     rules = RobotsRules(tuple(Rule(f"/{piece}{end}", allows=True) for _ in range(RULES)))

@@ -108,6 +108,7 @@ async def test_hostile_text_that_raises() -> None:
         await CONTRACT.test_hostile_text_in_work_makes_no_bug(case(do))
 
 
+@pytest.mark.slow
 async def test_work_that_blocks_the_event_loop() -> None:
     async def do(_: Work, __: Report, ___: Wrong) -> AnyFinding:
         time.sleep(0.5)  # noqa: ASYNC251  that is what is wrong with it

@@ -212,6 +212,7 @@ class FollowerCases:
         assert set(counted.events) == {"key-one", LIVE}
         assert counted.events.total() <= 2 * newer_rows.FIRST
 
+    @pytest.mark.slow
     async def test_views_made_anew_are_followed_from_there(
         self, views: Views, history: History
     ) -> None:

@@ -243,6 +243,7 @@ def bundled() -> BundledDirectory:
     return BundledDirectory()
 
 
+@pytest.mark.slow
 async def test_the_bundled_file_is_whole_and_canonical(bundled: BundledDirectory) -> None:
     entries = bundled.load()
 

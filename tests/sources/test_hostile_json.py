@@ -86,6 +86,7 @@ BODIES = {
 Ask = Callable[[bytes], PeopleAnswer | BrandAnswer]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("ask", [people, brands])
 def test_two_mebibytes_of_json_cost_little(ask: Ask, body: str) -> None:

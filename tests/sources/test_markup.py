@@ -189,7 +189,8 @@ FLOODS = {
 }
 
 
-@pytest.mark.parametrize("share", [pytest.param(1, marks=pytest.mark.slow), 8])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [1, 8])
 @pytest.mark.parametrize("name", FLOODS)
 def test_two_mebibytes_cost_little_whatever_they_are(name: str, share: int) -> None:
     page = FLOODS[name][: MAX_BYTES // share]

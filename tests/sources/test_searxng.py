@@ -288,6 +288,7 @@ def written(order: str) -> list[str]:
     return [*names, f'"{order}" Acme', f'Acme" {order} "Shoes', f"Acme {order}{order} {order}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 async def test_no_word_of_a_name_is_a_command_to_searxng(order: str) -> None:
     async with asking(results()) as (source, web):

@@ -392,6 +392,7 @@ def test_any_link_is_a_page_or_none(url: str) -> None:
         assert page is None or of(page) == page
 
 
+@pytest.mark.slow
 async def test_others_go_on_while_a_page_is_read() -> None:
     loop = asyncio.get_running_loop()
     turns = 0

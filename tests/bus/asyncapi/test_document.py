@@ -41,6 +41,7 @@ def test_what_is_committed_is_what_the_types_say_now() -> None:
     assert read_document() == described()
 
 
+@pytest.mark.slow
 def test_the_document_is_one_of_asyncapi_3() -> None:
     packed = Path(__file__).with_name("asyncapi-3.0.0") / "schema.json.gz"
     schema = json.loads(gzip.decompress(packed.read_bytes()))

@@ -79,6 +79,7 @@ def test_a_file_without_an_end_is_refused() -> None:
         read_rows(Path("/dev/zero"))
 
 
+@pytest.mark.slow
 def test_the_largest_list_is_read(tmp_path: Path) -> None:
     path = tmp_path / "brands.csv"
     blank = b" " * 1023 + b"\n"

@@ -65,6 +65,8 @@ from domain.test_key_and_brand_machine import Searches
 from history.export import naive
 from history.export.naive import Row
 
+pytestmark = pytest.mark.slow
+
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -204,7 +206,7 @@ class Exported(Searches):
 
 
 #: Slow, as what is below holds each table to its events.
-TestExported = pytest.mark.slow(Exported.TestCase)
+TestExported = Exported.TestCase
 TestExported.settings = settings(
     max_examples=max(3, settings().max_examples // 10), stateful_step_count=40, deadline=None
 )

@@ -163,6 +163,7 @@ def worktree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_another_version_answers_from_a_process_of_its_own(worktree: Path) -> None:
     with opened_rules(str(worktree)) as rules:
         ranked, left_out = rules.rank(ACME, PEOPLE, 25)
@@ -175,6 +176,7 @@ def test_another_version_answers_from_a_process_of_its_own(worktree: Path) -> No
     assert [each.person for each in rank(ACME, PEOPLE)[0]] == ["p1", "p2"]
 
 
+@pytest.mark.slow
 def test_what_another_version_raises_is_told_with_its_line(worktree: Path) -> None:
     ranking = worktree / "src/cs/domain/ranking.py"
     before = ranking.read_text()

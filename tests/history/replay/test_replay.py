@@ -275,6 +275,7 @@ async def databases(postgres: str, folder: Path) -> AsyncIterator[Settings]:
 
 
 class StoreCases:
+    @pytest.mark.slow
     async def test_todays_rules_say_what_the_service_said_all_its_life(
         self, place: Place
     ) -> None:

@@ -60,6 +60,7 @@ async def test_a_database_gives_the_same(database: str, in_memory: Report) -> No
         assert await written(log, keys) == in_memory
 
 
+@pytest.mark.slow
 async def test_one_damaged_event_is_left_out_and_told(
     file: tuple[SqliteEventLog, MemoryKeyStore], tmp_path: Path
 ) -> None:

@@ -132,6 +132,7 @@ async def test_silence_is_measured_in_real_time(sandbox: Sandbox) -> None:
     assert not any(e.after_silence for e in issued)
 
 
+@pytest.mark.slow
 @silent
 async def test_work_that_waits_for_real_time_does_not_keep_the_clock(sandbox: Sandbox) -> None:
     await sandbox.search()

@@ -120,6 +120,7 @@ async def test_who_notes_a_senseless_stream_again_has_it_taken_up_no_sooner(
     assert len(taker.tried_at) < 20
 
 
+@pytest.mark.slow
 async def test_views_try_nonsense_ever_more_rarely_and_at_once_when_it_is_mended(
     stores: Stores,
 ) -> None:

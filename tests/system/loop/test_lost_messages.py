@@ -76,6 +76,7 @@ async def test_the_first_message_of_a_topic_may_be_lost(topic: str, stage: str) 
     assert issued_again(events) == [(stage, 2)]
 
 
+@pytest.mark.slow
 async def test_any_one_message_may_be_lost() -> None:
     _, _, whole = await searched(these())
     for number in range(1, whole.offered + 1):

@@ -136,6 +136,7 @@ async def test_rows_advanced_in_memory_end_before_it_too(
         await reading.usage("two")
 
 
+@pytest.mark.slow
 async def test_a_follower_that_starts_says_why_it_waits(history: History, views: Views) -> None:
     before = await history.log.head()
     await lend(history)

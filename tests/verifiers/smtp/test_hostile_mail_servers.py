@@ -107,6 +107,7 @@ UNITS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("code", [b"450", b"550"])
 def test_the_longest_reply_is_understood_soon(unit: str, code: bytes) -> None:

@@ -57,6 +57,7 @@ def read_then(evidence: Evidence) -> Reading:
     return Reading(evidence.verdict, evidence.reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SERVERS)
 @pytest.mark.parametrize("order", [("jo", "al"), ("al", "jo"), ("jo", "al", "jo", "cy")])
 async def test_every_kind_of_server_is_read_again_as_it_was(

@@ -62,6 +62,7 @@ class Busy:
         await writer.drain()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sessions", [1, SESSIONS])
 async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once(
     sessions: int,

@@ -264,6 +264,7 @@ async def test_a_server_that_refuses_us_is_not_asked_twice(world: World) -> None
     assert len(heard.sessions) == 1
 
 
+@pytest.mark.slow
 async def test_a_silent_server_is_soon_left_alone(world: World) -> None:
     heard = await world.exchanger(everybody(SILENCE))
 
