@@ -17,6 +17,18 @@ def fold(text: str) -> str:
     return " ".join(letters.split())
 
 
+class Mention:
+    """Finds a name in many folded texts, as whole words."""
+
+    def __init__(self, name: str) -> None:
+        self._name = fold(name)
+        self._whole = re.compile(rf"(?<!\w){re.escape(self._name)}(?!\w)")
+
+    def stands_in(self, folded: str) -> bool:
+        # The plain look is ten times as fast, and all that most texts take.
+        return self._name in folded and self._whole.search(folded) is not None
+
+
 def mentions(text: str, name: str) -> bool:
     """Say whether *name* stands in *text* as whole words, both folded.
 
@@ -25,4 +37,4 @@ def mentions(text: str, name: str) -> bool:
     >>> mentions("kivandras", "Kivandra")
     False
     """
-    return re.search(rf"(?<!\w){re.escape(fold(name))}(?!\w)", fold(text)) is not None
+    return Mention(name).stands_in(fold(text))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from cs.sandbox.folding import fold, mentions
+from cs.sandbox.folding import Mention, fold
 
 _TERM = re.compile(r'(?P<minus>-)?(?:site:(?P<site>\S+)|"(?P<phrase>[^"]*)"|(?P<word>\S+))')
 _MAX_TERMS = 64
@@ -98,25 +98,45 @@ def read_query(text: str) -> SearchQuery:
     )
 
 
-def matches(query: SearchQuery, url: str, text: str) -> int:
-    """Return how well *text* at *url* answers *query*; 0 is not at all."""
-    address = re.sub(r"^https?://(www\.)?", "", url)
-    if query.sites and not any(_under(address, site) for site in query.sites):
-        return 0
-    if any(mentions(text, value) for value in query.without):
-        return 0
-    if not all(any(mentions(text, one) for one in group) for group in query.phrases):
-        return 0
-    words = fold(text)
-    met = sum(fold(word)[:_STEM] in words for word in query.words)
-    if query.words and not met:
-        return 0
-    return 1 + met
+class QueryMatcher:
+    """A query made ready to be compared with many texts."""
+
+    def __init__(self, query: SearchQuery) -> None:
+        self._sites = [
+            re.sub(r"^(https?://)?(www\.)?", "", site).partition("/") for site in query.sites
+        ]
+        self._without = [Mention(value) for value in query.without]
+        self._phrases = [[Mention(one) for one in group] for group in query.phrases]
+        self._stems = [fold(word)[:_STEM] for word in query.words]
+
+    def score(self, address: str, folded: str) -> int:
+        """Return how well a text answers the query; 0 is not at all.
+
+        Args:
+            address: Of the text, as `bare_address` returns it.
+            folded: The text, as `fold` returns it.
+        """
+        host, _, path = address.partition("/")
+        if self._sites and not any(
+            _under(host, path, wanted, start) for wanted, _, start in self._sites
+        ):
+            return 0
+        if any(unwanted.stands_in(folded) for unwanted in self._without):
+            return 0
+        if not all(any(one.stands_in(folded) for one in group) for group in self._phrases):
+            return 0
+        met = sum(stem in folded for stem in self._stems)
+        if self._stems and not met:
+            return 0
+        return 1 + met
 
 
-def _under(address: str, site: str) -> bool:
-    """Say whether *address* is of *site*, a host (or what ends one) with or without a path."""
-    host, _, path = address.partition("/")
-    wanted, _, start = re.sub(r"^(https?://)?(www\.)?", "", site).partition("/")
+def bare_address(url: str) -> str:
+    """Return *url* without its scheme and ``www.``."""
+    return re.sub(r"^https?://(www\.)?", "", url)
+
+
+def _under(host: str, path: str, wanted: str, start: str) -> bool:
+    """Say whether an address is of a host (or what ends one) with or without a path."""
     of_host = host == wanted or host.endswith(f".{wanted}")
     return of_host and (not start or path == start or path.startswith(f"{start}/"))

@@ -3,13 +3,19 @@
 import re
 import zlib
 from collections.abc import Iterator
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from cs.sandbox.failing import failed, json_reply
 from cs.sandbox.folding import fold, mentions
-from cs.sandbox.search_query import matches, read_commands, read_query
+from cs.sandbox.search_query import (
+    QueryMatcher,
+    bare_address,
+    read_commands,
+    read_query,
+)
 from cs.sandbox.shapes import Brand, Page, Person, Searxng, Unresponsive, World
 from cs.sandbox.web import HttpReply, HttpRequest
 
@@ -17,14 +23,30 @@ _PER_PAGE = 10
 _ENGINES = ("duckduckgo", "brave", "startpage")
 
 
+class IndexedPage(NamedTuple):
+    """A page and what it is found by, made once: a search compares thousands.
+
+    Attributes:
+        mark: Its place among pages that answer equally well.
+    """
+
+    page: Page
+    address: str
+    folded: str
+    mark: int
+
+
 class SearxngServer:
     """The service; `respond` answers one request to ``/search``."""
 
     def __init__(self, world: World) -> None:
-        self._seed = world.seed
         self._usual = world.services.searxng
-        self._brands = world.brands
-        self._pages = list(_pages(world))
+        self._index = [_indexed(world.seed, page) for page in _pages(world)]
+        self._troubled = [
+            (brand.trouble.searxng, (brand.name, *brand.aliases, brand.domain))
+            for brand in world.brands
+            if brand.trouble.searxng
+        ]
 
     async def respond(self, request: HttpRequest) -> HttpReply | None:
         if request.path.rstrip("/").rpartition("/")[2] not in {"", "search"}:
@@ -54,23 +76,18 @@ class SearxngServer:
         return json_reply(_body(text, results), after_s=state.latency_s)
 
     def _state(self, text: str) -> Searxng:
-        for brand in self._brands:
-            own = brand.trouble.searxng
-            names = (brand.name, *brand.aliases, brand.domain)
-            if own and any(mentions(text, name) for name in names):
+        for own, names in self._troubled:
+            if any(mentions(text, name) for name in names):
                 return own
         return self._usual
 
     def _find(self, text: str) -> list[Page]:
         """Return every page that answers *text*, best first; ties fall as the seed says."""
-        query = read_query(text)
-        scored = [
-            (matches(query, page.url, f"{page.title} {page.content} {page.url}"), page)
-            for page in self._pages
-        ]
-        found = [(score, page) for score, page in scored if score]
-        found.sort(key=lambda one: (-one[0], _mark(self._seed, one[1].url), one[1].url))
-        return [page for _, page in found]
+        matcher = QueryMatcher(read_query(text))
+        scored = [(matcher.score(each.address, each.folded), each) for each in self._index]
+        found = [(score, each) for score, each in scored if score]
+        found.sort(key=lambda one: (-one[0], one[1].mark, one[1].page.url))
+        return [each.page for _, each in found]
 
 
 def profile_slug(seed: int, brand: Brand, person: Person) -> str:
@@ -85,6 +102,11 @@ def profile_slug(seed: int, brand: Brand, person: Person) -> str:
         return person.slug
     name = re.sub(r"[^a-z0-9]+", "-", fold(person.name)).strip("-")
     return f"{name or 'member'}-{_mark(seed, f'{brand.domain}/{person.name}'):08x}"
+
+
+def _indexed(seed: int, page: Page) -> IndexedPage:
+    folded = fold(f"{page.title} {page.content} {page.url}")
+    return IndexedPage(page, bare_address(page.url), folded, _mark(seed, page.url))
 
 
 def _pages(world: World) -> Iterator[Page]:
