@@ -91,7 +91,7 @@ def profiled(command: list[str], folder: Path) -> tuple[int, list[Node]]:
     paths = [str(ROOT / "dev" / "profiling"), str(ROOT / "tests")]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(paths),
-        "CS_PROFILE_TO": str(folder),
+        "FLAME_GRAPH_TO": str(folder),
     }
     ended = subprocess.run(command, env=environment, check=False).returncode
     processes = []

@@ -59,7 +59,7 @@ def _write(folder: str) -> None:
     Path(folder, f"{os.getpid()}.stacks").write_text("".join(lines))
 
 
-if folder := os.environ.get("CS_PROFILE_TO"):
+if folder := os.environ.get("FLAME_GRAPH_TO"):
     signal.signal(signal.SIGPROF, _sample)
     signal.setitimer(signal.ITIMER_PROF, EVERY_S, EVERY_S)
     atexit.register(_write, folder)
