@@ -7,7 +7,6 @@ does not, and a lookup that is put off anew by every life of the service runs ou
 """
 
 import argparse
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,7 +20,7 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_world import settings_for_sandbox
 from cs.cli.fault_injection import arm_faults
 from cs.cli.serve import run
-from cs.runtime import logs
+from cs.runtime import event_loop, logs
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.world import load
 from cs.settings import Settings
@@ -73,7 +72,7 @@ def main() -> None:
     chosen = settings(given=given)
     logs.configure(chosen.log_level, chosen.log_format)
     arm_faults(sandbox=True)
-    asyncio.run(run(chosen, enter))
+    event_loop.run(run(chosen, enter))
 
 
 def _path(kind: type, value: Any) -> Path:
