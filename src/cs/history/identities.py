@@ -13,7 +13,6 @@ of what the earliest record of that person that can be read says; later evidence
 it is.
 """
 
-import hmac
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -40,6 +39,7 @@ from cs.history.history import WINDOW, Progress, unseen
 from cs.history.opening import DAMAGED
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
+from cs.runtime.hmac_sha256 import hmac_sha256
 
 #: The secret of the key store that pseudonyms are made with.
 PSEUDONYMS = "pseudonyms"
@@ -159,7 +159,7 @@ class Identities:
         return self._evidence
 
     def _pseudonym(self, print_: str) -> str:
-        digest = hmac.digest(self._secret, print_.encode(), "sha256")
+        digest = hmac_sha256(self._secret, print_.encode())
         bits = int.from_bytes(digest[:10], "big")
         return "person_" + "".join([_PAIRS[bits >> n & 1023] for n in _TENS])
 

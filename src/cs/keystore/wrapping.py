@@ -1,7 +1,6 @@
 """Wrapping data keys and secrets with a master key, and keyed hashes made with a secret."""
 
 import hashlib
-import hmac
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.keystore.errors import WrongMasterKey
+from cs.runtime.hmac_sha256 import hmac_sha256
 
 #: The secret that fingerprints are made with.
 FINGERPRINTS = "fingerprints"
@@ -19,8 +19,7 @@ PAID_CALLS = "paid-calls"
 
 def fingerprint(secret: bytes, kind: str, value: str) -> str:
     """Return the keyed hash (HMAC-SHA-256) of *value*, in hex."""
-    # In one call of OpenSSL: whoever tells people apart makes one for all that ever was said.
-    return hmac.digest(secret, f"{kind}\0{value}".encode(), "sha256").hex()
+    return hmac_sha256(secret, f"{kind}\0{value}".encode()).hex()
 
 
 def secret_name(name: str) -> str:
@@ -51,7 +50,7 @@ class Wrapping:
     def __init__(self, master: bytes) -> None:
         self._master = master
         self._wrap = AESGCM(master)
-        self.proof = hmac.digest(self._derived(b"index"), b"proof", "sha256")
+        self.proof = hmac_sha256(self._derived(b"index"), b"proof")
         self.version = version_of(self.proof)
         #: What every named wrap of it begins with.
         self.mark = _NAMED + bytes.fromhex(self.version)
@@ -89,7 +88,7 @@ class Wrapping:
             ) from error
 
     def _derived(self, purpose: bytes) -> bytes:
-        return hmac.digest(self._master, purpose, "sha256")
+        return hmac_sha256(self._master, purpose)
 
 
 class MasterKeys:

@@ -10,7 +10,6 @@ whichever it is from, and a stage that gets a duplicate answers with the newest 
 so that a receipt of its own would have to be carried along with each.
 """
 
-import hashlib
 import hmac
 from base64 import urlsafe_b64encode
 
@@ -20,6 +19,7 @@ from cs.domain.brand.events import StageIssued
 from cs.domain.stages.fitting import fitted
 from cs.domain.stages.limits import BeyondLimits
 from cs.domain.stages.work import Outcome, StageInput, StageName, Work
+from cs.runtime.hmac_sha256 import hmac_sha256
 
 #: Under which name the key store has the secret (`cs.keystore.port.KeyStore.secret`).
 SHARED = "work"
@@ -44,7 +44,7 @@ class Receipts:
         'z2koEt84Ugku3S9fqTHI5A'
         """
         named = msgspec.json.encode(["work", lookup, stage, item])
-        digest = hmac.digest(self._secret, named, hashlib.sha256)[:BYTES]
+        digest = hmac_sha256(self._secret, named)[:BYTES]
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
     def work(self, issued: StageIssued) -> Work:
