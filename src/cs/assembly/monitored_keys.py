@@ -62,7 +62,7 @@ class MonitoredKeyStore:
         return self._keys.fingerprint(kind, value)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
-        return await self._watched(lambda: self._keys.matching(fingerprints))
+        return await self._watched(lambda: self._keys.matching(fingerprints), reads=True)
 
     async def suppress(self, fingerprints: Iterable[str]) -> None:
         await self._watched(lambda: self._keys.suppress(fingerprints))
@@ -71,7 +71,7 @@ class MonitoredKeyStore:
         await self._watched(lambda: self._keys.unsuppress(fingerprints))
 
     async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]:
-        return await self._watched(lambda: self._keys.suppressed(fingerprints))
+        return await self._watched(lambda: self._keys.suppressed(fingerprints), reads=True)
 
     async def destroy(self, names: Iterable[str]) -> None:
         await self._watched(lambda: self._keys.destroy(names))
@@ -81,7 +81,7 @@ class MonitoredKeyStore:
 
     async def _watched(self, call: Callable[[], Awaitable[T]], *, reads: bool = False) -> T:
         try:
-            if self._file is not None:
+            if self._file is not None and reads:
                 self._file.check()
             answer = await call()
             if self._file is not None and not reads:
