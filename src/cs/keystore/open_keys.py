@@ -15,6 +15,9 @@ class OpenKeys:
         self._counters = (metrics or Metrics()).cache("data-keys", keys.__len__, most)
         self._forgotten = 0
 
+    def has_all(self, names: Iterable[str]) -> bool:
+        return all(name in self._keys for name in names)
+
     async def get(
         self,
         names: Iterable[str],

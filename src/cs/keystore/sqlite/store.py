@@ -99,7 +99,9 @@ class SqliteKeyStore(CachedKeyStore):
         await self._run(rotation.end, self._file)
 
     async def _make_keys(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        found = dict(await self._run(self._file.look, names))
+        found: dict[str, bytes | None] = {}
+        if self._open.has_all(names):  # they are stored, or were a moment ago
+            found = await self._run(self._file.look, names)
         missing = [name for name in names if name not in found]
         if missing:
             found |= await self._write(partial(self._file.make, missing))
