@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from cs.domain.headline.headline import read
+from cs.domain.headline.headline import ClaimedRole, read
 from cs.domain.headline.role_family import Family, family_named
 from cs.domain.headline.role_level import has_level
 from cs.domain.headline.scope_words import is_address, is_firm, is_place
@@ -84,11 +84,13 @@ def read_title(title: str, snippet: str = "") -> SearchResult | None:
     # "Jane Doe - Berlin, Germany": some titles end in a place.
     places = [piece for piece in rest if is_address(piece)]
     rest = [piece for piece in rest if piece not in places]
-    headline = _headline(rest) or next(filter(_is_role, lines), None)
+    headline, claims = _headline(rest)
+    if headline is None and (headline := next(filter(_is_role, lines), None)) is not None:
+        claims = read(headline).claims
     return SearchResult(
         full_name=name,
         headline=headline,
-        company=_company(rest, headline, snippet),
+        company=_company(rest, headline, claims, lines, snippet),
         location=_location(lines, snippet) or next(iter(places), None),
     )
 
@@ -129,27 +131,34 @@ def _is_role(text: str) -> bool:
     return any(has_level(c.role) for c in read(text).claims)
 
 
-def _headline(rest: list[str]) -> str | None:
-    """Return the pieces after the name if they say a role; they are the headline as it was."""
+def _headline(rest: list[str]) -> tuple[str | None, tuple[ClaimedRole, ...]]:
+    """Return the pieces after the name if they say a role, and it: the headline as it was."""
     text = " - ".join(rest)
-    return text if text and (_is_role(text) or read(text).claims) else None
+    claims = read(text).claims if text else ()
+    return (text, claims) if claims else (None, ())
 
 
-def _company(rest: list[str], headline: str | None, snippet: str) -> str | None:
-    said = _employer(headline or "")
-    if said:
+def _company(
+    rest: list[str],
+    headline: str | None,
+    claims: tuple[ClaimedRole, ...],
+    lines: list[str],
+    snippet: str,
+) -> str | None:
+    if said := _employer(claims):
         return said
     if labelled := _WORK_LABEL.search(plain(snippet)):
         return labelled["firm"].strip()
-    if said := _employer(" | ".join(line for line in _lines(snippet) if not is_address(line))):
+    told = " | ".join(line for line in lines if not is_address(line))
+    if said := _employer(read(told).claims):
         return said
     if rest and headline != " - ".join(rest) and not has_level(rest[-1]):
         return rest[-1]
     return None
 
 
-def _employer(text: str) -> str | None:
-    return next((claim.company for claim in read(text).claims if claim.company), None)
+def _employer(claims: tuple[ClaimedRole, ...]) -> str | None:
+    return next((claim.company for claim in claims if claim.company), None)
 
 
 def _lines(snippet: str) -> list[str]:
