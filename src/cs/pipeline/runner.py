@@ -197,18 +197,18 @@ class Runner:
             stage=work.stage,
             item=work.item,
             attempt=attempt,
-            finding=fitted(finding),
+            finding=finding,
             receipt=receipt,
         )
+        try:
+            return outcome, _readable(outcome)
+        except Exception:  # noqa: BLE001  most fit as they are; of a plug-in's anything may not
+            outcome = replace(outcome, finding=fitted(finding))
         value = encode(outcome)
         if len(value) > MESSAGE_MAX:  # no bus would ever take it
             share = MESSAGE_MAX / len(value)
             outcome = replace(outcome, finding=lighter(outcome.finding, share))
-            value = encode(outcome)
-        if len(value) > MESSAGE_MAX:
-            raise BeyondLimits("finding")
-        decode_outcome(value)
-        return outcome, value
+        return outcome, _readable(outcome)
 
     async def _send_heartbeats(self, work: Work, incoming: Mapping[str, str]) -> None:
         while True:
@@ -251,6 +251,19 @@ class Runner:
             )
             return False
         return True
+
+
+def _readable(outcome: Outcome) -> bytes:
+    """Return *outcome* as a message that its readers take.
+
+    Raises:
+        Exception: They would not.
+    """
+    value = encode(outcome)
+    if len(value) > MESSAGE_MAX:
+        raise BeyondLimits("finding")
+    decode_outcome(value)
+    return value
 
 
 def _ending(finding: AnyFinding) -> str:

@@ -42,9 +42,12 @@ class TextLimit(msgspec.Struct, frozen=True, kw_only=True):
     may_be_cut: bool = False
 
     def admits(self, text: str) -> bool:
+        if len(text) > self.most:
+            return False
+        if self.pattern is _PLAIN and self.holds is None and text.isprintable():
+            return True  # most are: neither a control nor a surrogate is
         return (
-            len(text) <= self.most
-            and (text.isascii() or _SURROGATE.search(text) is None)
+            (text.isascii() or _SURROGATE.search(text) is None)
             and _compiled(self.pattern).fullmatch(text) is not None
             and (self.holds is None or self.holds(text))
         )

@@ -212,6 +212,10 @@ def check(value: object) -> None:
             part = getattr(value, name)
             if part is None:
                 continue
+            if isinstance(limit, _ONE_VALUE):  # most are, and hold no other shape
+                if not limit.admits(part):
+                    raise BeyondLimits(name)
+                continue
             try:
                 if limit is not None:
                     check_field(part, limit)
@@ -224,10 +228,33 @@ def check(value: object) -> None:
             check(each)
 
 
+_ONE_VALUE = (TextLimit, NumberLimit, MomentLimit)
+
+
 @cache
 def _limits_of(shape: type[msgspec.Struct]) -> Sequence[tuple[str, Limit | None]]:
+    """Return the fields of *shape* that something is to be checked of."""
     limits = LIMITS.get(shape, {})
-    return tuple((name, limits.get(name)) for name in shape.__struct_fields__)
+    info = msgspec.inspect.type_info(shape)
+    assert isinstance(info, msgspec.inspect.StructType)
+    return tuple(
+        (field.name, limits.get(field.name))
+        for field in info.fields
+        if field.name in limits or _has_shapes(field.type)
+    )
+
+
+def _has_shapes(kind: msgspec.inspect.Type) -> bool:
+    """Say whether values of *kind* may be or hold shapes."""
+    match kind:
+        case msgspec.inspect.UnionType(types=types):
+            return any(map(_has_shapes, types))
+        case msgspec.inspect.VarTupleType(item_type=item):
+            return _has_shapes(item)
+        case msgspec.inspect.TupleType(item_types=items):
+            return any(map(_has_shapes, items))
+        case _:
+            return isinstance(kind, msgspec.inspect.StructType)
 
 
 def check_field(value: Any, limit: Limit) -> None:
