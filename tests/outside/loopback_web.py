@@ -14,7 +14,9 @@ class WebRequest:
     """One request as a server heard it."""
 
     path: str  # with its query
-    headers: Mapping[str, str]  # names in lower case
+    headers: Mapping[str, str]  # names and values in lower case
+    method: str = "GET"
+    body: bytes = b""
 
 
 @dataclass
@@ -55,7 +57,8 @@ async def serve(
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             first, *lines = head.strip().split("\r\n")
             headers = dict(line.lower().split(": ", 1) for line in lines)
-            asked = WebRequest(first.split()[1], headers)
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
+            asked = WebRequest(first.split()[1], headers, first.split()[0], body)
             web.asked.append(asked)
             web.at_once += 1
             web.most_at_once = max(web.most_at_once, web.at_once)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cs.outside.body import read_body
 from cs.outside.port import MailHosts, Unreachable
 from cs.outside.resolver import DnsResolver
-from cs.outside.single_get import MAX_BYTES
+from cs.outside.single_request import MAX_BYTES
 from harness.budget import mib_of, seconds_of
 
 T = TypeVar("T")

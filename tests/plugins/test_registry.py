@@ -28,6 +28,9 @@ class Nowhere:
     async def get(self, url: str, **_: Any) -> Response:
         return Response(status=200, headers={}, body=b"{}", url=url)
 
+    async def post(self, url: str, **_: Any) -> Response:
+        return Response(status=200, headers={}, body=b"{}", url=url)
+
     async def addresses(self, host: str) -> tuple[str, ...]:
         del host
         return ()

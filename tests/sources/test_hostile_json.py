@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Query
 from cs.outside.port import Response
-from cs.outside.single_get import MAX_BYTES
+from cs.outside.single_request import MAX_BYTES
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
 from cs.sources.brand.wikidata import WikidataSource
 from cs.sources.people.searxng import SearxngSource

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cs.outside.single_get import MAX_BYTES
+from cs.outside.single_request import MAX_BYTES
 from cs.sources.brand.home_page import DATA, LINKS, ORGANIZATIONS, decode, read_home_page
 from cs.sources.brand.markup import ATTRIBUTES, VALUE, Tag, tags
 from harness.budget import mib_of, seconds_of, within

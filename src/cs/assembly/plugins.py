@@ -14,6 +14,7 @@ from cs.metrics.metrics import Metrics
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.resolver import DnsResolver
+from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, Paid
 from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
@@ -60,6 +61,7 @@ async def open_plugins(
     clock: Clock | None = None,
     paid: Paid = EVERY_TIME,
     *,
+    budgets: Budgets = UNLIMITED,
     world: World = "live",
     metrics: Metrics | None = None,
 ) -> AsyncIterator[StagePlugins]:
@@ -69,6 +71,7 @@ async def open_plugins(
         settings: Name and set up the plug-ins.
         clock: The machine's if ``None``.
         paid: Makes calls that cost money; `EVERY_TIME` remembers none of them.
+        budgets: How fast and within which caps; `UNLIMITED` counts nothing.
         world: In a sandbox, sources that know the real world by heart are left out.
         metrics: Where questions to the outside are counted.
 
@@ -103,6 +106,7 @@ async def open_plugins(
                 settings=of_source(settings, name),
                 now=clock.now,
                 paid=paid,
+                budgets=budgets,
             )
 
         def for_verifier(name: str) -> VerifierContext:
@@ -114,6 +118,7 @@ async def open_plugins(
                 now=clock.now,
                 monotonic=clock.monotonic,
                 paid=paid,
+                budgets=budgets,
             )
 
         def for_stage(name: str) -> StageContext:
@@ -126,6 +131,7 @@ async def open_plugins(
                 now=clock.now,
                 monotonic=clock.monotonic,
                 paid=paid,
+                budgets=budgets,
             )
 
         yield _make_plugins(

@@ -17,6 +17,7 @@ from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
+from cs.assembly.service_budgets import open_budgets
 from cs.assembly.traces import open_traces
 from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors
 from cs.cli.fault_injection import arm_faults
@@ -123,8 +124,9 @@ async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
         world: World = "live" if enter is None else "sandbox"
         metrics = Metrics(await stack.enter_async_context(open_traces(chosen, "serve")))
         paid = await stack.enter_async_context(open_paid_calls(chosen, metrics))
+        budgets = await stack.enter_async_context(open_budgets(chosen, world))
         plugins = await stack.enter_async_context(
-            open_plugins(chosen, clock, paid, world=world, metrics=metrics)
+            open_plugins(chosen, clock, paid, budgets=budgets, world=world, metrics=metrics)
         )
         notices = () if enter is None else sandbox_notices(without_world, plugins.names)
         if notices:

@@ -12,11 +12,10 @@ from typing import Annotated, Self
 import msgspec
 from cyclopts import Parameter
 
-from cs.assembly.plugins import open_plugins
 from cs.cli.input_lines import Items, json_line
 from cs.cli.options import Config, Json
 from cs.cli.output import console, print_json, stop
-from cs.cli.settings_in_force import settings
+from cs.cli.plugins_in_force import plugins_in_force
 from cs.domain.contact import Query
 from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts, Evidence
@@ -93,7 +92,7 @@ def resolve(
             console.print(row.status, *filter(None, facts))
 
     async def run() -> None:
-        async with open_plugins(settings(config)) as tools:
+        async with plugins_in_force(config) as tools:
             resolving = BrandResolver(tools.brand_sources)
             for asked in items:
                 tell(await resolve_line(asked, resolving))
@@ -172,7 +171,7 @@ def verify(
     )
 
     async def run() -> None:
-        async with open_plugins(settings(config)) as tools, Domains(tools.verifiers) as domains:
+        async with plugins_in_force(config) as tools, Domains(tools.verifiers) as domains:
             for asked in items:
                 _tell(asked, await domains.check(asked), json=json)
 

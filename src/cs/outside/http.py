@@ -15,7 +15,7 @@ from cs.outside.guarded_transport import GuardedBackend
 from cs.outside.pooled_transport import PooledTransport
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
-from cs.outside.single_get import MAX_BYTES, GetClient, trust
+from cs.outside.single_request import MAX_BYTES, RequestClient, trust
 from cs.runtime.keyed_lock import KeyedLock
 
 #: The name that robots.txt may call us by.
@@ -58,7 +58,7 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         ca_file: Path | None = None,
     ) -> None:
         transport = PooledTransport(AsyncioBackend(), trust(ca_file), idle_s=SOURCE_IDLE_S)
-        self._client = GetClient(
+        self._client = RequestClient(
             transport, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
         )
         self._total_s = total_s
@@ -80,6 +80,17 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
 
         async with _time_limit(self._total_s, start):
             return await _follow_redirects(start, get_once)
+
+    async def post(
+        self, url: str, *, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """Post *body* to *url*; see `cs.outside.port.ApiClient`."""
+        target = _parse(url, None)
+        async with _time_limit(self._total_s, target):
+            answer = await self._client.post(target, headers or {}, body)
+        if _redirect_of(answer) is not None:
+            raise Unreachable("redirects", f"{host_of(target)} leads a posted request on")
+        return answer
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
@@ -114,7 +125,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
         if not guard.web_ports.issuperset(web_ports):
             raise ValueError(f"the guard does not open the web ports {web_ports}")
         backend = GuardedBackend(guard, resolver, web_ports=web_ports)
-        self._client = GetClient(
+        self._client = RequestClient(
             PooledTransport(backend, trust(ca_file), idle_s=STRANGER_IDLE_S),
             user_agent=user_agent,
             wait_s=total_s,

@@ -41,6 +41,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
                     target=request.url.raw_path,
                 ),
                 headers=request.headers.raw,
+                content=request.content,
                 extensions=request.extensions,
             )
         )

@@ -89,3 +89,18 @@ class Fetcher(Protocol):
             Forbidden: The guard refuses it.
             Unreachable: No usable answer.
         """
+
+
+class ApiClient(Fetcher, Protocol):
+    """An HTTP client for base URLs of the settings, whose services may want to be posted to."""
+
+    async def post(
+        self, url: str, *, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """Post *body* to *url*; any status is an answer.
+
+        Raises:
+            Forbidden: It is no URL.
+            Unreachable: No usable answer; ``redirects`` where it leads elsewhere, since what
+                is posted goes to nobody but the service that was named.
+        """

@@ -14,37 +14,61 @@ from typing import Any, Protocol
 import msgspec
 
 from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
-from cs.outside.port import Fetcher, Forbidden, Response, Unreachable
+from cs.outside.port import ApiClient, Fetcher, Forbidden, Response, Unreachable
+from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
+from cs.paid_calls.service import (
+    ORDINARY,
+    Judge,
+    PaidService,
+    Question,
+    ServiceCheck,
+    ServiceSettings,
+)
 from cs.plugins.declared_settings import SECRET, takes
 
 __all__ = [
     "ANSWERED",
     "EVERY_TIME",
     "INCONCLUSIVE",
+    "ORDINARY",
     "SECRET",
+    "UNLIMITED",
+    "ApiClient",
     "BrandAnswer",
     "BrandFacts",
     "BrandMatch",
     "BrandSource",
+    "Budgets",
     "CallsUnavailable",
     "Fetcher",
     "Forbidden",
+    "Judge",
     "NotAsked",
     "NotCharged",
     "Paid",
+    "PaidService",
     "PeopleAnswer",
     "PeopleSource",
+    "ProblemKind",
     "Query",
+    "Question",
     "Response",
+    "ServiceCheck",
+    "ServiceProblem",
+    "ServiceSettings",
     "Sighting",
     "SourceContext",
     "SourceStatus",
     "Unanswered",
     "Unreachable",
     "causes_of",
+    "failed_brand",
+    "failed_people",
     "missing_of",
+    "problem",
     "takes",
 ]
 
@@ -60,13 +84,37 @@ class SourceContext(msgspec.Struct, frozen=True, kw_only=True):
             it is asked.
         now: The time, with its offset.
         paid: For every question that the provider charges for.
+        budgets: At which rate and within which caps; `service` has both, and more.
     """
 
-    trusted: Fetcher
+    trusted: ApiClient
     guarded: Fetcher
     settings: Mapping[str, Any] = {}
     now: Callable[[], datetime]
     paid: Paid = EVERY_TIME
+    budgets: Budgets = UNLIMITED
+
+    def service(
+        self,
+        name: str,
+        settings: ServiceSettings,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        judge: Judge | None = None,
+    ) -> PaidService:
+        """Return the service *name* as `cs.paid_calls.service` describes it."""
+        return PaidService(
+            name,
+            settings,
+            self.trusted,
+            paid=self.paid,
+            budgets=self.budgets,
+            headers=headers,
+            params=params,
+            judge=judge,
+            now=self.now,
+        )
 
 
 class SourceStatus(StrEnum):
@@ -76,13 +124,16 @@ class SourceStatus(StrEnum):
     NO_RESULTS = "no_results"
     NOT_CONFIGURED = "not_configured"
     RATE_LIMITED = "rate_limited"
+    OVER_BUDGET = "over_budget"
     FAILED = "failed"
 
 
 #: Endings of a source that could answer.
 ANSWERED = frozenset({SourceStatus.USED, SourceStatus.NO_RESULTS})
 #: Endings after which "nothing found" means nothing.
-INCONCLUSIVE = frozenset({SourceStatus.RATE_LIMITED, SourceStatus.FAILED})
+INCONCLUSIVE = frozenset(
+    {SourceStatus.RATE_LIMITED, SourceStatus.OVER_BUDGET, SourceStatus.FAILED}
+)
 
 
 class BrandAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,6 +195,44 @@ def missing_of(source: object) -> str | None:
     """
     missing = getattr(source, "missing", None)
     return missing if isinstance(missing, str) else None
+
+
+_STATUS_OF = {
+    ProblemKind.RATE_LIMITED: SourceStatus.RATE_LIMITED,
+    ProblemKind.PENDING: SourceStatus.RATE_LIMITED,
+    ProblemKind.OVER_CAP: SourceStatus.OVER_BUDGET,
+}
+
+
+def failed_people(
+    source: str, problem: ServiceProblem, people: tuple[Sighting, ...] = ()
+) -> PeopleAnswer:
+    """Return the answer of a people source whose service had *problem*.
+
+    Args:
+        source: Its name.
+        problem: What `PaidService.ask` raised.
+        people: Whom it found before.
+    """
+    return PeopleAnswer(
+        source=source,
+        ended=_STATUS_OF.get(problem.kind, SourceStatus.FAILED),
+        people=people,
+        why=problem.why,
+        retry_in_s=problem.retry_in_s,
+        permanent=problem.permanent,
+    )
+
+
+def failed_brand(source: str, problem: ServiceProblem) -> BrandAnswer:
+    """Return the answer of a brand source whose service had *problem*."""
+    return BrandAnswer(
+        source=source,
+        ended=_STATUS_OF.get(problem.kind, SourceStatus.FAILED),
+        why=problem.why,
+        retry_in_s=problem.retry_in_s,
+        permanent=problem.permanent,
+    )
 
 
 def causes_of(answers: Iterable[BrandAnswer | PeopleAnswer]) -> dict[str, str]:

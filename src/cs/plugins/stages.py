@@ -57,6 +57,7 @@ from cs.domain.stages.work import (
 )
 from cs.outside.port import (
     AddressGuard,
+    ApiClient,
     Fetcher,
     Forbidden,
     MailHosts,
@@ -64,19 +65,33 @@ from cs.outside.port import (
     Response,
     Unreachable,
 )
+from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
+from cs.paid_calls.service import (
+    ORDINARY,
+    Judge,
+    PaidService,
+    Question,
+    ServiceCheck,
+    ServiceSettings,
+)
 from cs.plugins.declared_settings import SECRET, takes
 
 __all__ = [
     "EVERY_TIME",
+    "ORDINARY",
     "OUTCOMES",
     "SECRET",
     "STAGE_TOPICS",
+    "UNLIMITED",
     "UNREADABLE",
     "AddressGuard",
     "AnyFinding",
+    "ApiClient",
     "BrandFacts",
+    "Budgets",
     "CallsUnavailable",
     "Candidate",
     "Checked",
@@ -88,6 +103,7 @@ __all__ = [
     "Failed",
     "Fetcher",
     "Forbidden",
+    "Judge",
     "LeftOut",
     "Line",
     "MailHosts",
@@ -96,9 +112,12 @@ __all__ = [
     "NotCharged",
     "Outcome",
     "Paid",
+    "PaidService",
     "PeopleSeen",
     "Person",
+    "ProblemKind",
     "Query",
+    "Question",
     "Ranked",
     "RankingDone",
     "RankingInput",
@@ -107,6 +126,9 @@ __all__ = [
     "Resolved",
     "Resolver",
     "Response",
+    "ServiceCheck",
+    "ServiceProblem",
+    "ServiceSettings",
     "Sighting",
     "Stage",
     "StageContext",
@@ -119,6 +141,7 @@ __all__ = [
     "decode_outcome",
     "decode_work",
     "encode",
+    "problem",
     "takes",
 ]
 
@@ -138,16 +161,40 @@ class StageContext(msgspec.Struct, frozen=True, kw_only=True):
         now: The time, in UTC.
         monotonic: Seconds, for durations.
         paid: For every question that the provider charges for.
+        budgets: At which rate and within which caps; `service` has both, and more.
     """
 
     settings: Mapping[str, Any] = {}
-    trusted: Fetcher
+    trusted: ApiClient
     guarded: Fetcher
     resolver: Resolver
     guard: AddressGuard
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
     paid: Paid = EVERY_TIME
+    budgets: Budgets = UNLIMITED
+
+    def service(
+        self,
+        name: str,
+        settings: ServiceSettings,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        judge: Judge | None = None,
+    ) -> PaidService:
+        """Return the service *name* as `cs.paid_calls.service` describes it."""
+        return PaidService(
+            name,
+            settings,
+            self.trusted,
+            paid=self.paid,
+            budgets=self.budgets,
+            headers=headers,
+            params=params,
+            judge=judge,
+            now=self.now,
+        )
 
 
 class Stage(Protocol):

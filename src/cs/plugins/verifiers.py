@@ -17,6 +17,7 @@ from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.domain.mail.syntax import is_mailbox
 from cs.outside.port import (
     AddressGuard,
+    ApiClient,
     Fetcher,
     Forbidden,
     MailHosts,
@@ -24,33 +25,55 @@ from cs.outside.port import (
     Response,
     Unreachable,
 )
+from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
+from cs.paid_calls.service import (
+    ORDINARY,
+    Judge,
+    PaidService,
+    Question,
+    ServiceCheck,
+    ServiceSettings,
+)
 from cs.plugins.declared_settings import SECRET, takes
 
 __all__ = [
     "EVERY_TIME",
+    "ORDINARY",
     "SECRET",
+    "UNLIMITED",
     "AddressGuard",
+    "ApiClient",
+    "Budgets",
     "CallsUnavailable",
     "DomainCheck",
     "DomainFacts",
     "Evidence",
     "Fetcher",
     "Forbidden",
+    "Judge",
     "Line",
     "MailHosts",
     "NotAsked",
     "NotCharged",
     "Paid",
+    "PaidService",
+    "ProblemKind",
+    "Question",
     "Resolver",
     "Response",
+    "ServiceCheck",
+    "ServiceProblem",
+    "ServiceSettings",
     "Unanswered",
     "Unreachable",
     "Verdict",
     "Verifier",
     "VerifierContext",
     "is_mailbox",
+    "problem",
     "takes",
 ]
 
@@ -67,15 +90,40 @@ class VerifierContext(msgspec.Struct, frozen=True, kw_only=True):
         now: The time, in UTC.
         monotonic: Seconds, for durations.
         paid: For every question that the provider charges for.
+        budgets: At which rate and within which caps; `service` has both, and more.
     """
 
     settings: Mapping[str, Any] = {}
     resolver: Resolver
     guard: AddressGuard
-    fetcher: Fetcher | None = None
+    fetcher: ApiClient | None = None
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
     paid: Paid = EVERY_TIME
+    budgets: Budgets = UNLIMITED
+
+    def service(
+        self,
+        name: str,
+        settings: ServiceSettings,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        judge: Judge | None = None,
+    ) -> PaidService:
+        """Return the service *name* as `cs.paid_calls.service` describes it."""
+        assert self.fetcher is not None, "nobody can be asked without a client"
+        return PaidService(
+            name,
+            settings,
+            self.fetcher,
+            paid=self.paid,
+            budgets=self.budgets,
+            headers=headers,
+            params=params,
+            judge=judge,
+            now=self.now,
+        )
 
 
 class DomainCheck(Protocol):

@@ -21,6 +21,7 @@ from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.metrics.metrics import Metrics
+from cs.paid_calls.budgets.postgres import PostgresBudgets
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import PaidOnce
 from cs.paid_calls.postgres import PostgresCalls
@@ -56,6 +57,7 @@ async def run_stage(
                 settings,
                 shared_time.clock,
                 PaidOnce(calls, metrics=metrics),
+                budgets=PostgresBudgets(pool),
                 world=world,
                 metrics=metrics,
             )

@@ -323,7 +323,7 @@ _SOURCES = Table(
 lookup VARCHAR the lookup
 stage VARCHAR `brand-resolution` or `contact-discovery`
 source VARCHAR its name
-ended VARCHAR `used`, `no_results`, `not_configured`, `rate_limited`, `failed`; empty: not told
+ended VARCHAR a word of docs/sources.md (`used`, `no_results`, ...); empty: not told
 why VARCHAR why it could not answer
 ended_at TIMESTAMP when the stage ended
 position BIGINT of the event that says so

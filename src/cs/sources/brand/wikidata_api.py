@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
+from cs.outside.retry_after import retry_after_s
 from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
 from cs.sources.brand.wikibase import WikidataHit, WikidataHits, WikidataItem, WikidataItems
-from cs.sources.retry_after import retry_after_s
 
 #: Items looked at for one name.
 HITS = 10

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from cs.outside.retry_after import retry_after_s
 from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
-from cs.sources.retry_after import retry_after_s
 
 NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
 #: Results of one page that are read (SearXNG gives some thirty), and characters of each text.

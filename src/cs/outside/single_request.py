@@ -27,8 +27,8 @@ _TIME_OUTS = (httpx.TimeoutException, httpcore.TimeoutException)
 _CONNECTING = (httpx.ConnectError, httpcore.ConnectError)
 
 
-class GetClient:
-    """Sends single GETs through *transport*: no redirects, no cookies, no environment.
+class RequestClient:
+    """Sends single requests through *transport*: no redirects, no cookies, no environment.
 
     Args:
         user_agent: Who we say we are; name a way to reach a person (`user_agent`).
@@ -61,10 +61,20 @@ class GetClient:
             Forbidden: The transport refuses an address.
             Unreachable: No usable answer.
         """
+        return await self._send("GET", url, headers, None)
+
+    async def post(self, url: httpx.URL, headers: Mapping[str, str], body: bytes) -> Response:
+        """Post *body* to *url* once; otherwise as `get`."""
+        return await self._send("POST", url, headers, body)
+
+    async def _send(
+        self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes | None
+    ) -> Response:
         request = httpx.Request(
-            "GET",
+            method,
             url,
             headers=self._headers | {name.lower(): value for name, value in headers.items()},
+            content=body,
             extensions=self._extensions,
         )
         try:

@@ -1,0 +1,214 @@
+"""Budgets in a SQLite file of the data folder: a service in one process, and its commands."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ParamSpec, Self, TypeVar
+
+from cs.paid_calls.budgets.port import Reserved, ReserveResult, ServiceLimits, Spending
+from cs.paid_calls.budgets.rules import (
+    Asked,
+    ServiceState,
+    day_of,
+    decide,
+    first_of_month,
+    pause,
+)
+from cs.paid_calls.errors import CallsUnavailable
+from cs.runtime.private_files import make_private
+from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, connect, transaction
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SqliteBudgets:
+    """Use as ``async with``.  The file is made when something is first reserved.
+
+    Args:
+        path: Of the file.
+        now: Seconds since 1970.
+        lock_timeout_s: How long to wait for another process's transaction.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        now: Callable[[], float] = time.time,
+        lock_timeout_s: int = LOCK_TIMEOUT_S,
+    ) -> None:
+        self._path = path
+        self._now = now
+        self._lock_timeout_s = lock_timeout_s
+        self._thread = DatabaseThreads("budgets")
+        self._connection: sqlite3.Connection | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._thread.close()
+        if self._connection is not None:
+            self._connection.close()
+
+    async def reserve(
+        self,
+        service: str,
+        limits: ServiceLimits,
+        micros: int,
+        *,
+        patience_s: float = 0.0,
+        through_pause: bool = False,
+    ) -> ReserveResult:
+        return await self._run(
+            self._reserve, service, limits, micros, patience_s, through_pause
+        )
+
+    async def settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+        calls = 0 if made else -1
+        await self._run(self._add, reserved, calls, micros - reserved.micros)
+
+    async def pause(self, service: str, for_s: float, why: str) -> None:
+        await self._run(self._pause, service, for_s, why)
+
+    async def resume(self, service: str) -> None:
+        await self._run(self._resume, service)
+
+    async def spending(self) -> Sequence[Spending]:
+        return await self._run(self._spending)
+
+    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await self._thread.run(function, *args, **kwargs)
+        except (sqlite3.Error, OSError) as error:
+            raise CallsUnavailable(f"the account of paid services: {error}") from error
+
+    # What runs in the thread.
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = self._open()
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._path)
+        connection = connect(
+            self._path, synchronous="FULL", lock_timeout_s=self._lock_timeout_s
+        )
+        try:
+            for statement in _SCHEMA:
+                connection.execute(statement)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _reserve(
+        self,
+        service: str,
+        limits: ServiceLimits,
+        micros: int,
+        patience_s: float,
+        through_pause: bool,
+    ) -> ReserveResult:
+        with transaction(self._db):
+            now = self._now()
+            day = day_of(now)
+            _, today, _, this_month = self._spent(service, now)
+            asked = Asked(
+                service=service,
+                limits=limits,
+                micros=micros,
+                now=now,
+                spent_today=today,
+                spent_this_month=this_month,
+                patience_s=patience_s,
+                through_pause=through_pause,
+            )
+            state, result = decide(self._state(service), asked)
+            self._store(service, state)
+            if isinstance(result, Reserved):
+                self._db.execute(_ADD, (service, day.isoformat(), 1, micros))
+        return result
+
+    def _add(self, reserved: Reserved, calls: int, micros: int) -> None:
+        self._db.execute(_ADD, (reserved.service, reserved.day.isoformat(), calls, micros))
+
+    def _pause(self, service: str, for_s: float, why: str) -> None:
+        with transaction(self._db):
+            self._store(service, pause(self._state(service), self._now() + for_s, why))
+
+    def _resume(self, service: str) -> None:
+        if self._connection is not None or self._path.exists():
+            self._db.execute(_RESUME, (service,))
+
+    def _spending(self) -> list[Spending]:
+        if self._connection is None and not self._path.exists():
+            return []
+        now = self._now()
+        return [
+            self._spending_of(service, ServiceState(*state), now)
+            for service, *state in self._db.execute(_STATES).fetchall()
+        ]
+
+    def _spending_of(self, service: str, state: ServiceState, now: float) -> Spending:
+        calls_today, micros_today, calls, micros = self._spent(service, now)
+        paused_s = max(state.paused_until - now, 0.0)
+        return Spending(
+            service=service,
+            calls_today=calls_today,
+            micros_today=micros_today,
+            calls_this_month=calls,
+            micros_this_month=micros,
+            paused_s=paused_s,
+            paused_why=state.paused_why if paused_s else "",
+        )
+
+    def _spent(self, service: str, now: float) -> tuple[int, int, int, int]:
+        """Return calls and micros of today, and of this month."""
+        day = day_of(now)
+        values = {
+            "service": service,
+            "day": day.isoformat(),
+            "first": first_of_month(day).isoformat(),
+        }
+        found: tuple[int, int, int, int] = self._db.execute(_SPENT, values).fetchone()
+        return found
+
+    def _state(self, service: str) -> ServiceState:
+        found = self._db.execute(_STATE, (service,)).fetchone()
+        return ServiceState(*found) if found else ServiceState()
+
+    def _store(self, service: str, state: ServiceState) -> None:
+        values = (service, state.full_at, state.paused_until, state.paused_why)
+        self._db.execute(_STORE, values)
+
+
+_SCHEMA = (
+    (
+        "CREATE TABLE IF NOT EXISTS services (service TEXT PRIMARY KEY, full_at REAL NOT NULL, "
+        "paused_until REAL NOT NULL, paused_why TEXT NOT NULL) WITHOUT ROWID"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS spending (service TEXT, day TEXT, calls INTEGER NOT NULL, "
+        "micros INTEGER NOT NULL, PRIMARY KEY (service, day)) WITHOUT ROWID"
+    ),
+)
+_STATES = "SELECT service, full_at, paused_until, paused_why FROM services ORDER BY service"
+_STATE = "SELECT full_at, paused_until, paused_why FROM services WHERE service = ?"
+_STORE = "INSERT OR REPLACE INTO services VALUES (?, ?, ?, ?)"
+_RESUME = "UPDATE services SET paused_until = 0, paused_why = '' WHERE service = ?"
+_ADD = (
+    "INSERT INTO spending (service, day, calls, micros) VALUES (?, ?, ?, ?) ON CONFLICT DO "
+    "UPDATE SET calls = calls + excluded.calls, micros = micros + excluded.micros"
+)
+_SPENT = (
+    "SELECT ifnull(sum(calls) FILTER (WHERE day = :day), 0), "
+    "ifnull(sum(micros) FILTER (WHERE day = :day), 0), "
+    "ifnull(sum(calls), 0), ifnull(sum(micros), 0) "
+    "FROM spending WHERE service = :service AND day BETWEEN :first AND :day"
+)

@@ -1,0 +1,406 @@
+"""One outside service with a key, a price and limits: all that an adapter asks it through.
+
+An adapter declares its settings, makes one `PaidService` and asks it questions.  All the rest
+is here: the call is made once for a lookup (`cs.paid_calls.paid`), at the rate and within the
+caps that the operator set, whichever worker asks (`cs.paid_calls.budgets`), and whatever the
+service answers instead of an answer is one of the problems of `cs.paid_calls.problems`.
+
+```python
+class AcmeSettings(ServiceSettings, frozen=True, kw_only=True):
+    url: str = "https://api.acme.example/v2"
+    calls_per_s: Annotated[float, Meta(gt=0)] = 10.0
+    usd_per_call: Annotated[float, Meta(ge=0)] = 0.01
+
+
+class Found(msgspec.Struct):          # only the fields that are used
+    status: str = "unknown"
+
+
+@takes(AcmeSettings)
+def from_context(context: SourceContext) -> Acme:
+    settings = msgspec.convert(context.settings, AcmeSettings)
+    return Acme(context.service("acme", settings, headers={"X-Api-Key": settings.key}))
+
+
+# in the adapter
+try:
+    found = await self._service.ask(Question(path="/check", params={"q": text}), Found)
+except ServiceProblem as problem:
+    ...  # a people source: `failed_people(self.name, problem)`; a verifier: `UNKNOWN`
+```
+
+* **The key** goes into ``headers`` or ``params`` of the service, never into a `Question`: what
+  is asked is hashed and compared over workers, and a key may change.
+* **The price**: a call reserves ``units`` times the price and pays for what ``charged`` counts
+  in the answer (records, credits), or for all of ``units`` without it.  What the service does
+  not charge for (`UnchargedProblem`) costs nothing; a time-out counts as charged.
+* **A service that means something else** by a status, or says 200 and has an error inside,
+  has a ``judge``: it gets the `Response` and returns a problem (`problem`), ``None`` if there
+  is none, or `ORDINARY` to leave it to the common table.
+* **429** pauses the service for all workers, as long as it asks.  A refused key and used-up
+  credits pause it for a minute, so that no list of brands hammers at it.
+* **A check** (`PaidService.check`) makes one cheap call, through a pause and remembered
+  nowhere, within the caps.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Meta
+from structlog import get_logger
+
+from cs.outside.port import ApiClient, Forbidden, Response, Unreachable
+from cs.paid_calls.budgets.port import (
+    MICROS,
+    Budgets,
+    Busy,
+    OverCap,
+    Paused,
+    Reserved,
+    ServiceLimits,
+)
+from cs.paid_calls.errors import CallsUnavailable, Unanswered
+from cs.paid_calls.paid import NOT_SENT, Paid
+from cs.paid_calls.problems import (
+    FOR_THE_OPERATOR,
+    PAUSE_S,
+    REFUSED_PAUSE_S,
+    ProblemKind,
+    ServiceProblem,
+    UnchargedProblem,
+    judge_status,
+    of_unreachable,
+    problem,
+    read_answer,
+)
+from cs.paid_calls.spent import note_spent
+
+log = get_logger()
+
+T = TypeVar("T")
+
+#: How long a call waits for its place in the bucket: with the client's 10 s it stays within
+#: the 12 s of a paid call.
+PATIENCE_S = 1.5
+
+
+class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What every service with a key takes; an adapter inherits it and gives the defaults."""
+
+    url: Annotated[str, Meta(pattern=r"^(https?://\S+)?$", description="base of its API")] = ""
+    key: Annotated[str, Meta(description="of your account there; empty: not asked")] = ""
+    calls_per_s: Annotated[
+        float, Meta(gt=0, le=1000, description="of all workers together")
+    ] = 1.0
+    burst: Annotated[int, Meta(ge=1, le=1000, description="calls at once after a pause")] = 1
+    usd_per_call: Annotated[
+        float, Meta(ge=0, le=1000, description="what your plan charges")
+    ] = 0.0
+    usd_per_day: Annotated[
+        float | None, Meta(ge=0, description="most that is spent in a day of UTC")
+    ] = 10.0
+    usd_per_month: Annotated[
+        float | None, Meta(ge=0, description="most that is spent in a month of UTC")
+    ] = 100.0
+
+    @property
+    def limits(self) -> ServiceLimits:
+        return ServiceLimits(
+            calls_per_s=self.calls_per_s,
+            burst=self.burst,
+            micros_per_day=_micros(self.usd_per_day),
+            micros_per_month=_micros(self.usd_per_month),
+        )
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a service.
+
+    Attributes:
+        path: After the base URL, with its ``/``.
+        params: Of the query.
+        json: Posted as JSON, if it is given.
+        units: How many prices it can cost at most: records, credits.
+    """
+
+    path: str
+    params: Mapping[str, str] = {}
+    json: Any = None
+    units: int = 1
+
+
+class _Ordinary:
+    """The type of `ORDINARY`."""
+
+
+#: What a judge returns for a status that the common table knows.
+ORDINARY = _Ordinary()
+Judge = Callable[[Response], "ServiceProblem | _Ordinary | None"]
+
+
+class ServiceCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """How one check of a service ended.
+
+    Attributes:
+        ended: ``works``, ``not-configured``, or the kind of the problem.
+        why: For people, unless it works.
+        left: What the service says is left: credits, calls.
+        usd: What the check cost at most.
+    """
+
+    ended: str
+    why: str | None = None
+    left: str | None = None
+    usd: float = 0.0
+
+
+class PaidService:
+    """Asks the service *name*; see the module.
+
+    Args:
+        name: The same for the same account: bucket, caps and answers are shared under it.
+        settings: Of the adapter.
+        client: HTTP for base URLs of the settings.
+        paid: Makes each question of a lookup once.
+        budgets: Rate and caps of all workers.
+        headers: Sent with each call: the key, the account.
+        params: The same, for services that take them in the query.
+        judge: Says what this service's answers mean, before the common table does.
+        now: The time, with its offset.
+        wait: Waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: ServiceSettings,
+        client: ApiClient,
+        *,
+        paid: Paid,
+        budgets: Budgets,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        judge: Judge | None = None,
+        now: Callable[[], datetime],
+        wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.name = name
+        self._settings = settings
+        self._url = settings.url.rstrip("/")
+        self._client = client
+        self._paid = paid
+        self._budgets = budgets
+        self._headers = dict(headers or {})
+        self._params = dict(params or {})
+        self._judge = judge
+        self._now = now
+        self._wait = wait
+
+    async def ask(
+        self, question: Question, kind: type[T], *, charged: Callable[[T], int] | None = None
+    ) -> T:
+        """Return the answer to *question*, asked at most once in a lookup.
+
+        Args:
+            question: What is asked.
+            kind: What the JSON of the answer is; a field that it does not have is ignored.
+            charged: How many units an answer costs; all that *question* reserved without it.
+
+        Raises:
+            ServiceProblem: There is no usable answer.
+        """
+        call = _Call(self, question, kind, charged)
+        try:
+            body = await self._paid.once(self.name, _asked(question), call.make)
+        except Unanswered as error:
+            why = f"{self.name} was asked before, and its answer is lost"
+            raise problem(ProblemKind.LOST, why) from error
+        except CallsUnavailable as error:
+            raise problem(ProblemKind.AWAY, str(error)) from error
+        except (Unreachable, Forbidden) as error:
+            raise of_unreachable(self.name, error) from error
+        return read_answer(self.name, body, kind)
+
+    async def check(
+        self, question: Question, left: Callable[[Response], str | None] | None = None
+    ) -> ServiceCheck:
+        """Ask *question*, one that costs little, and say whether the service works.
+
+        Args:
+            question: What is asked.
+            left: Reads from the answer what the service says is left.
+        """
+        usd = self._settings.usd_per_call * question.units
+        try:
+            reserved = await self.reserve(question, through_pause=True)
+            answer = await self.send(question, reserved)
+            await self.settle(reserved, question.units)
+            await self._budgets.resume(self.name)
+            read_answer(self.name, answer.body, dict[str, Any])
+        except ServiceProblem as wrong:
+            return _failed_check(wrong)
+        except (Unreachable, Forbidden) as error:
+            return _failed_check(of_unreachable(self.name, error))
+        except CallsUnavailable as error:
+            return ServiceCheck(ended=ProblemKind.AWAY.value, why=str(error))
+        return ServiceCheck(ended="works", left=left(answer) if left else None, usd=usd)
+
+    # What one call is made of.
+
+    async def reserve(self, question: Question, *, through_pause: bool = False) -> Reserved:
+        """Reserve the highest price of *question*, and wait for its place in the bucket.
+
+        Raises:
+            ServiceProblem: ``rate-limited``, ``over-cap``, or what the service is paused for.
+        """
+        most = self._price(question.units)
+        found = await self._budgets.reserve(
+            self.name,
+            self._settings.limits,
+            most,
+            patience_s=PATIENCE_S,
+            through_pause=through_pause,
+        )
+        match found:
+            case Reserved() as reserved:
+                await self._wait_for(reserved)
+                return reserved
+            case Busy(left_s=left_s):
+                why = f"{self.name} is asked as fast as the settings allow"
+                raise problem(ProblemKind.RATE_LIMITED, why, left_s)
+            case Paused(left_s=left_s, why=kind):
+                why = f"{self.name} is left alone for {left_s:.0f} s: {kind}"
+                raise problem(ProblemKind(kind), why, left_s)
+            case OverCap(cap=cap, spent_micros=spent, left_s=left_s):
+                why = (
+                    f"usd_per_{cap} of {self.name} does not allow another call: "
+                    f"${spent / MICROS:.2f} are spent"
+                )
+                raise problem(ProblemKind.OVER_CAP, why, left_s)
+
+    async def _wait_for(self, reserved: Reserved) -> None:
+        if reserved.delay_s <= 0:
+            return
+        try:
+            await self._wait(reserved.delay_s)
+        except BaseException:
+            await self._settle(reserved, 0, made=False)
+            raise
+
+    async def send(self, question: Question, reserved: Reserved) -> Response:
+        """Return the answer, if it can be read; what is not charged is settled.
+
+        Raises:
+            ServiceProblem: It is not one.
+            Unreachable, Forbidden: There is none.
+        """
+        try:
+            answer = await self._fetch(question)
+        except Forbidden:
+            await self._settle(reserved, 0, made=False)
+            raise
+        except Unreachable as error:
+            if error.why in NOT_SENT:
+                await self._settle(reserved, 0, made=False)
+            else:
+                note_spent(self.name, reserved.micros)
+            raise
+        found = self._judged(answer)
+        if found is None:
+            return answer
+        if isinstance(found, UnchargedProblem):
+            await self._settle(reserved, 0)
+        else:
+            note_spent(self.name, reserved.micros)
+        await self._pause(found)
+        raise found
+
+    async def settle(self, reserved: Reserved, units: int) -> None:
+        """Pay *units* instead of what was reserved; where that cannot be stored, all of it."""
+        micros = self._price(units)
+        note_spent(self.name, micros)
+        await self._settle(reserved, micros)
+
+    async def _settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+        # The answer is there, and paid for: it is used whatever becomes of the account.
+        try:
+            await self._budgets.settle(reserved, micros, made=made)
+        except CallsUnavailable as error:
+            log.warning("paid_service_not_settled", service=self.name, why=str(error))
+
+    async def _fetch(self, question: Question) -> Response:
+        url, params = f"{self._url}{question.path}", {**self._params, **question.params}
+        if question.json is None:
+            return await self._client.get(url, params=params, headers=self._headers)
+        if params:
+            url = f"{url}?{urlencode(params)}"
+        body = msgspec.json.encode(question.json)
+        headers = {"content-type": "application/json", **self._headers}
+        return await self._client.post(url, body=body, headers=headers)
+
+    def _judged(self, answer: Response) -> ServiceProblem | None:
+        found = self._judge(answer) if self._judge else ORDINARY
+        if isinstance(found, _Ordinary):
+            return judge_status(self.name, answer, now=self._now())
+        return found
+
+    async def _pause(self, found: ServiceProblem) -> None:
+        if found.kind is ProblemKind.RATE_LIMITED:
+            for_s = found.retry_in_s or PAUSE_S
+        elif found.kind in FOR_THE_OPERATOR:
+            for_s = REFUSED_PAUSE_S
+        else:
+            return
+        try:
+            await self._budgets.pause(self.name, for_s, found.kind.value)
+        except CallsUnavailable as error:
+            log.warning("paid_service_not_paused", service=self.name, why=str(error))
+
+    def _price(self, units: int) -> int:
+        return round(self._settings.usd_per_call * units * MICROS)
+
+
+class _Call(Generic[T]):
+    """One call of a question, made if nobody has made it."""
+
+    def __init__(
+        self,
+        service: PaidService,
+        question: Question,
+        kind: type[T],
+        charged: Callable[[T], int] | None,
+    ) -> None:
+        self._service = service
+        self._question = question
+        self._kind = kind
+        self._charged = charged
+
+    async def make(self, _idempotency_key: str) -> bytes:
+        service, question = self._service, self._question
+        reserved = await service.reserve(question)
+        answer = await service.send(question, reserved)
+        try:
+            found = read_answer(service.name, answer.body, self._kind)
+        except ServiceProblem:
+            note_spent(service.name, reserved.micros)  # who knows what it was charged
+            raise
+        await service.settle(
+            reserved, self._charged(found) if self._charged else question.units
+        )
+        return answer.body
+
+
+def _failed_check(wrong: ServiceProblem) -> ServiceCheck:
+    return ServiceCheck(ended=wrong.kind.value, why=wrong.why)
+
+
+def _asked(question: Question) -> object:
+    return [question.path, sorted(question.params.items()), question.json]
+
+
+def _micros(usd: float | None) -> int | None:
+    return None if usd is None else round(usd * MICROS)
