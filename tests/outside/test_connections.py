@@ -11,6 +11,7 @@ from types import ModuleType
 import httpcore
 import pytest
 
+from cs.outside import pooled_transport
 from cs.outside.asyncio_backend import AsyncioBackend, first_to_answer
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient
@@ -145,3 +146,22 @@ async def test_who_is_silent_is_not_waited_for_longer_than_asked() -> None:
         assert (await stream.read(8, timeout=5)) == b"HTTP/1.1"
         assert (await stream.read(1_000, timeout=5)).endswith(b"ok")
         await stream.aclose()
+
+
+async def test_only_so_many_idle_connections_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pooled_transport, "IDLE_CONNECTIONS", 2)
+    async with keeping() as web, TrustedClient(user_agent="test") as client:
+        for dialled in (5, 8):  # of the second five, two go over what was kept
+            await asyncio.gather(*(client.get(web.url) for _ in range(5)))
+            assert len(web.connections) == dialled
+
+
+async def test_a_call_waits_for_a_connection_where_all_are_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pooled_transport, "CONNECTIONS", 1)
+    async with keeping() as web, TrustedClient(user_agent="test") as client:
+        answers = await asyncio.gather(*(client.get(web.url) for _ in range(5)))
+
+        assert [answer.body for answer in answers] == [b"ok"] * 5
+        assert len(web.connections) == 1
