@@ -1,9 +1,11 @@
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
 from cs.domain.mail.reply_meaning import (
     REFUSED,
@@ -35,6 +37,28 @@ def kind_of(text: str, stage: Stage = "rcpt") -> ReplyKind:
 @pytest.mark.parametrize(("who", "text", "kind"), REPLIES)
 def test_a_reply_to_rcpt_is_about(who: str, text: str, kind: ReplyKind) -> None:
     assert kind_of(text) is kind, who
+
+
+def verdict_of(text: str) -> Verdict:
+    match kind_of(text):
+        case ReplyKind.FULL:
+            return Verdict.MAILBOX_FULL
+        case kind:
+            return Verdict.UNDELIVERABLE if kind in REFUSED else Verdict.UNKNOWN
+
+
+def test_what_replies_of_all_kinds_and_languages_say_of_a_mailbox() -> None:
+    lines = Path(__file__).with_name("replies_by_verdict.txt").read_text("utf-8").splitlines()
+    rows = [line.split(": ", 1) for line in lines if not line.startswith("#")]
+
+    wrong = {
+        text: found
+        for verdict, text in rows
+        if (found := verdict_of(text.replace(r"\n", "\n"))) != verdict
+    }
+
+    assert len(rows) > 500
+    assert wrong == {}
 
 
 @pytest.mark.parametrize(

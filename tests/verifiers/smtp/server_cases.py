@@ -66,6 +66,10 @@ def accepts_all_after_one(rcpt: Rcpt) -> Reply:
     return OK if rcpt.session > 1 and rcpt.in_session > 1 else NO_SUCH_USER.format(rcpt.address)
 
 
+def bare_and_hangs_up(rcpt: Rcpt) -> Reply:
+    return Hostile(b"550\r\n") if rcpt.local == "al" else people("jo", "postmaster")(rcpt)
+
+
 def refuses_after_two(rcpt: Rcpt) -> Reply:
     if rcpt.in_session > 2:
         return "421 4.7.0 too many errors"
@@ -224,6 +228,16 @@ SERVERS: dict[str, Case] = {
     ),
     "bare 550 for all but people": case(
         people("jo", "postmaster", refusal="550"),
+        YES,
+        (V.UNDELIVERABLE, "bare-refusal"),
+    ),
+    "bare 550 for all but a person": case(
+        people("jo", refusal="550"),
+        (DUNNO, "probe-inconclusive"),
+        (V.UNDELIVERABLE, "bare-refusal"),
+    ),
+    "bare 550, and hangs up": case(
+        bare_and_hangs_up,
         YES,
         (V.UNDELIVERABLE, "bare-refusal"),
     ),

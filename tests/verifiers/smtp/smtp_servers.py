@@ -28,10 +28,18 @@ class Hostile:
     shut: bool = True
 
 
+@dataclass(frozen=True)
+class Thinks:
+    """A reply that comes only after some time."""
+
+    reply: str
+    seconds: float
+
+
 SILENCE = Hostile(shut=False)
 CLOSE = Hostile()
 
-Reply = str | Hostile
+Reply = str | Hostile | Thinks
 
 
 @dataclass(frozen=True)
@@ -174,6 +182,11 @@ class _Conversation:
         )
 
     async def _give(self, reply: Reply) -> None:
+        if isinstance(reply, Thinks):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(reply.seconds):
+                    await self.reader.read()  # until the client gives up
+            reply = reply.reply
         if isinstance(reply, Hostile):
             for _ in range(reply.times):
                 self.writer.write(reply.raw)

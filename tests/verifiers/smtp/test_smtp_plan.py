@@ -11,9 +11,38 @@ from cs.verifiers.smtp.probe import BELIEVED_S
 from cs.verifiers.smtp.session import SmtpTimeouts
 from verifiers.smtp.mail_world import DOMAIN, NOW, QUICK, World
 from verifiers.smtp.server_cases import PLAIN, PROBES, everybody, greylists_first, one_a_session
-from verifiers.smtp.smtp_servers import OK, SILENCE, Rcpt, Reply, Script, people, said_to
+from verifiers.smtp.smtp_servers import (
+    OK,
+    SILENCE,
+    Rcpt,
+    Reply,
+    Script,
+    Thinks,
+    people,
+    said_to,
+)
 
 V = Verdict
+
+
+async def test_a_server_that_thinks_before_each_recipient_is_waited_for(world: World) -> None:
+    """As one does that takes 12 s for each where replies are given 10."""
+
+    def thinks(rcpt: Rcpt) -> Reply:
+        return Thinks(str(people("jo")(rcpt)), 1.2 * QUICK.reply_s)
+
+    await world.exchanger(thinks)
+
+    found, _ = await world.check("jo", "al")
+
+    assert [each.verdict for each in found] == [V.DELIVERABLE, V.UNDELIVERABLE]
+
+
+def test_the_time_for_an_address_is_enough_for_four_answers_of_12_s() -> None:
+    timeouts = SmtpTimeouts()
+
+    assert timeouts.rcpt_reply_s > 12
+    assert timeouts.address_s > 4 * 12 + timeouts.connect_s
 
 
 # Exchangers.

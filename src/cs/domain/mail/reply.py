@@ -9,6 +9,8 @@ _LINE = re.compile(r"(?P<code>[2-5]\d\d)(?:(?P<more>-)|[ \t]|$)(?P<text>.*)", re
 _ENHANCED = re.compile(r"#?(?P<code>[245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)(?:[:;,]|\s|$)\s*")
 # qmail and IronPort write it into the text: "(#5.1.1)", "#5.1.0".
 _ENHANCED_WITHIN = re.compile(r"(?:[(\[]#?|#)([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)")
+# A server repeats what the one behind it said: "verification failed: 550 5.1.1 unknown".
+_REPEATED = re.compile(r"\b[245]\d\d[ -]#?([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)")
 
 
 class MalformedReply(ValueError):
@@ -50,9 +52,15 @@ def parse(lines: Sequence[bytes]) -> SmtpReply:
     if code is None:
         raise MalformedReply("no lines")
     text = " ".join(filter(None, texts))
-    if enhanced is None and (within := _ENHANCED_WITHIN.search(text)):
+    if enhanced is None and (within := _REPEATED.search(text) or _ENHANCED_WITHIN.search(text)):
         enhanced = within[1]
     return SmtpReply(int(code), enhanced, text)
+
+
+def repeated_code(text: str) -> str | None:
+    """Return the enhanced code of another server's reply that *text* repeats."""
+    match = _REPEATED.search(text)
+    return match[1] if match else None
 
 
 def decoded(raw: bytes) -> str:

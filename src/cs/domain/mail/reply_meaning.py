@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from cs.domain.mail.reply import SmtpReply
+from cs.domain.mail.reply import SmtpReply, repeated_code
 from cs.domain.mail.reply_words import ReplyText
 from cs.domain.mail.retry_hint import retry_hint
 
@@ -58,6 +58,12 @@ _RETRY_S = {
     ReplyKind.TRANSIENT: 60.0,
     ReplyKind.TOO_MANY: 60.0,
 }
+
+#: Subjects and details that leave it to the words: no more specific than "permanent", and
+#: numbers of a maker's own under "address" and "mailbox" (Microsoft: 5.1.351, 5.0.350).
+_SAYS_NOTHING = frozenset({None, "0.0", "3.0", "5.0", "0.350", "1.350", "1.351"})
+_BY_WORDS = ("0.", "1.", "2.")
+_CONTRADICTED = "transient"  # a permanent reply that repeats a transient one
 
 
 class ReplyMeaning(msgspec.Struct, frozen=True):
@@ -160,7 +166,7 @@ def _transient(reply: SmtpReply, words: ReplyText) -> ReplyKind:
     match _detail(reply):
         case "5.3":
             return ReplyKind.TOO_MANY
-        case "2.2" if reply.code in {450, 451, 452}:
+        case "2.2" if not words.sending_quota:
             return ReplyKind.FULL
         case "2.1" if words.rate:
             return ReplyKind.RATE
@@ -168,8 +174,12 @@ def _transient(reply: SmtpReply, words: ReplyText) -> ReplyKind:
             return ReplyKind.IN_PROGRESS
         case "1.7" | "1.8":
             return ReplyKind.SENDER
+        case None | "0.0" | "1.0" | "1.1" | "2.0" | "2.1" | "3.0" | "5.0" if _is_full(
+            reply, words
+        ):
+            return ReplyKind.FULL
         case "2.0" if reply.code in {450, 451}:
-            return ReplyKind.FULL if words.full else ReplyKind.GREYLISTED
+            return ReplyKind.GREYLISTED
         case "7.1" if reply.code in {450, 451}:
             # "cannot find your reverse hostname" does not pass by waiting.
             return (
@@ -194,11 +204,19 @@ def _transient_words(reply: SmtpReply, words: ReplyText) -> ReplyKind:
         return ReplyKind.RATE
     if reply.code not in {450, 451, 452} or words.system_full or words.local_trouble:
         return ReplyKind.TRANSIENT
-    if words.full and not words.about_sender:
-        return ReplyKind.FULL
     if reply.code in {450, 451} and words.greylisted:
         return ReplyKind.GREYLISTED
     return ReplyKind.TRANSIENT
+
+
+def _is_full(reply: SmtpReply, words: ReplyText) -> bool:
+    """Say whether a transient reply says in words that this mailbox is full."""
+    return (
+        reply.code in {422, 450, 451, 452}
+        and words.full
+        and not (words.about_sender or words.rate or words.in_progress)
+        and not (words.about_us or words.too_many or words.local_trouble)
+    )
 
 
 def _permanent(reply: SmtpReply, words: ReplyText) -> ReplyKind:
@@ -208,29 +226,38 @@ def _permanent(reply: SmtpReply, words: ReplyText) -> ReplyKind:
         return ReplyKind.ABOUT_US
     if reply.enhanced is not None and reply.enhanced[0] != "5":
         return ReplyKind.UNKNOWN  # "550 4.2.1": permanent and transient at once
-    match _detail(reply):
+    detail = _detail(reply)
+    if detail in _SAYS_NOTHING and (repeated := repeated_code(reply.text)):
+        detail = repeated[2:] if repeated[0] == "5" else _CONTRADICTED
+    match detail:
         case "1.7" | "1.8":
             return ReplyKind.SENDER
         case "1.1" | "1.10" | "1.2" | "1.3" | "1.6" if words.sender_rejected:
             return ReplyKind.SENDER
+        case "1.1" if reply.code == 552 and words.full:
+            return ReplyKind.FULL  # Orange: "552 5.1.1 Boite du destinataire pleine"
         case "1.3" if words.rcpthosts:
             return ReplyKind.NOT_HOSTED
         case "1.1" | "1.10" | "1.2" | "1.3" | "1.6":
             return ReplyKind.RECIPIENT_REFUSED
+        case "1.0" if words.about_sender:
+            return ReplyKind.SENDER
         case "1.0":
-            return ReplyKind.SENDER if words.about_sender else ReplyKind.RECIPIENT_REFUSED
+            return ReplyKind.ABOUT_US if words.about_us else ReplyKind.RECIPIENT_REFUSED
+        case "2.1" if words.rate:
+            return ReplyKind.RATE
         case "2.1":
-            return ReplyKind.RATE if words.rate else ReplyKind.DISABLED
+            return ReplyKind.ABOUT_US if words.about_us else ReplyKind.DISABLED
         case "2.2":
-            return ReplyKind.FULL
-        case "2.0":
-            return _recipient_words(words) or ReplyKind.UNKNOWN
+            return ReplyKind.ABOUT_US if words.sending_quota else ReplyKind.FULL
+        case "2.3" | "2.4" | "1.4" | "1.9":
+            return ReplyKind.UNKNOWN  # a message's length, a list's members; no one mailbox
         case "4.1" if words.no_directory_entry:
             return ReplyKind.RECIPIENT_REFUSED
         case "5.3":
             return ReplyKind.TOO_MANY
-        case "7.13":
-            return ReplyKind.DISABLED
+        case "7.13":  # Exchange had it for public folders that take no strangers' mail
+            return ReplyKind.ABOUT_US if words.about_sender else ReplyKind.DISABLED
         case "7.17" | "7.18":
             return ReplyKind.RECIPIENT_REFUSED
         case str(detail) if detail.startswith("7."):
@@ -239,6 +266,10 @@ def _permanent(reply: SmtpReply, words: ReplyText) -> ReplyKind:
             return ReplyKind.NOT_HOSTED
         case None | "0.0" | "3.0" | "5.0" if 550 <= reply.code <= 554:
             return _permanent_words(reply, words)
+        case None if reply.code == 556:  # RFC 7504: the domain takes no mail
+            return ReplyKind.ABOUT_US if words.about_us else ReplyKind.RECIPIENT_REFUSED
+        case str(detail) if detail.startswith(_BY_WORDS):
+            return _recipient_words(words) or ReplyKind.UNKNOWN
         case _:
             return ReplyKind.UNKNOWN
 
@@ -256,6 +287,8 @@ def _permanent_words(reply: SmtpReply, words: ReplyText) -> ReplyKind:
         return ReplyKind.ABOUT_US
     if kind := _recipient_words(words):
         return kind
+    if words.refuses_us:
+        return ReplyKind.ABOUT_US
     match reply.code:
         case 551:
             return ReplyKind.RECIPIENT_REFUSED  # the code itself says "user not local"
@@ -276,6 +309,8 @@ def _recipient_words(words: ReplyText) -> ReplyKind | None:
         return ReplyKind.RECIPIENT_REFUSED
     if words.full and not words.size:
         return ReplyKind.FULL
+    if words.recipient_rejected and not words.refuses_us:
+        return ReplyKind.RECIPIENT_REFUSED
     return None
 
 

@@ -7,8 +7,20 @@ called ``insufficient-storage.example`` is not a full mailbox.
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
-from cs.domain.mail.recipient_words import DISABLED, FULL, NO_SUCH_RECIPIENT, RATE, any_of
+from cs.domain.mail import foreign_words
+from cs.domain.mail.foreign_words import folded
+from cs.domain.mail.recipient_words import (
+    DISABLED,
+    FULL,
+    NO_SUCH_RECIPIENT,
+    RATE,
+    RECIPIENT_BLOCKED,
+    RECIPIENT_REJECTED,
+    SENDING_QUOTA,
+    any_of,
+)
 
 _ADDRESS = re.compile(r"[^\s<>()\[\]\"',;]+@[^\s<>()\[\]\"',;]*")
 _LINK = re.compile(r"(?:https?://|www\.)\S+")
@@ -30,6 +42,11 @@ _SIZE = any_of(
     r"message (?:\S+ ){0,2}?exceeds?",
     r"too (?:large|big|long)",
     r"(?:fixed |maximum )(?:allowed )?(?:message |mail |size)",
+)
+#: A size that is the mailbox's, not the message's.
+_MAILBOX_SIZE = any_of(
+    r"message (?:\S+ ){0,3}?exceeds? (?:\S+ ){0,3}?mailbox (?:quota|size)",
+    r"mailbox (?:\S+ ){0,5}?(?:maximum|size)(?: size)?",
 )
 _GREYLISTED = any_of(
     r"gr[ea]y-? ?list",
@@ -74,40 +91,52 @@ _STARTTLS = any_of(
     r"start ?tls (?:command )?first",
 )
 _SENDER = any_of(
-    r"\bsender\b",
+    r"\bsender\b|sending (?:account|server|domain|host|address)",
     r"mail ?from\b",
     r"return[- ]path",
     r"envelope[- ]?from",
     r"from address",
     r"originator",
-    r"call-?(?:back|out)",
-    r"verification failed",
-    r"absender|exp(?:é|e)diteur|remitente|mittente",
+    r"call-?back",
+    r"(?<!recipient )(?<!recipient address )(?<!rcpt )(?<!callout )verification failed",
+    r"sender verif",
+)
+#: The sender is spoken of, and not refused.
+_SENDER_TOLD = any_of(
+    r"(?:return|sen[dt]|bounc)\w* (?:\S+ )?(?:back )?to (?:the |its )?sender",
+    r"(?:notify|notified|inform|tell|ask|contact|advise)(?:ing)? (?:the )?sender",
+    r"sender (?:should|must|may|can|is advised|will be|please)",
 )
 _ABOUT_US = any_of(
+    r"\bip\b",
     r"\bspf\b|\bdkim\b|\bdmarc\b",
     r"reverse[- ](?:dns|host|lookup|address)|\brdns\b|\bptr\b|\bfcrdns\b",
     r"\bhelo\b|\behlo\b",
     r"client (?:host|ip|address)",
     r"your (?:ip|host|network|domain|server|isp|reverse|ptr|access|connection|"
-    r"(?:e-?)?mail ?server|reputation|message (?:was|has been) (?:rejected|blocked))",
+    r"(?:e-?)?mail ?server|reputation|mailbox|account|quota)\b",
     r"(?:black|block|deny|reject|ban)[- ]?list",
-    r"\bblocked\b(?! due to inactivity)|\bbanned\b|\blisted\b",
+    r"\bblocked\b(?! due to inactivity)|\bbanned\b|(?<!not )\blisted\b",
     r"\brbl|dnsbl|spamhaus|spamcop|barracuda|sorbs|senderscore|cloudmark",
     r"\bspam|unsolicited|reputation|junk",
     r"\bpolicy|policies",
     r"authenti|\bauth\b|log ?in first|smtp after pop|pop before",
     r"(?:access|permission|connection|relay\w*) (?:\S+ )?denied",
     r"not (?:allowed|permitted|authori[sz]ed) to",
-    r"administrative(?:ly)? prohibit|prohibited|forbidden",
-    r"virus|malware|phish",
-    r"throttl|rate limit|too many (?:connections|errors|messages|invalid|unknown)",
+    r"administrative(?:ly)? (?:prohibit|denied)|prohibited|forbidden",
+    r"backscatter|bounce attack|virus|malware|phish|quarantin|content filter",
+    r"throttl|rate limit|frequency|too many (?:connections|errors|messages|invalid|unknown)",
+    r"inbounds? disabled|restricted|internal (?:senders?|use|mail) only|only internal",
+    SENDING_QUOTA.pattern,
 )
+#: It is we who are refused, but what is said of the recipient beside it may be why.
+_REFUSES_US = any_of(r"your (?:message|mail) (?:was|has been) (?:rejected|blocked)")
 _NOT_HOSTED = any_of(
     r"rcpthosts",
-    r"\brelay(?:ing|ed)?\b(?! recipient| access map)",
-    r"(?:domain|host) (?:\S+ ){0,3}?(?:not (?:hosted|found|handled|local|served|accepted)|"
-    r"isn'?t)",
+    r"\brelay(?:ing|ed)?\b(?! recipient| access map|=)",
+    r"(?:domain|host) (?:\S+ ){0,3}?(?:not (?:hosted|found|handled|local|served|accepted|"
+    r"exist)|doesn'?t exist|isn'?t|unknown)",
+    r"(?:no such|unknown|invalid|non-?local|foreign) (?:mail )?domain",
     r"(?:don'?t|do not|does not|not) (?:\S+ ){0,2}?(?:handle|host|accept|serve) "
     r"(?:\S+ ){0,3}?domain",
     r"we (?:do not|don't) (?:handle|host)",
@@ -116,6 +145,10 @@ _RCPTHOSTS = re.compile(r"rcpthosts")  # qmail's list of the domains it takes ma
 _DBEB = re.compile(r"recipient address rejected: access denied")
 _SENDER_REJECTED = any_of(
     r"sender (?:address )?(?:rejected|refused|verif)", r"verification failed for"
+)
+#: What holds at this moment is no statement that somebody is not there.
+_FOR_NOW = any_of(
+    r"at (?:this|the) (?:time|moment)|right now|server (?:is )?(?:unavailable|down)"
 )
 _EMPTY_BRACKETS = re.compile(r"[<(\[\"'][\s<>]*[>)\]\"']:?")
 
@@ -131,8 +164,14 @@ class ReplyText:
 
     def __init__(self, text: str, echoed: Iterable[str] = ()) -> None:
         ours_removed = _without(text[:_READ].casefold(), echoed)
-        self._all = _SPACE.sub(" ", ours_removed).strip()  # links may name a block list
-        self._plain = _SPACE.sub(" ", _LINK.sub(" ", ours_removed)).strip()
+        text = _SENDER_TOLD.sub(" ", ours_removed)
+        self._all = _SPACE.sub(" ", text).strip()  # links may name a block list
+        self._plain = _SPACE.sub(" ", _LINK.sub(" ", text)).strip()
+        self._ours_removed = ours_removed
+
+    @cached_property
+    def _folded(self) -> str:
+        return folded(self._plain)
 
     @property
     def silent(self) -> bool:
@@ -142,11 +181,11 @@ class ReplyText:
     @property
     def gist(self) -> str:
         """What stays the same when the server replies so about someone else."""
-        return _SPACE.sub(" ", _CHANGING.sub("#", self._all)).strip()
+        return _SPACE.sub(" ", _CHANGING.sub("#", self._ours_removed)).strip()
 
     @property
     def about_sender(self) -> bool:
-        return bool(_SENDER.search(self._all))
+        return bool(_SENDER.search(self._all) or foreign_words.SENDER.search(self._folded))
 
     @property
     def sender_rejected(self) -> bool:
@@ -155,19 +194,43 @@ class ReplyText:
 
     @property
     def about_us(self) -> bool:
-        return bool(_ABOUT_US.search(self._all))
+        """Whether it is about our address, name or message, whatever else it says."""
+        text = RECIPIENT_BLOCKED.sub(" ", self._all)
+        return bool(_ABOUT_US.search(text) or foreign_words.ABOUT_US.search(self._folded))
+
+    @property
+    def refuses_us(self) -> bool:
+        """Whether we are refused, for a reason that may be the recipient."""
+        return bool(_REFUSES_US.search(self._all))
 
     @property
     def no_such_recipient(self) -> bool:
-        return bool(NO_SUCH_RECIPIENT.search(self._plain))
+        there_now = NO_SUCH_RECIPIENT.search(self._plain)
+        if there_now and _FOR_NOW.search(self._plain):
+            return False
+        return bool(there_now or foreign_words.NOT_THERE.search(self._folded))
+
+    @property
+    def recipient_rejected(self) -> bool:
+        """Whether the recipient is refused, without a word on why."""
+        return bool(RECIPIENT_REJECTED.search(self._plain))
 
     @property
     def disabled(self) -> bool:
-        return bool(DISABLED.search(self._plain))
+        return bool(
+            DISABLED.search(self._plain)
+            or RECIPIENT_BLOCKED.search(self._plain)
+            or foreign_words.SHUT.search(self._folded)
+        )
 
     @property
     def full(self) -> bool:
-        return bool(FULL.search(self._plain)) and not self.system_full
+        full = FULL.search(self._plain) or foreign_words.FULL.search(self._folded)
+        return bool(full) and not self.system_full and not self.sending_quota
+
+    @property
+    def sending_quota(self) -> bool:
+        return bool(SENDING_QUOTA.search(self._plain))
 
     @property
     def system_full(self) -> bool:
@@ -175,11 +238,11 @@ class ReplyText:
 
     @property
     def size(self) -> bool:
-        return bool(_SIZE.search(self._plain))
+        return bool(_SIZE.search(_MAILBOX_SIZE.sub(" ", self._plain)))
 
     @property
     def greylisted(self) -> bool:
-        return bool(_GREYLISTED.search(self._all))
+        return bool(_GREYLISTED.search(self._all) or foreign_words.LATER.search(self._folded))
 
     @property
     def local_trouble(self) -> bool:

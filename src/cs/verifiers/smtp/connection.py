@@ -53,15 +53,15 @@ class SmtpConnection(asyncio.Protocol):
         self._news.set()
 
     # Called by us.
-    async def read_reply(self) -> SmtpReply:
-        """Return the next reply.
+    async def read_reply(self, within_s: float | None = None) -> SmtpReply:
+        """Return the next reply, which may take *within_s*, or else what `connect` was told.
 
         Raises:
             ConnectionFailed: None came in time, whole and well-formed.
         """
         self._in_step = False
         try:
-            async with asyncio.timeout(self._reply_s):
+            async with asyncio.timeout(self._reply_s if within_s is None else within_s):
                 lines = [await self._line()]
                 while not is_last(lines[-1]):
                     if len(lines) == _LINES:
@@ -75,8 +75,12 @@ class SmtpConnection(asyncio.Protocol):
         self._in_step = True
         return reply
 
-    async def send(self, command: str) -> SmtpReply:
+    async def send(self, command: str, within_s: float | None = None) -> SmtpReply:
         """Send *command*, which is one ASCII line, and return the reply.
+
+        Args:
+            command: Without its line end.
+            within_s: As `read_reply`.
 
         Raises:
             ConnectionFailed: As `read_reply`; or it had sent something that nobody asked for.
@@ -89,7 +93,7 @@ class SmtpConnection(asyncio.Protocol):
         self._note("C", command)
         self._in_step = False
         self._transport.write(command.encode("ascii") + b"\r\n")
-        return await self.read_reply()
+        return await self.read_reply(within_s)
 
     async def encrypt(self, server_name: str) -> None:
         """Go over to TLS, whoever the other side is.

@@ -31,7 +31,7 @@ class Exchanger:
 
     Attributes:
         one_recipient: Learned: it takes one recipient a session.
-        has_accepted: It has accepted somebody at this domain, so it does not refuse us.
+        accepted: Who of this domain it has accepted: then it does not refuse us.
         refuses_unknown: The session at hand has refused a name that nobody has.
     """
 
@@ -51,7 +51,7 @@ class Exchanger:
         self._pause_timeout = pause_timeout
         self.mx = mx
         self.one_recipient = one_recipient
-        self.has_accepted = False
+        self.accepted: str | None = None
         self.refuses_unknown = False
         self._mail_domain = mail_domain
         self._identity = identity

@@ -34,6 +34,8 @@ _DOMAIN = "mail-domain.invalid"
 _SOMEBODY = f"whoever-is-asked-about@{_DOMAIN}"
 _PROBES = tuple(f"{name}@{_DOMAIN}" for name in probe_names(_DOMAIN))
 _CONTROL = f"postmaster@{_DOMAIN}"
+#: Whom the exchanger had accepted before, where that was asked again as a control.
+_ACCEPTED = f"who-was-accepted-before@{_DOMAIN}"
 #: Of whom nobody was asked.
 _NOBODY = -1
 #: Scripts whose readings are remembered, some 2 kB each: thousands of conversations with
@@ -119,6 +121,8 @@ class _Recorded:
             answers.setdefault(role, deque()).append((session, heard))
         for session, why, meaning in script.refusals:
             known[script.sessions[session][0]].refusal = NoUsableReply(why, meaning)
+        for exchanger in known.values():
+            exchanger.note_control()
         self.exchangers: dict[MxAddress, Recipients] = {e.mx: e for e in known.values()}
 
 
@@ -133,6 +137,7 @@ def _roles(script: Script) -> dict[str, int]:
         _SOMEBODY: ADDRESS,
         _CONTROL: POSTMASTER,
         **{probe: POSTMASTER + number for number, probe in enumerate(probes, 1)},
+        _ACCEPTED: POSTMASTER + len(probes) + 1,
     }
 
 
@@ -147,13 +152,23 @@ class RecordedExchanger:
     def __init__(self, mx: MxAddress, roles: dict[str, int], silence: str) -> None:
         self.mx = mx
         self.one_recipient = False
-        self.has_accepted = False
+        self.accepted: str | None = None
         self.refuses_unknown = False
         self.answers: dict[int, deque[tuple[int, ReplyHeard | None]]] = {}
         self.refusal: NoUsableReply | None = None
         self._roles = roles
         self._silence = silence
         self._session = -1
+
+    def note_control(self) -> None:
+        """Note who was accepted after a refusal without a word: somebody known before."""
+        refusals = self.answers.get(ADDRESS, ())
+        if not any(heard and heard.meaning.kind is ReplyKind.BARE for _, heard in refusals):
+            return
+        for name, role in self._roles.items():
+            answers = self.answers.get(role, ()) if role > POSTMASTER else ()
+            if any(heard and heard.meaning.kind is ReplyKind.ACCEPTED for _, heard in answers):
+                self.accepted = name
 
     async def ask(self, address: str, *, room_for: int = 1) -> tuple[SmtpReply, ReplyMeaning]:
         del room_for

@@ -28,12 +28,20 @@ class Identity:
 
 @dataclass(frozen=True)
 class SmtpTimeouts:
-    """How long anything may take, in seconds."""
+    """How long anything may take, in seconds.
 
-    address_s: float = 25.0  # one address, probes included
+    Some servers think for 12 s before each answer to RCPT, and are waited for: two probes, the
+    person and a control are four answers.
+    """
+
+    address_s: float = 60.0  # one address, probes included
     connect_s: float = 5.0
-    reply_s: float = 10.0
+    reply_s: float = 10.0  # half as long again after RCPT, where servers look things up
     quit_s: float = 1.0
+
+    @property
+    def rcpt_reply_s(self) -> float:
+        return 1.5 * self.reply_s
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,9 @@ class MxAddress:
 class Session:
     """A session with MAIL FROM accepted; made by `open_session`."""
 
-    def __init__(self, connection: SmtpConnection) -> None:
+    def __init__(self, connection: SmtpConnection, rcpt_reply_s: float) -> None:
         self._connection = connection
+        self._rcpt_reply_s = rcpt_reply_s
         self.recipients = 0
 
     async def rcpt(self, address: str) -> SmtpReply:
@@ -59,7 +68,7 @@ class Session:
             ConnectionFailed: No answer; the session is over.
         """
         self.recipients += 1
-        return await self._connection.send(f"RCPT TO:<{address}>")
+        return await self._connection.send(f"RCPT TO:<{address}>", self._rcpt_reply_s)
 
     async def quit(self, within_s: float) -> None:
         """Say good-bye; whether the server answers does not matter."""
@@ -112,7 +121,7 @@ async def open_session(
     except BaseException:
         await connection.abort()
         raise
-    return Session(connection)
+    return Session(connection, timeouts.rcpt_reply_s)
 
 
 async def _greet(connection: SmtpConnection, identity: Identity, mx: MxAddress) -> bool:

@@ -29,7 +29,7 @@ class Recipients(Protocol):
     """
 
     one_recipient: bool
-    has_accepted: bool
+    accepted: str | None
     refuses_unknown: bool
 
     @property
@@ -79,7 +79,7 @@ async def probe(exchanger: Recipients, names: tuple[str, ...], mail_domain: str)
                 doubt = doubt or (None if kind in REFUSED else meaning)
     if bare and doubt is None:
         control = await exchanger.ask_in_same_session(f"postmaster@{mail_domain}")
-        if control is None or control[1].kind is not ReplyKind.ACCEPTED:
+        if not _is_accepted(control):
             doubt = ReplyMeaning(ReplyKind.BARE)
     await exchanger.hang_up()
     if doubt is not None:
@@ -107,7 +107,7 @@ async def judge(
     )
     match meaning.kind:
         case ReplyKind.ACCEPTED:
-            return await _accepted(exchanger, probe_result, unlikely)
+            return await _accepted(exchanger, address, probe_result, unlikely)
         case ReplyKind.RECIPIENT_REFUSED | ReplyKind.DISABLED | ReplyKind.FULL | ReplyKind.BARE:
             return await _refused(exchanger, address, reply, meaning)
         case kind:
@@ -120,9 +120,9 @@ async def judge(
 
 
 async def _accepted(
-    exchanger: Recipients, probe_result: ProbeResult, unlikely: str
+    exchanger: Recipients, address: str, probe_result: ProbeResult, unlikely: str
 ) -> RecipientFinding:
-    exchanger.has_accepted = True
+    exchanger.accepted = address
     if probe_result.outcome is not ProbeOutcome.REFUSED:
         return RecipientFinding(
             Verdict.UNKNOWN,
@@ -149,34 +149,62 @@ async def _refused(
     )
     if reply.code // 100 == 4 or (reply.enhanced or "").startswith(_ABOUT_RECIPIENT):
         return finding
-    bare = meaning.kind is ReplyKind.BARE
-    if exchanger.has_accepted and not bare:
+    postmaster = f"postmaster@{address.rpartition('@')[2]}"
+    if meaning.kind is ReplyKind.BARE:
+        if await _accepts_another(exchanger, address, postmaster):
+            return finding
+        return RecipientFinding(Verdict.UNKNOWN, ReplyKind.BARE.value)
+    if exchanger.accepted or await _control_allows(exchanger, address, postmaster, reply):
         return finding
-    if await _control_allows(exchanger, address, reply, bare=bare):
-        return finding
-    return RecipientFinding(
-        Verdict.UNKNOWN, ReplyKind.BARE.value if bare else "refused-like-postmaster"
-    )
+    return RecipientFinding(Verdict.UNKNOWN, "refused-like-postmaster")
+
+
+async def _accepts_another(exchanger: Recipients, address: str, postmaster: str) -> bool:
+    """Say whether a session that refuses *address* without a word accepts somebody else.
+
+    Asked are who was accepted before, and the postmaster.  Where the server hung up after the
+    refusal, the control is asked first and *address* after it.
+    """
+    controls = [c for c in dict.fromkeys((exchanger.accepted, postmaster)) if c != address]
+    for control in filter(None, controls):
+        answer = await exchanger.ask_in_same_session(control)
+        if _is_accepted(answer):
+            return True
+        if answer is None:
+            return await _accepts_before(exchanger, address, control)
+    return False
+
+
+async def _accepts_before(exchanger: Recipients, address: str, control: str) -> bool:
+    """Say whether a new session accepts *control* and then refuses *address*, wordless."""
+    try:
+        answer = await exchanger.ask(control, room_for=2)
+    except NoUsableReply:
+        return False
+    if not _is_accepted(answer):
+        return False
+    again = await exchanger.ask_in_same_session(address)
+    return again is not None and again[1].kind is ReplyKind.BARE
+
+
+def _is_accepted(answer: tuple[SmtpReply, ReplyMeaning] | None) -> bool:
+    return answer is not None and answer[1].kind is ReplyKind.ACCEPTED
 
 
 async def _control_allows(
-    exchanger: Recipients, address: str, reply: SmtpReply, *, bare: bool
+    exchanger: Recipients, address: str, postmaster: str, reply: SmtpReply
 ) -> bool:
     """Ask about the postmaster: is it this recipient that is refused, or are we?"""
-    domain = address.rpartition("@")[2]
-    postmaster = f"postmaster@{domain}"
     control = await exchanger.ask_in_same_session(postmaster)
-    if bare:
-        return control is not None and control[1].kind is ReplyKind.ACCEPTED
     if control is None or control[1].kind is ReplyKind.TOO_MANY:
         try:
             control = await exchanger.ask(postmaster)
         except NoUsableReply:
             return True  # the words stand for themselves
-    if control[1].kind is ReplyKind.ACCEPTED:
-        exchanger.has_accepted = True
+    if _is_accepted(control):
+        exchanger.accepted = postmaster
         return True
-    echoed = (address, postmaster, domain, exchanger.mx.host)
+    echoed = (address, postmaster, address.rpartition("@")[2], exchanger.mx.host)
     return not same_words(reply, control[0], echoed)
 
 
