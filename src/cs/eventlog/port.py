@@ -215,5 +215,11 @@ class EventLog(Protocol):
     async def grown(self, after: int) -> None:
         """Wait until the last position is beyond *after*."""
 
+    def ends_with(self, stream: str, version: int) -> bool:
+        """Return whether *stream* has no event after *version*, without waiting.
+
+        ``False``: it has, or that would have to be waited for.
+        """
+
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
         """Return when the next lookup may start; ``None`` if it may now."""

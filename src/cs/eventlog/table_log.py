@@ -168,6 +168,9 @@ class TableLog(ABC):
             raise DamagedEvent(0, stream, version, why)
         return await recorded(self._keys, rows, self.wanted)
 
+    def ends_with(self, stream: str, version: int) -> bool:  # noqa: ARG002
+        return False
+
     async def tail(
         self, after: int, limit: int = 500, wanted: Wanted | None = None
     ) -> Sequence[RecordedEvent]:

@@ -42,6 +42,9 @@ class CachedKeyStore(ABC):
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._open.get(names, self._existing_keys)
 
+    def held(self, name: str) -> bytes | None:
+        return self._open.held(name)
+
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
         stored, _ = await self._open.read_anew(names, self._stored_keys)
         return stored

@@ -24,6 +24,9 @@ class MemoryKeyStore:
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return {name: key for name in names if (key := self._keys.get(name)) is not None}
 
+    def held(self, name: str) -> bytes | None:
+        return self._keys.get(name)
+
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
         return {name: self._keys[name] for name in names if name in self._keys}
 

@@ -38,6 +38,13 @@ class OpenKeys:
         self._use(found)
         return found
 
+    def held(self, name: str) -> bytes | None:
+        """Return the key of *name* if it is here."""
+        key = self._keys.use(name)
+        if key is not None:
+            self._counters.hits.inc()
+        return key
+
     async def read_anew(
         self,
         names: Iterable[str],

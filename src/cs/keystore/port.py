@@ -35,6 +35,9 @@ class KeyStore(Protocol):
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return the keys of those of *names* that have one."""
 
+    def held(self, name: str) -> bytes | None:
+        """Return the key of *name* if `find` has it in memory."""
+
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
         """Return what the store itself has of *names*, whatever is cached.
 

@@ -135,6 +135,23 @@ class Reading:
         self._ended.keep(search, row)
         return SearchParts(search, row, folded.state, await self._body(row.lookup))
 
+    def at_once(self, search: str, key_id: str, key: Key) -> SearchParts | None:
+        """Return what `search` does if it has ended and nothing has to be waited for.
+
+        Args:
+            search: Any text.
+            key_id: Of whoever asks.
+            key: Its state, as the caller has just read it.
+        """
+        row = self._ended.at_once(search)
+        if row is None or row.key_id != key_id or _runs(search, key):
+            return None
+        result = self._views.at_once(RESULTS, row.lookup, self._follower.position)
+        contacts = None if result is None else self._results.at_once(result)
+        if result is None or contacts is None:
+            return None
+        return SearchParts(search, row, key, spliced(result, contacts))
+
     async def _row(
         self, search: str, stream: str, folded: FoldedState[Key]
     ) -> SearchRow | None:

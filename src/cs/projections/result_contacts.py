@@ -17,6 +17,16 @@ class ResultContacts:
     def __init__(self, keys: DataKeys) -> None:
         self._keys = keys
 
+    def at_once(self, result: ResultRow) -> bytes | None:
+        """Return what `contacts` does, without waiting; ``None``: perhaps by waiting."""
+        key = self._keys.held(result.key) if result.sealed else None
+        if key is None:
+            return None
+        try:
+            return open_bytes(key, result.key, result.sealed)
+        except InvalidTag:
+            return None  # damaged, or another key of that name: `contacts` finds out
+
     async def contacts(self, result: ResultRow) -> bytes | None:
         """Return the contacts in *result*; ``None`` if their key was destroyed or is lost.
 

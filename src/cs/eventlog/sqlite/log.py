@@ -29,6 +29,7 @@ from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.metrics.metrics import Metrics
 from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
 from cs.sqlite.errors import describe
+from cs.sqlite.quick_reads import QuickReads
 
 #: How often another process's appends are looked for.
 POLL_S = 0.25
@@ -61,6 +62,7 @@ class SqliteEventLog(TableLog):
     ) -> None:
         super().__init__(keys, waiting=waiting, metrics=metrics)
         self._file = LogFile(path)
+        self._quick = QuickReads(path)
         self._datastore = SQLiteDatastore(
             self._file.uri,
             lock_timeout=lock_timeout_s,
@@ -102,6 +104,7 @@ class SqliteEventLog(TableLog):
 
     async def __aexit__(self, *_: object) -> None:
         self._closed = True
+        self._quick.close()
         await self._stack.aclose()
         self._readers.close()
         self._datastore.close()
@@ -127,6 +130,9 @@ class SqliteEventLog(TableLog):
             self._recorder.select_stream, stream, after, limit
         )
         return rows
+
+    def ends_with(self, stream: str, version: int) -> bool:
+        return self._quick.rows(self._recorder.stream_statement, (stream, version, 1)) == []
 
     async def _select_streams(
         self, asked: Sequence[tuple[str, int, int | None]]

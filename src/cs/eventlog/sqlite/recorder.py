@@ -29,6 +29,10 @@ log = get_logger()
 
 #: SQLite's word for a page without an end.
 _ALL = -1
+_COLUMNS = "rowid, originator_id, originator_version, topic"
+_OF_STREAM = (
+    "WHERE originator_id = ? AND originator_version > ? ORDER BY originator_version LIMIT ?"
+)
 #: What Python's ``sqlite3`` says of text that is damaged (``pysqlite_fetch_one_row``).
 _NO_UTF_8 = "Could not decode to UTF-8"
 
@@ -42,6 +46,11 @@ class BatchRecorder(SQLiteApplicationRecorder):
 
     def construct_create_table_statements(self) -> list[str]:
         return [*super().construct_create_table_statements(), *self._starts.statements()]
+
+    @cached_property
+    def stream_statement(self) -> str:
+        """What `select_stream` executes, with its parameters in their order."""
+        return f"SELECT {_COLUMNS}, state FROM {self.events_table_name} {_OF_STREAM}"  # noqa: S608
 
     def create_table(self) -> None:
         """Make what is missing; make anew what the log knows better."""
@@ -104,11 +113,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
 
     def select_stream(self, stream: str, after: int, limit: int | None) -> list[StoredRow]:
         """Return what is stored of *stream* after version *after*, at most *limit* rows."""
-        return self._select(
-            "WHERE originator_id = ? AND originator_version > ? "
-            "ORDER BY originator_version LIMIT ?",
-            (stream, after, _ALL if limit is None else limit),
-        )
+        return self._select(_OF_STREAM, (stream, after, _ALL if limit is None else limit))
 
     def select_streams(
         self, asked: Sequence[tuple[str, int, int | None]]
@@ -173,11 +178,10 @@ class BatchRecorder(SQLiteApplicationRecorder):
     def _select(
         self, where: str, parameters: tuple[str | int, ...], state: str = "state"
     ) -> list[StoredRow]:
-        columns = f"rowid, originator_id, originator_version, topic, {state}"
         with self.datastore.get_connection(commit=False) as connection:
             cursor = connection.cursor().sqlite_cursor
             cursor.row_factory = None
-            statement = f"SELECT {columns} FROM {self.events_table_name} {where}"  # noqa: S608
+            statement = f"SELECT {_COLUMNS}, {state} FROM {self.events_table_name} {where}"  # noqa: S608
             try:
                 return cursor.execute(statement, parameters).fetchall()
             except sqlite3.OperationalError as error:

@@ -221,6 +221,9 @@ class PostgresViews:
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         return await self._readable(self._rows.get(table, row_id, since))
 
+    def at_once(self, table: Table[R], row_id: str, since: int) -> R | None:  # noqa: ARG002
+        return None
+
     async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         return await self._readable(self._rows.get_at(table, row_id))
 
