@@ -1,14 +1,19 @@
 """Callers' connections: how long a head may take, what is refused, which call is answered."""
 
 import asyncio
+from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.server import ServerState
 
 from cs.api.errors import ApiError
@@ -29,6 +34,19 @@ REFUSING_AT_ONCE = 16
 REFUSAL_S = 1.0
 
 
+class Answer(Protocol):
+    """A whole answer, its headers ready to send: names in lower case, a length among them."""
+
+    status_code: int
+    raw_headers: list[tuple[bytes, bytes]]
+    body: bytes | memoryview
+
+
+#: What an application may have beside it: returns the answer to a call without a body, by its
+#: method, target and headers, if nothing has to be waited for; ``None``: it is to be called.
+AtOnce: TypeAlias = Callable[[str, str, list[tuple[bytes, bytes]]], Answer | None]
+
+
 class ServerConfig(uvicorn.Config):
     """A configuration whose connections keep to *limit*."""
 
@@ -36,6 +54,7 @@ class ServerConfig(uvicorn.Config):
         named |= {"http": Connection, "backlog": ACCEPTS_AT_ONCE}
         super().__init__(app, **named)
         self.limit = limit
+        self.at_once: AtOnce | None = getattr(app, "at_once", None)
 
 
 class Connection(HttpToolsProtocol):
@@ -46,6 +65,11 @@ class Connection(HttpToolsProtocol):
 
     Of uvicorn's protocol it has how an answer is sent.  Calls are read here: uvicorn reads
     all that has come, and would keep any number of calls for one that is not answered yet.
+
+    What can be answered at once is, without a task: one call each time that something comes.
+
+    Attributes:
+        calls: How many were begun.
     """
 
     def __init__(
@@ -57,6 +81,8 @@ class Connection(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._reader = RequestReader()
+        self._at_once = config.at_once
+        self.calls = 0
         self._context = copy_context()
         self._limit = config.limit
         self._ending: asyncio.TimerHandle | None = None  # of a head, or of one turned away
@@ -118,6 +144,9 @@ class Connection(HttpToolsProtocol):
     def _begin(self, head: Head) -> None:
         """Have the application answer the call of *head*, whose body may be yet to come."""
         self._unset_keepalive_if_required()
+        self.calls += 1
+        if self._answered_at_once(head):
+            return
         raw_path, _, query = head.target.partition(b"?")
         path = raw_path.decode("ascii")
         self.scope = {
@@ -155,6 +184,26 @@ class Connection(HttpToolsProtocol):
         answering = self.loop.create_task(call.run_asgi(self.app), context=self._context.copy())
         answering.add_done_callback(self.tasks.discard)
         self.tasks.add(answering)
+
+    def _answered_at_once(self, head: Head) -> bool:
+        """Answer the call of *head* if nothing has to be waited for; return whether it was."""
+        reader = self._reader
+        if self._at_once is None or not head.keep_alive or self.flow.write_paused:
+            return False
+        # Nobody's calls keep others waiting, however many of them come at a time.
+        if reader.in_body or reader.has_unread:
+            return False
+        answer = self._at_once(head.method, head.target.decode("ascii"), head.headers)
+        if answer is None:
+            return False
+        lines = [STATUS_LINE[answer.status_code]]
+        for name, value in (*self.server_state.default_headers, *answer.raw_headers):
+            lines.append(b"%b: %b\r\n" % (name, value))
+        self.transport.write(b"".join((*lines, b"\r\n", answer.body)))
+        self._unset_ending()
+        self._limit.idle.pop(self, None)  # `_watch` puts it behind all others
+        super().on_response_complete()
+        return True
 
     def _add_to_body(self, part: bytes) -> None:
         call = self.cycle

@@ -100,9 +100,9 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        # Of each connection without a call: its last one, and since when there is none.  One
-        # whose answer waits for its caller to read counts as none.
-        self._idle: dict[object, tuple[object, float]] = {}
+        # Of each connection without a call: how many it has made, and since when there is
+        # none.  One whose answer waits for its caller to read counts as none.
+        self._idle: dict[object, tuple[int, float]] = {}
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -119,15 +119,15 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _close_idle(self, now: float) -> None:
-        idle: dict[object, tuple[object, float]] = {}
+        idle: dict[object, tuple[int, float]] = {}
         for connection in list(self.server_state.connections):
             assert isinstance(connection, Connection)
             call: RequestResponseCycle | None = connection.cycle
             unread = connection.flow.write_paused
             if call is not None and not call.response_complete and not unread:
                 continue
-            last, since = self._idle.get(connection, (call, now))
-            idle[connection] = call, since if last is call else now
+            made, since = self._idle.get(connection, (connection.calls, now))
+            idle[connection] = connection.calls, since if made == connection.calls else now
             if now - idle[connection][1] >= IDLE_S:
                 if unread or connection.transport.is_closing():
                     connection.transport.abort()  # closing waits until all is read
