@@ -18,12 +18,12 @@ from cs.projections.search_record import (
 from cs.projections.usage import UsageRow
 
 
-def usage_answer(key: Key, headers: Mapping[str, str]) -> Response:
+def usage_answer(key: Key, headers: Mapping[str, str]) -> "JsonResponse":
     """Return the 200 of ``GET /usage``."""
     return JsonResponse(usage_body(key), 200, headers)
 
 
-def search_answer(found: SearchParts, headers: Mapping[str, str]) -> Response:
+def search_answer(found: SearchParts, headers: Mapping[str, str]) -> "JsonResponse":
     """Return the 200 of ``GET /searches/{id}``, whatever the status of the search."""
     return JsonResponse(search_body(found), 200, headers)
 

@@ -13,10 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from cs.api import failures
+from cs.api.answers import JsonResponse
 from cs.api.api import Api
 from cs.api.call_log import SEARCH, CallRecord
+from cs.api.checks_at_once import check_at_once
 from cs.api.contacts import post_contacts
-from cs.api.credentials import Caller, presented, wrong_key
+from cs.api.credentials import Caller, known_caller, presented, wrong_key
 from cs.api.errors import ApiError
 from cs.api.key_access import check_secret
 from cs.api.log_rate_limit import LogRateLimit
@@ -39,7 +41,6 @@ ROUTES: Mapping[str, Mapping[str, Endpoint]] = {
     OPENAPI_PATH: {"GET": get_openapi, "HEAD": get_openapi},
 }
 
-_BEARER = "Bearer "
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _NO_STORE = (b"cache-control", b"no-store")
 _CLOSE = (b"connection", b"close")
@@ -60,6 +61,27 @@ class Gate:
         self._api = api
         self._request_ids = RequestIds()
         self._keyless = LogRateLimit("unauthorized_calls_left_out")
+
+    def at_once(self, method: str, path: str, headers: RawHeaders) -> JsonResponse | None:
+        """Return the whole answer to a call without a body, if nothing has to be waited for.
+
+        ``None``: `__call__` is to be asked, and nothing has happened.
+        """
+        if self._api.draining.is_set():
+            return None
+        scope: Scope = {"method": method, "path": path, "headers": headers, "state": {}}
+        call = CallRecord(scope, self._keyless, self._api.metrics)
+        try:
+            answer = check_at_once(self._api, scope)
+        except Exception:  # noqa: BLE001  the endpoints meet it too, and have words for it
+            return None
+        if answer is None:
+            return None
+        request_id = scope["state"]["request_id"] = self._request_ids.new()
+        answer.raw_headers = _marked(answer.raw_headers, request_id)
+        call.status = answer.status_code
+        call.end()
+        return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "the server takes no other protocol"
@@ -136,22 +158,24 @@ class Gate:
             and not _hides_slash(scope)
         ):
             return
-        sent = [
-            value.decode("latin-1")
-            for name, value in scope["headers"]
-            if name == b"authorization"
-        ]
-        # What is known to open a key is well formed.
-        as_usual = len(sent) == 1 and sent[0].startswith(_BEARER)
-        secret_hash = hash_key(sent[0][len(_BEARER) :]) if as_usual else ""
-        key_id = self._api.key_ring.known(secret_hash)
-        if key_id is None:
-            secret_hash = hash_key(presented(sent))
-            async with within(self._api.time_limits.read_s):
-                key_id = await self._api.key_ring.find(secret_hash)
+        caller = known_caller(scope["headers"], self._api.key_ring)
+        if caller is None:
+            caller = await self._find_caller(scope["headers"])
+        scope["state"] |= {"key_id": caller.key_id, "caller": caller}
+
+    async def _find_caller(self, headers: RawHeaders) -> Caller:
+        """Return the caller of a call with *headers*, whose key has to be looked for.
+
+        Raises:
+            ApiError: ``unauthorized``.
+        """
+        sent = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+        secret_hash = hash_key(presented(sent))
+        async with within(self._api.time_limits.read_s):
+            key_id = await self._api.key_ring.find(secret_hash)
         if key_id is None:
             raise wrong_key()
-        scope["state"] |= {"key_id": key_id, "caller": Caller(key_id, secret_hash)}
+        return Caller(key_id, secret_hash)
 
     async def _check_slashes(self, scope: Scope) -> None:
         """Refuse a path with an encoded slash, which is not a slash (contract H1).

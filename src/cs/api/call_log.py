@@ -8,11 +8,13 @@ Of what callers write only that stands in it which has one of a few forms: no br
 unknown path, no secret.
 """
 
+import logging
 import re
 from time import perf_counter
 
 from starlette.types import Message, Receive, Scope
 from structlog import get_logger
+from structlog.contextvars import bound_contextvars
 
 from cs.api.log_rate_limit import LogRateLimit
 from cs.api.openapi import OPENAPI_PATH
@@ -105,6 +107,9 @@ class CallRecord:
 
     def _log(self, took_s: float, method: str, path: str, status: int | None) -> None:
         scope, state = self._scope, self._scope["state"]
+        line = log.bind()
+        if not line.is_enabled_for(logging.INFO):
+            return
         if (self.status == 401 or "key_id" not in state) and not self._keyless.allow():
             return
         fields = {
@@ -118,7 +123,9 @@ class CallRecord:
             "client_request": clients_id(scope["headers"]),
         }
         took_ms = round(took_s * 1000, 1)
-        log.info("call", **{n: v for n, v in fields.items() if v is not None}, took_ms=took_ms)
+        known = {name: value for name, value in fields.items() if value is not None}
+        with bound_contextvars(request=state["request_id"]):  # bound to most calls already
+            line.info("call", **known, took_ms=took_ms)
 
 
 def note_search(state: dict[str, object], admitted: StoredAdmission) -> None:

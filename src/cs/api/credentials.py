@@ -5,13 +5,21 @@ For a key in the right form it never says whether there is such a key (contract 
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
 from cs.api.errors import ApiError
-from cs.domain.api_key import PREFIX, well_formed
+from cs.domain.api_key import PREFIX, hash_key, well_formed
 
+_BEARER = b"Bearer "
 _SEND = "send `Authorization: Bearer <API_KEY>`"
+
+
+class KnownKeys(Protocol):
+    """Which keys a process knows (`cs.api.key_ring.KeyRing`)."""
+
+    def known(self, secret_hash: str) -> str | None: ...
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -23,6 +31,19 @@ class Caller(msgspec.Struct, frozen=True):
 
     key_id: str
     secret_hash: str
+
+
+def known_caller(headers: Sequence[tuple[bytes, bytes]], keys: KnownKeys) -> Caller | None:
+    """Return the caller of a call with *headers*, if its key is one of *keys*.
+
+    What is known to open a key is well formed.
+    """
+    sent = [value for name, value in headers if name == b"authorization"]
+    if len(sent) != 1 or not sent[0].startswith(_BEARER):
+        return None
+    secret_hash = hash_key(sent[0][len(_BEARER) :].decode("latin-1"))
+    key_id = keys.known(secret_hash)
+    return None if key_id is None else Caller(key_id, secret_hash)
 
 
 def presented(values: Sequence[str]) -> str:

@@ -71,6 +71,10 @@ class KeyLimiter:
         if not self._let_through[key_id]:
             del self._let_through[key_id]
 
+    def __contains__(self, key_id: str) -> bool:
+        """Return whether a call of *key_id* is let through or waits."""
+        return key_id in self._let_through
+
     def __len__(self) -> int:
         """Return how many calls are let through or wait."""
         return sum(self._let_through.values()) + sum(map(len, self._queues.values()))

@@ -31,6 +31,9 @@ class RecentKeys:
 
     def remember(self, key_id: str, key: Key) -> None:
         known = self._read.get(key_id, key)
+        if known is key and key_id in self._read:
+            self._read.move_to_end(key_id)
+            return
         self._read[key_id] = max(key, known, key=_age)  # the last one of a moment
 
     def is_due(self, key_id: str, monotonic: float) -> bool:

@@ -19,6 +19,9 @@ class MemoryChecks:
         self._times = LruDict[str, deque[datetime]](KEYS)
 
     async def count(self, key_id: str, at: datetime) -> Check:
+        return self.count_at_once(key_id, at)
+
+    def count_at_once(self, key_id: str, at: datetime) -> Check:
         times = self._times.get(key_id, deque())
         if times:
             at = max(at, times[-1])
@@ -33,6 +36,9 @@ class MemoryChecks:
         return Check(at, counted, left)
 
     async def uncount(self, key_id: str, at: datetime) -> None:
+        self.uncount_at_once(key_id, at)
+
+    def uncount_at_once(self, key_id: str, at: datetime) -> None:
         times = self._times.get(key_id, deque())
         if at in times:
             times.remove(at)

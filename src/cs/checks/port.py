@@ -39,5 +39,11 @@ class Checks(Protocol):
             LogUnavailable: Whether it was counted is not known.
         """
 
+    def count_at_once(self, key_id: str, at: datetime) -> Check | None:
+        """Do as `count`, without waiting; ``None``: nothing was counted, ask `count`."""
+
+    def uncount_at_once(self, key_id: str, at: datetime) -> None:
+        """Uncount what `count_at_once` has counted."""
+
     async def uncount(self, key_id: str, at: datetime) -> None:
         """Uncount the check of *at* (`Check.at`): it was not answered."""

@@ -52,6 +52,12 @@ class PostgresChecks:
             self._refusals[key_id] = (asked, check)
         return check
 
+    def count_at_once(self, key_id: str, at: datetime) -> Check | None:  # noqa: ARG002
+        return None
+
+    def uncount_at_once(self, key_id: str, at: datetime) -> None:
+        raise AssertionError(f"a check of {key_id} at {at} was not counted at once")
+
     async def uncount(self, key_id: str, at: datetime) -> None:
         self._refusals.pop(key_id, None)
         try:
