@@ -2,18 +2,16 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from ipaddress import ip_network
 
 import msgspec
 
+from cs.assembly.outside import address_guard, name_resolver
 from cs.assembly.sandbox_plugins import names_in_sandbox
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
 from cs.metrics.metrics import Metrics
-from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
-from cs.outside.resolver import DnsResolver
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, Paid
 from cs.pipeline.isolated import IsolatedStage
@@ -30,9 +28,6 @@ from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.sources.measured import MeasuredBrandSource, MeasuredPeopleSource
 from cs.verifiers.isolated import IsolatedVerifier
 from cs.verifiers.measured import MeasuredVerifier
-
-#: Of one DNS question, retries included.
-DNS_TIMEOUT_S = 5.0
 
 
 class StagePlugins(msgspec.Struct, frozen=True):
@@ -79,12 +74,7 @@ async def open_plugins(
         BadSettings: A plug-in that is named is not there, or cannot be used.
     """
     clock = clock or SystemClock()
-    resolver = DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S)
-    guard = Guard(
-        [ip_network(network) for network in settings.allow_networks],
-        frozenset(settings.web_ports),
-        [ip_network(network) for network in settings.deny_networks],
-    )
+    resolver, guard = name_resolver(settings), address_guard(settings)
     agent = user_agent(settings.contact)
     ca_file = settings.ca_file
     async with (
@@ -215,12 +205,3 @@ def stages_of_ours(plugins: StagePlugins) -> list[StageRow]:
     """Return the stages whose work no plug-in does."""
     replaced = {stage.name for stage in plugins.stages}
     return [row for name, row in STAGES.items() if name not in replaced]
-
-
-def _nameserver(dns: str | None) -> tuple[str, int] | None:
-    if dns is None:
-        return None
-    host, _, port = dns.rpartition(":")
-    if not host or not port.isdecimal():
-        raise BadSettings(f"dns: {dns!r} is not host:port, for example 127.0.0.1:53")
-    return host.strip("[]"), int(port)

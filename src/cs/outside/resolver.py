@@ -9,7 +9,10 @@ import dns.exception
 import dns.name
 import dns.rdatatype
 import dns.resolver
+import dns.reversename
 from dns.rdtypes.ANY.MX import MX
+from dns.rdtypes.ANY.PTR import PTR
+from dns.rdtypes.ANY.TXT import TXT
 
 from cs.outside.port import MailHosts, Unreachable
 
@@ -94,6 +97,35 @@ class DnsResolver:
             return MailHosts(hosts=(domain,) if implicit else (), implicit=implicit)
         hosts = tuple(dict.fromkeys(host for _, host in exchangers if host))
         return MailHosts(hosts=hosts, null_mx=not hosts)  # RFC 7505: one record, "."
+
+    async def texts(self, name: str) -> tuple[str, ...]:
+        """Return the TXT records of *name*, the strings of each put together.
+
+        Raises:
+            Unreachable: As the port says.
+        """
+        records = await self._present(name, dns.rdatatype.TXT)
+        return tuple(
+            b"".join(record.strings).decode("utf-8", "replace")
+            for record in records
+            if isinstance(record, TXT)
+        )
+
+    async def names(self, address: str) -> tuple[str, ...]:
+        """Return the names that the IP address *address* has by its PTR records.
+
+        Raises:
+            Unreachable: As the port says.
+        """
+        pointer = dns.reversename.from_address(address).to_text()
+        records = await self._present(pointer, dns.rdatatype.PTR)
+        return tuple(_text(record.target) for record in records if isinstance(record, PTR))
+
+    async def _present(self, name: str, kind: dns.rdatatype.RdataType) -> list[dns.rdata.Rdata]:
+        try:
+            return await self._records(name, kind)
+        except _NoSuchName:
+            return []
 
     async def _addresses(self, host: str, kind: dns.rdatatype.RdataType) -> list[str] | None:
         try:

@@ -1,0 +1,157 @@
+"""What ``cs doctor`` looks at: the checks of `cs.doctor`, with what the settings say."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dns.resolver
+import msgspec
+
+from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.outside import address_guard, name_resolver
+from cs.assembly.plugins import open_plugins, unusable_settings
+from cs.assembly.settings_of_plugins import of_verifier
+from cs.doctor.brokers import check_brokers
+from cs.doctor.databases import check_database
+from cs.doctor.finding import Finding
+from cs.doctor.machine import check_disk, check_open_files, check_secret_files
+from cs.doctor.sender import MAIL_DOMAINS, Sender, check_sender
+from cs.doctor.time_of_day import check_clock
+from cs.outside.http import TrustedClient, user_agent
+from cs.outside.port import Forbidden, Unreachable
+from cs.outside.resolver import DnsResolver
+from cs.plugins.sources import BrandSource, PeopleSource, missing_of
+from cs.postgres.schema_steps import Store
+from cs.settings import Settings
+
+#: The settings of databases, with what each holds.
+_DATABASES: dict[str, Store] = {
+    "postgres": "service",
+    "keys_postgres": "keys",
+    "stages_postgres": "stages",
+}
+#: Files of which nobody else may know.
+_SECRET_FILES = (
+    "master_key_file",
+    "next_master_key_file",
+    "stages_key_file",
+    "kafka_key_file",
+    "kafka_password_file",
+)
+#: The smallest question to MediaWiki's API.
+_SITE_INFO = {"action": "query", "meta": "siteinfo", "siprop": "general", "format": "json"}
+
+
+class Extent(msgspec.Struct, frozen=True):
+    """What is looked at besides the settings.
+
+    Attributes:
+        mail_domains: Whose exchangers are tried.
+        address: Our own IP address, where no mail server says it.
+        lists: DNS lists of senders to look it up in.
+    """
+
+    mail_domains: Sequence[str] = MAIL_DOMAINS
+    address: str | None = None
+    lists: Sequence[str] = ()
+
+
+async def examine(settings: Settings, extent: Extent) -> AsyncIterator[Finding]:
+    """Yield what is found, check by check.
+
+    Raises:
+        BadSettings: Settings that cannot be used at all.
+    """
+    for finding in _look_at_machine(settings):
+        yield finding
+    for setting, store in _DATABASES.items():
+        if (dsn := getattr(settings, setting)) is not None:
+            insecure = settings.insecure_postgres
+            yield await check_database(setting, store, dsn, insecure=insecure)
+    if settings.kafka:
+        yield await check_brokers(kafka_settings(settings))
+    for finding in await _ask_web(settings):
+        yield finding
+    async for finding in _look_at_plugins(settings):
+        yield finding
+    async for finding in _look_at_mail(settings, extent):
+        yield finding
+
+
+def _look_at_machine(settings: Settings) -> list[Finding]:
+    own = [] if settings.postgres else [check_disk(settings.data_dir)]
+    named = {name: getattr(settings, name) for name in _SECRET_FILES}
+    files: dict[str, Path] = {name: path for name, path in named.items() if path is not None}
+    return [*own, *check_secret_files(files), check_open_files(settings.holds)]
+
+
+async def _ask_web(settings: Settings) -> list[Finding]:
+    """Return whether the web is reached, and by its answer whether our clock is right."""
+    source = settings.wikidata_url
+    agent = user_agent(settings.contact)
+    async with TrustedClient(user_agent=agent, ca_file=settings.ca_file) as client:
+        try:
+            answer = await client.get(source, params=_SITE_INFO)
+        except (Unreachable, Forbidden) as error:
+            advice = "let HTTPS out, or set the sources to what can be reached from here"
+            said = f"{source}: {error}"
+            return [
+                Finding("web", "failed", said, advice),
+                Finding("clock", "not tried", "nobody was reached who says what time it is"),
+            ]
+    now = datetime.now(UTC)
+    clock = check_clock(now, answer.headers.get("date"), source)
+    if answer.status != 200:
+        said, advice = f"{source} answers {answer.status}", "set wikidata_url to Wikidata's API"
+        return [Finding("web", "warning", said, advice), clock]
+    return [Finding("web", "ok", f"{source} answers"), clock]
+
+
+async def _look_at_plugins(settings: Settings) -> AsyncIterator[Finding]:
+    async with open_plugins(settings) as tools:
+        unusable = unusable_settings(tools)
+        every: list[BrandSource | PeopleSource] = [*tools.brand_sources, *tools.people_sources]
+        for source in every:
+            missing = missing_of(source)
+            check = f"source {source.name}"
+            if missing is not None:
+                yield Finding(check, "warning", missing, "set it, or leave the source out")
+        for setting, why in unusable.items():
+            yield Finding(setting, "failed", why, "docs/operations.md, Before the real world")
+
+
+async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[Finding]:
+    try:
+        resolver = name_resolver(settings)
+    except dns.resolver.NoResolverConfiguration:
+        said = "this machine has no name server"
+        yield Finding("DNS", "failed", said, "name one in /etc/resolv.conf or by dns")
+        return
+    finding = await _ask_dns(resolver, extent.mail_domains)
+    yield finding
+    identity = of_verifier(settings, "smtp")
+    sender = Sender(
+        helo=str(identity["helo"]),
+        mail_from=str(identity["mail_from"]),
+        port=int(identity["port"]),
+        mail_domains=extent.mail_domains,
+        address=extent.address,
+        lists=extent.lists,
+    )
+    for each in await check_sender(sender, resolver, address_guard(settings)):
+        yield each
+
+
+async def _ask_dns(resolver: DnsResolver, mail_domains: Sequence[str]) -> Finding:
+    failures = []
+    for domain in mail_domains:
+        try:
+            mail = await resolver.mail_hosts(domain)
+        except Unreachable as error:
+            failures.append(str(error))
+            continue
+        if mail.hosts:
+            return Finding("DNS", "ok", f"{domain} takes mail at {mail.hosts[0]}")
+        failures.append(f"{domain} takes no mail, DNS says")
+    advice = "let DNS out (port 53), or name another server by dns"
+    return Finding("DNS", "failed", "; ".join(failures), advice)

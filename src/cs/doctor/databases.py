@@ -1,0 +1,35 @@
+"""The PostgreSQL databases of a service on many machines."""
+
+import asyncpg
+
+from cs.doctor.finding import Finding
+from cs.postgres.clock import MOST_SKEW_S, DatabaseTime
+from cs.postgres.errors import DatabaseUnavailable, WrongSchema
+from cs.postgres.pool import connected, open_pool
+from cs.postgres.schema import check as check_schema
+from cs.postgres.schema_steps import Store
+
+
+async def check_database(setting: str, store: Store, dsn: str, *, insecure: bool) -> Finding:
+    """Return whether the database that *setting* names answers, and is of this version."""
+    check = f"database {setting}"
+    try:
+        async with (
+            open_pool(dsn, role="doctor", most=2, insecure=insecure) as pool,
+            connected(pool) as connection,
+        ):
+            await check_schema(connection, store)
+            time = DatabaseTime(pool)
+            await time.ask()
+            version = ".".join(map(str, connection.get_server_version()[:2]))
+    except DatabaseUnavailable as error:
+        advice = "see that the server runs and lets this user in"
+        return Finding(check, "failed", str(error), advice)
+    except WrongSchema as error:
+        return Finding(check, "failed", str(error), "run `cs db migrate`")
+    except (ValueError, asyncpg.PostgresError) as error:  # InsecureAddress is a ValueError
+        return Finding(check, "failed", str(error), f"mend the setting {setting}")
+    if abs(time.skew_s) > MOST_SKEW_S:
+        said = f"this machine's clock is {time.skew_s:+.1f} s off the database's"
+        return Finding(check, "failed", said, "let both follow NTP; roles are not ready so")
+    return Finding(check, "ok", f"PostgreSQL {version} answers, its schema is this version's")
