@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from operator import itemgetter
+from typing import Any
 
 import msgspec
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
@@ -30,6 +31,9 @@ log = get_logger()
 #: SQLite's word for a page without an end.
 _ALL = -1
 _COLUMNS = "rowid, originator_id, originator_version, topic"
+#: Of a `StoredRow`; and of its place alone.
+_ROW = f"{_COLUMNS}, state"
+_PLACE = "rowid, originator_id"
 _OF_STREAM = (
     "WHERE originator_id = ? AND originator_version > ? ORDER BY originator_version LIMIT ?"
 )
@@ -135,11 +139,11 @@ class BatchRecorder(SQLiteApplicationRecorder):
         if not unread:
             return self._select(where, (after, limit))
         state = "CASE WHEN topic IN (SELECT value FROM json_each(?)) THEN x'' ELSE state END"
-        return self._select(where, (_json(unread), after, limit), state)
+        return self._select(where, (_json(unread), after, limit), f"{_COLUMNS}, {state}")
 
     def select_places(self, where: Where, after: int, upto: int) -> list[tuple[int, str]]:
         """Return position and stream of what `select_where` returns."""
-        return [row[:2] for row in self._select_where(where, after, upto, state="NULL")]
+        return self._select_where(where, after, upto, _PLACE)
 
     def select_at(self, positions: Sequence[int]) -> list[StoredRow]:
         """Return what is stored at *positions*."""
@@ -149,9 +153,9 @@ class BatchRecorder(SQLiteApplicationRecorder):
 
     def select_where(self, where: Where, after: int, upto: int) -> list[StoredRow]:
         """Return what is stored of *where* after position *after*, up to *upto*."""
-        return self._select_where(where, after, upto, state="state")
+        return self._select_where(where, after, upto, _ROW)
 
-    def _select_where(self, where: Where, after: int, upto: int, state: str) -> list[StoredRow]:
+    def _select_where(self, where: Where, after: int, upto: int, columns: str) -> list[Any]:
         conditions = ["rowid > ? AND rowid <= ?"]
         parameters: list[str | int] = [after, upto]
         if where.topics is not None:
@@ -163,7 +167,9 @@ class BatchRecorder(SQLiteApplicationRecorder):
             conditions.append("originator_id IN (SELECT value FROM json_each(?))")
             parameters.append(_json(where.streams))
             # Sorted here: SQLite would copy every state for it.
-            found = self._select(f"WHERE {' AND '.join(conditions)}", tuple(parameters), state)
+            found = self._select(
+                f"WHERE {' AND '.join(conditions)}", tuple(parameters), columns
+            )
             return sorted(found, key=itemgetter(0))
         if where.streams is not None or where.prefixes is not None:
             conditions.append(
@@ -172,16 +178,17 @@ class BatchRecorder(SQLiteApplicationRecorder):
             )
             parameters += [_json(where.streams or ()), _json(where.prefixes or ())]
         return self._select(
-            f"WHERE {' AND '.join(conditions)} ORDER BY rowid", tuple(parameters), state
+            f"WHERE {' AND '.join(conditions)} ORDER BY rowid", tuple(parameters), columns
         )
 
     def _select(
-        self, where: str, parameters: tuple[str | int, ...], state: str = "state"
-    ) -> list[StoredRow]:
+        self, where: str, parameters: tuple[str | int, ...], columns: str = _ROW
+    ) -> list[Any]:
+        """Return *columns* of the rows *where* they are; of `_ROW` each is a `StoredRow`."""
         with self.datastore.get_connection(commit=False) as connection:
             cursor = connection.cursor().sqlite_cursor
             cursor.row_factory = None
-            statement = f"SELECT {_COLUMNS}, {state} FROM {self.events_table_name} {where}"  # noqa: S608
+            statement = f"SELECT {columns} FROM {self.events_table_name} {where}"  # noqa: S608
             try:
                 return cursor.execute(statement, parameters).fetchall()
             except sqlite3.OperationalError as error:
