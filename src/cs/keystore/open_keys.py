@@ -26,6 +26,7 @@ class OpenKeys:
         """Return the keys of *names*, those that are not here from *load*."""
         wanted = tuple(dict.fromkeys(names))
         found = {name: self._keys[name] for name in wanted if name in self._keys}
+        self._use(found)
         missing = [name for name in wanted if name not in found]
         self._counters.hits.inc(len(found))
         self._counters.misses.inc(len(missing))
@@ -35,7 +36,6 @@ class OpenKeys:
             found.update(loaded)
             if before == self._forgotten:  # else it may have been destroyed since
                 self._keys.update(loaded)
-        self._use(found)
         return found
 
     def held(self, name: str) -> bytes | None:
