@@ -8,7 +8,6 @@ an event says gets its JSON with each value opened in its place (`opened`).
 
 from binascii import a2b_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -111,8 +110,10 @@ class Opener:
         if cipher is None and (key := self._held.get(name)) is not None:
             cipher = self._ciphers[name] = AESGCM(key)
         if cipher is not None:
-            with suppress(InvalidTag):  # else it is another key, or damage
+            try:
                 return decrypted(cipher, name, box)
+            except InvalidTag:
+                pass  # it is another key, or damage
         why = why_lost(need, self._held, lambda key: decrypted(AESGCM(key), name, box))
         if why is not None:
             self.lost.append(LostValue(name, why, event.position, event.stream))

@@ -5,7 +5,9 @@ of them at once: two replays of the same log are the same to the byte.
 """
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -27,7 +29,7 @@ from cs.history.replay.rules import Rules
 from cs.history.replay.verdicts import compare_verdicts
 
 #: Events, and brands, that are in memory at once; a brand is not divided.
-EVENTS = 1_200
+EVENTS = 400
 BRANDS = 64
 
 _COMPARE: dict[Kind, Callable[[RecordedLookup, Rules, Totals], LookupComparison]] = {
@@ -67,11 +69,11 @@ async def brand_streams(log: EventLog, kind: Kind, upto: int) -> dict[str, "arra
     Raises:
         LogUnavailable: The log cannot be read now.
     """
-    found: dict[str, array[int]] = {}
+    found: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
     where = Where(topics_of(NEEDED[kind]))
     for after in range(0, upto, WINDOW):
         for position, stream in await log.places(where, after, min(after + WINDOW, upto)):
-            found.setdefault(stream, array("q")).append(position)
+            found[stream].append(position)
     return found
 
 
