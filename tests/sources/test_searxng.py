@@ -197,7 +197,7 @@ async def test_questions_are_few_and_name_brand_and_parent() -> None:
     assert all(
         family in " ".join(asked) for family in ("influencer", "social", "partnership", "brand")
     )
-    assert web.most_at_once <= 2
+    assert web.most_at_once <= 4
     assert all(one.path.startswith("/search?") for one in web.asked)
 
 
@@ -215,7 +215,7 @@ async def test_after_a_refusal_no_more_is_asked() -> None:
     async with asking(saying(b"", status=429)) as (source, web):
         await source.find(ACME, limit=50)
 
-    assert len(web.asked) == 2  # those asked at once
+    assert len(web.asked) == 4  # those asked at once, about one name
 
 
 async def test_people_found_before_a_refusal_are_told_with_it() -> None:
