@@ -18,7 +18,7 @@ ARRIVE_S = 30.0
 
 @dataclass(frozen=True)
 class ReceivedSpan:
-    """Attributes: *role*: of the process that sent it."""
+    """Attributes: *role*: of the process that sent it; *kind*: OpenTelemetry's number."""
 
     name: str
     trace: str
@@ -26,6 +26,9 @@ class ReceivedSpan:
     parent: str  # empty: none
     role: str
     attributes: dict[str, str]
+    kind: int
+    began_ns: int
+    ended_ns: int
 
 
 @dataclass
@@ -69,6 +72,9 @@ class Receiver:
                             span.parent_span_id.hex(),
                             about["cs.role"],
                             {a.key: str(a.value) for a in span.attributes},
+                            span.kind,
+                            span.start_time_unix_nano,
+                            span.end_time_unix_nano,
                         )
                         for span in scope.spans
                     ]
