@@ -133,6 +133,7 @@ async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[Fin
     sender = Sender(
         helo=str(identity["helo"]),
         mail_from=str(identity["mail_from"]),
+        proxy=str(identity.get("proxy") or "") or None,
         port=int(identity["port"]),
         mail_domains=extent.mail_domains,
         address=extent.address,

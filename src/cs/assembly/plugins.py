@@ -75,6 +75,7 @@ async def open_plugins(
     """
     clock = clock or SystemClock()
     resolver, guard = name_resolver(settings), address_guard(settings)
+    misconfiguration = Misconfiguration()
     agent = user_agent(settings.contact)
     ca_file = settings.ca_file
     async with (
@@ -101,6 +102,9 @@ async def open_plugins(
 
         def for_verifier(name: str) -> VerifierContext:
             return VerifierContext(
+                tell_operator=lambda what, why: misconfiguration.note(
+                    f"verifiers.{name} {what}", why
+                ),
                 settings=of_verifier(settings, name),
                 resolver=resolver,
                 guard=guard,
@@ -129,6 +133,7 @@ async def open_plugins(
             clock,
             world,
             metrics or Metrics(),
+            misconfiguration,
             for_source=for_source,
             for_verifier=for_verifier,
             for_stage=for_stage,
@@ -140,6 +145,7 @@ def _make_plugins(
     clock: Clock,
     world: World,
     metrics: Metrics,
+    misconfiguration: Misconfiguration,
     *,
     for_source: Callable[[str], SourceContext],
     for_verifier: Callable[[str], VerifierContext],
@@ -174,6 +180,7 @@ def _make_plugins(
                 IsolatedStage(each, of_stage(settings, each.name))
                 for each in stages(for_stage, enabled=settings.stages)
             ],
+            misconfiguration,
         )
     except PluginError as error:
         raise BadSettings(str(error)) from error

@@ -35,6 +35,7 @@ class Sender(msgspec.Struct, frozen=True):
     Attributes:
         address: The IP address that mail servers see; ``None``: they are asked.
         lists: DNS lists of senders to look ourselves up in.
+        proxy: Of the SOCKS5 server that mail servers are reached through, if they are.
     """
 
     helo: str
@@ -43,6 +44,7 @@ class Sender(msgspec.Struct, frozen=True):
     mail_domains: Sequence[str] = MAIL_DOMAINS
     address: str | None = None
     lists: Sequence[str] = ()
+    proxy: str | None = None
 
 
 async def check_sender(sender: Sender, dns: DnsRecords, guard: AddressGuard) -> list[Finding]:
@@ -81,7 +83,7 @@ async def _check_port(
         for mx in route.mx_addresses[:_ADDRESSES]:
             tried += 1
             try:
-                return await _greet(mx, sender.helo)
+                return await _greet(mx, sender)
             except ConnectionFailed as error:
                 failures.append(f"{mx.host}: {error.why}")
     if not tried:
@@ -89,25 +91,31 @@ async def _check_port(
         return Finding(_PORT, "not tried", said, "see what is said of DNS"), None
     said = f"no connection to {tried} mail servers: {'; '.join(failures[:3])}"
     advice = (
-        "ask your provider to open port 25 outwards, or verify from where it is; "
+        "ask your provider to open port 25 outwards, or go through a SOCKS5 server where it is "
+        "open (`proxy` of `[verifiers.smtp]`); "
         "without it every mailbox is `unknown` and no one is returned"
     )
     return Finding(_PORT, "failed", said, advice), None
 
 
-async def _greet(mx: MxAddress, helo: str) -> tuple[Finding, str | None]:
+async def _greet(mx: MxAddress, sender: Sender) -> tuple[Finding, str | None]:
     """Return whether *mx* will talk to us, and our address if it says which one it sees.
 
     Raises:
         ConnectionFailed: No connection, or no SMTP behind it.
     """
     connection = await connect(
-        mx.address, mx.port, connect_s=CONNECT_S, reply_s=REPLY_S, note=lambda *_: None
+        mx.address,
+        mx.port,
+        connect_s=CONNECT_S,
+        reply_s=REPLY_S,
+        note=lambda *_: None,
+        proxy=sender.proxy,
     )
     try:
         reply, to = await connection.read_reply(), "the connection"
         if reply.code == 220:
-            reply, to = await connection.send(f"EHLO {helo}"), "EHLO"
+            reply, to = await connection.send(f"EHLO {sender.helo}"), "EHLO"
             with suppress(ConnectionFailed):
                 await connection.send("QUIT")
     finally:

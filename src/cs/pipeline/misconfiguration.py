@@ -46,6 +46,13 @@ class Misconfiguration:
             self.note_broken(name, why)
         self.blocks = bool(found)
 
+    def note(self, name: str, why: str | None) -> None:
+        """Note why *name* does not work, or with ``None`` that it works."""
+        if why is None:
+            self.note_working(name)
+        else:
+            self.note_broken(name, why)
+
     def note_broken(self, name: str, why: str) -> None:
         """Note that *name* does not work, and log it once for each reason."""
         if self.reasons.get(name) != why:

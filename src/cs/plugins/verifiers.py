@@ -91,6 +91,8 @@ class VerifierContext(msgspec.Struct, frozen=True, kw_only=True):
         monotonic: Seconds, for durations.
         paid: For every question that the provider charges for.
         budgets: At which rate and within which caps; `service` has both, and more.
+        tell_operator: Called with a name and why it does not work until somebody does
+            something, shown on ``/readyz``; with ``None`` when it works again.
     """
 
     settings: Mapping[str, Any] = {}
@@ -101,6 +103,7 @@ class VerifierContext(msgspec.Struct, frozen=True, kw_only=True):
     monotonic: Callable[[], float]
     paid: Paid = EVERY_TIME
     budgets: Budgets = UNLIMITED
+    tell_operator: Callable[[str, str | None], None] = lambda _name, _why: None
 
     def service(
         self,

@@ -1,6 +1,6 @@
 """DNS, mail servers and a verifier, put together for one test."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
@@ -8,6 +8,7 @@ from ipaddress import IPv4Network
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
+from cs.verifiers.smtp.identity import Identity
 from cs.verifiers.smtp.session import SmtpTimeouts
 from cs.verifiers.smtp.verifier import SmtpVerifier
 from verifiers.smtp.dns_server import Zone, dns_server
@@ -36,6 +37,7 @@ class World:
         self.zone = zone
         self.port = 0
         self.clock = Clock()
+        self.told: list[tuple[str, str | None]] = []  # of the operator
         self._stack = stack
         self._exchangers = 0
 
@@ -67,16 +69,17 @@ class World:
         timeouts: SmtpTimeouts = QUICK,
         allow: str = "127.77.0.0/16",
         mail_from: str = "check@verify.test",
+        identities: Sequence[Identity] = (),
     ) -> SmtpVerifier:
         return SmtpVerifier(
             DnsResolver(self.zone.address, timeout_s=0.5),
             Guard(allow_networks=(IPv4Network(allow),) if allow else ()),
-            helo="out.verify.test",
-            mail_from=mail_from,
+            identities=identities or [Identity("out.verify.test", mail_from)],
             port=self.port or 2525,
             timeouts=timeouts,
             now=lambda: NOW,
             monotonic=self.clock,
+            tell=lambda name, why: self.told.append((name, why)),
         )
 
     async def check(

@@ -10,6 +10,7 @@ import pytest
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
+from cs.verifiers.smtp.identity import Identity
 from cs.verifiers.smtp.session import SmtpTimeouts
 from cs.verifiers.smtp.session_limit import SessionLimiter
 from cs.verifiers.smtp.verifier import SESSIONS, SmtpVerifier
@@ -76,8 +77,7 @@ async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once
         verifier = SmtpVerifier(
             DnsResolver(zone.address, timeout_s=5),
             Guard(allow_networks=(IPv4Network("127.77.0.0/16"),)),
-            helo="out.verify.test",
-            mail_from="check@verify.test",
+            identities=[Identity("out.verify.test", "check@verify.test")],
             port=port,
             # Of one address, waiting for a place not counted: all together take longer.
             timeouts=SmtpTimeouts(address_s=10, connect_s=10, reply_s=10, quit_s=5),

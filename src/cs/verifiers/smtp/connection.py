@@ -13,6 +13,7 @@ from typing import cast
 
 from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
 from cs.verifiers.smtp.errors import ConnectionFailed
+from cs.verifiers.smtp.proxy import connect_through
 
 #: RFC 5321, 4.5.3.1.5: a reply line is at most 512 octets.  Longer ones are heard and
 #: cut, up to a length at which nobody means well.
@@ -153,19 +154,39 @@ class SmtpConnection(asyncio.Protocol):
 
 
 async def connect(
-    address: str, port: int, *, connect_s: float, reply_s: float, note: Note
+    address: str,
+    port: int,
+    *,
+    connect_s: float,
+    reply_s: float,
+    note: Note,
+    proxy: str | None = None,
 ) -> SmtpConnection:
     """Connect to *address*, an IP address that has been judged by the guard.
 
+    Args:
+        address: Whom to connect to.
+        port: The same.
+        connect_s: How long that may take.
+        reply_s: How long a reply may take.
+        note: Called with every line.
+        proxy: Of a SOCKS5 server to connect through.
+
     Raises:
-        ConnectionFailed: ``connect``, ``timeout``.
+        ConnectionFailed: ``connect``, ``timeout``, ``proxy``.
     """
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(connect_s):
-            _, connection = await loop.create_connection(
-                lambda: SmtpConnection(note, reply_s), address, port
-            )
+            if proxy is None:
+                _, connection = await loop.create_connection(
+                    lambda: SmtpConnection(note, reply_s), address, port
+                )
+            else:
+                _, connection = await loop.create_connection(
+                    lambda: SmtpConnection(note, reply_s),
+                    sock=await connect_through(proxy, address, port),
+                )
     except TimeoutError:
         raise ConnectionFailed("timeout") from None
     except OSError as error:

@@ -18,6 +18,7 @@ from cs.plugins.verifiers import (
 )
 from cs.verifiers.smtp.exchanger import PauseTimeout
 from cs.verifiers.smtp.exchangers import CATCH_ALL, RETRY_TIMEOUT_S, Exchangers
+from cs.verifiers.smtp.identity import Identity
 from cs.verifiers.smtp.mail_route import MailRoute
 from cs.verifiers.smtp.probe import ProbeMemory
 from cs.verifiers.smtp.session import MxAddress
@@ -35,6 +36,8 @@ class CheckDependencies(msgspec.Struct, frozen=True):
 
     Attributes:
         address_s: Seconds that one address may take, waits for our own sessions aside.
+        choose: Says who we are to a mail domain, by its first exchanger; or in how many
+            seconds somebody may ask there again.
         salt: Makes the probes of this installation its own.
     """
 
@@ -43,7 +46,8 @@ class CheckDependencies(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
     mail_hosts: Callable[[str], Awaitable[MailHosts]]
     route: Callable[[MailHosts], Awaitable[MailRoute]]
-    exchanger: Callable[[MxAddress, Transcript, PauseTimeout], Recipients]
+    choose: Callable[[str, str], Identity | float]
+    exchanger: Callable[[MxAddress, Identity, Transcript, PauseTimeout], Recipients]
     memory: ProbeMemory
     salt: str
 
@@ -65,12 +69,13 @@ class SmtpCheck:
             mail_domain,
             known,
             transcript,
-            connect=lambda mx: dependencies.exchanger(mx, transcript, self._pause_timeout),
+            connect=self._exchanger,
             memory=dependencies.memory,
             salt=dependencies.salt,
         )
         self._one_at_a_time = asyncio.Lock()
         self._plan: RecipientFinding | MailRoute | None = None
+        self._identity: Identity | None = None
         self._answered = False
         self._timeouts = 0
         self._limit: asyncio.Timeout | None = None
@@ -128,6 +133,12 @@ class SmtpCheck:
         yield
         limit.reschedule(when + loop.time() - began)
 
+    def _exchanger(self, mx: MxAddress) -> Recipients:
+        assert self._identity is not None, "a plan comes first"
+        return self._dependencies.exchanger(
+            mx, self._identity, self._transcript, self._pause_timeout
+        )
+
     async def _find(self, address: str) -> tuple[RecipientFinding, MxAddress | None]:
         if not is_mailbox(address) or address.rpartition("@")[2].lower() != self._domain:
             return _BAD_ADDRESS, None
@@ -155,6 +166,10 @@ class SmtpCheck:
             return RecipientFinding(Verdict.UNDELIVERABLE, why)
         route = await self._dependencies.route(mail)
         if route.mx_addresses:
+            chosen = self._dependencies.choose(self._domain, route.mx_addresses[0].host)
+            if not isinstance(chosen, Identity):
+                return RecipientFinding(Verdict.UNKNOWN, REFUSES_US, retry_in_s=chosen)
+            self._identity = chosen
             return route
         if route.unanswered:
             return RecipientFinding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
@@ -162,5 +177,7 @@ class SmtpCheck:
         return RecipientFinding(Verdict.UNKNOWN, why)
 
 
+#: Nobody is asked: servers of this operator refuse all that we may be.
+REFUSES_US = "refuses-us"
 _BAD_ADDRESS = RecipientFinding(Verdict.UNDELIVERABLE, "bad-address")
 _TIMED_OUT = RecipientFinding(Verdict.UNKNOWN, "timeout", retry_in_s=RETRY_TIMEOUT_S)

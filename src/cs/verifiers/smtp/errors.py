@@ -11,7 +11,7 @@ class ConnectionFailed(Exception):
     """The connection is of no more use.
 
     Attributes:
-        why: "connect", "timeout", "closed", "protocol", "out-of-step" or "tls".
+        why: "connect", "proxy", "timeout", "closed", "protocol", "out-of-step" or "tls".
     """
 
     def __init__(self, why: str) -> None:

@@ -7,13 +7,8 @@ from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, meaning
 from cs.verifiers.smtp.connection import Note
 from cs.verifiers.smtp.errors import ConnectionFailed, NoUsableReply, SessionRefused
-from cs.verifiers.smtp.session import (
-    Identity,
-    MxAddress,
-    Session,
-    SmtpTimeouts,
-    open_session,
-)
+from cs.verifiers.smtp.identity import Identity
+from cs.verifiers.smtp.session import MxAddress, Session, SmtpTimeouts, open_session
 from cs.verifiers.smtp.session_limit import SessionLimiter
 
 #: More recipients than this in one session look like harvesting (docs/verifiers.md).
@@ -28,6 +23,9 @@ PauseTimeout = Callable[[], AbstractAsyncContextManager[None]]
 
 class Exchanger:
     """Asks one address about recipients; holds at most one session, which *limiter* grants.
+
+    Args:
+        heard: Called with what each reply was about.
 
     Attributes:
         one_recipient: Learned: it takes one recipient a session.
@@ -46,7 +44,9 @@ class Exchanger:
         one_recipient: bool = False,
         limiter: SessionLimiter | None = None,
         pause_timeout: PauseTimeout = nullcontext,
+        heard: Callable[[ReplyKind], None] = lambda _: None,
     ) -> None:
+        self._heard = heard
         self._limiter = SessionLimiter(1) if limiter is None else limiter
         self._pause_timeout = pause_timeout
         self.mx = mx
@@ -144,6 +144,7 @@ class Exchanger:
             return await self._dial()
         except SessionRefused as refused:
             # It has answered; knocking again in this check would not be polite.
+            self._heard(refused.meaning.kind)
             self._no_reply = NoUsableReply(refused.meaning.kind.value, refused.meaning)
             raise self._no_reply from refused
         except ConnectionFailed as failed:
@@ -176,4 +177,6 @@ class Exchanger:
 
     def _meaning(self, reply: SmtpReply, address: str) -> ReplyMeaning:
         echoed = (address, self._mail_domain, self.mx.host, self._identity.helo)
-        return meaning(reply, stage="rcpt", echoed=echoed, sender=self._identity.mail_from)
+        found = meaning(reply, stage="rcpt", echoed=echoed, sender=self._identity.mail_from)
+        self._heard(found.kind)
+        return found

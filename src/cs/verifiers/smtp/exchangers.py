@@ -20,7 +20,7 @@ _NOT_FOR_US = frozenset(
 )
 CATCH_ALL = RecipientFinding(Verdict.CATCH_ALL, "catch-all", settles=True)
 #: Why an exchanger gave no reply at all.
-SILENT = frozenset({"connect", "timeout", "closed", "protocol", "out-of-step", "tls"})
+SILENT = frozenset({"connect", "proxy", "timeout", "closed", "protocol", "out-of-step", "tls"})
 
 
 class Exchangers:

@@ -11,19 +11,7 @@ from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
 from cs.verifiers.smtp.connection import Note, SmtpConnection, connect
 from cs.verifiers.smtp.errors import ConnectionFailed, SessionRefused
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Who we are to the other side.
-
-    Attributes:
-        helo: Our host name; its A and PTR records should be those of our address.
-        mail_from: A mailbox of a domain of ours, with SPF; empty for ``<>``.
-    """
-
-    helo: str
-    mail_from: str
+from cs.verifiers.smtp.identity import Identity
 
 
 @dataclass(frozen=True)
@@ -106,6 +94,7 @@ async def open_session(
         connect_s=timeouts.connect_s,
         reply_s=timeouts.reply_s,
         note=note,
+        proxy=identity.proxy,
     )
     try:
         _accepted(await connection.read_reply(), "banner", identity, mx)

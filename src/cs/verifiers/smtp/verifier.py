@@ -4,7 +4,7 @@ The only verifier that costs nothing.  docs/verifiers.md has its plan and the re
 each step; the rule above all: never a false ``deliverable``.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated
@@ -24,9 +24,11 @@ from cs.plugins.verifiers import (
 )
 from cs.verifiers.smtp.domain_check import CheckDependencies, SmtpCheck
 from cs.verifiers.smtp.exchanger import Exchanger, PauseTimeout
+from cs.verifiers.smtp.identity import Identity, check_proxy, parse_identity
 from cs.verifiers.smtp.mail_route import MailRoute, find_route
 from cs.verifiers.smtp.probe import ProbeMemory
-from cs.verifiers.smtp.session import Identity, MxAddress, SmtpTimeouts
+from cs.verifiers.smtp.sender_health import SenderHealth, TellOperator
+from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
 from cs.verifiers.smtp.session_limit import SessionLimiter
 from cs.verifiers.smtp.transcript import Transcript
 
@@ -43,14 +45,14 @@ class SmtpVerifier:
     Args:
         resolver: Finds exchangers and their addresses.
         guard: Judges every address before it is contacted.
-        helo: Our host name.
-        mail_from: A mailbox of ours; empty for ``<>``.
+        identities: Who we may be, one or more.
         port: Of the exchangers; 25 everywhere but in a sandbox.
         timeouts: How long things may take.
         salt: Makes the probes of this installation its own.
         now: The time, for evidence.
         monotonic: Seconds, for durations.
         sessions: At most to one address of an exchanger at once, whatever the mail domains.
+        tell: Told of mail servers that will have none of us, and when they do again.
     """
 
     def __init__(
@@ -58,19 +60,19 @@ class SmtpVerifier:
         resolver: Resolver,
         guard: AddressGuard,
         *,
-        helo: str,
-        mail_from: str,
+        identities: Sequence[Identity],
         now: Callable[[], datetime],
         monotonic: Callable[[], float],
         port: int = 25,
         timeouts: SmtpTimeouts | None = None,
         salt: str = "",
         sessions: int = SESSIONS,
+        tell: TellOperator = lambda _name, _why: None,
     ) -> None:
         self._limiter = SessionLimiter(sessions)
         self._resolver = resolver
         self._guard = guard
-        self._identity = Identity(helo, mail_from)
+        self._health = SenderHealth(identities, monotonic, tell)
         self._port = port
         self._timeouts = timeouts or SmtpTimeouts()
         self._now = now
@@ -91,17 +93,21 @@ class SmtpVerifier:
         domain = mail_domain.lower()
 
         def exchanger(
-            mx: MxAddress, transcript: Transcript, pause_timeout: PauseTimeout
+            mx: MxAddress,
+            identity: Identity,
+            transcript: Transcript,
+            pause_timeout: PauseTimeout,
         ) -> Exchanger:
             return Exchanger(
                 mx,
                 domain,
-                self._identity,
+                identity,
                 self._timeouts,
                 transcript.note,
                 one_recipient=bool(known.one_recipient),
                 limiter=self._limiter,
                 pause_timeout=pause_timeout,
+                heard=lambda kind: self._health.note(identity, domain, mx.host, kind),
             )
 
         async def routed(mail: MailHosts) -> MailRoute:
@@ -113,6 +119,7 @@ class SmtpVerifier:
             now=self._now,
             mail_hosts=self._resolver.mail_hosts,
             route=routed,
+            choose=self._health.choose,
             exchanger=exchanger,
             memory=self._memory,
             salt=self._salt,
@@ -133,6 +140,14 @@ class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(pattern=r"^([^@\s]+@[^@\s]+)?$", description="a mailbox of ours; empty: <>"),
     ] = ""
+    proxy: Annotated[
+        str, SECRET, Meta(description="a SOCKS5 server, socks5://user:password@host:1080")
+    ] = ""
+    identities: Annotated[
+        tuple[str, ...],
+        SECRET,
+        Meta(max_length=20, description="more that we may be: HELO [MAIL_FROM] [PROXY]"),
+    ] = ()
     port: Annotated[int, Meta(ge=1, le=65535)] = 25
     salt: Annotated[str, SECRET, Meta(description="makes the probes our own")] = ""
     sessions: Annotated[
@@ -149,11 +164,12 @@ def from_context(context: VerifierContext) -> SmtpVerifier | None:
     settings = msgspec.convert(context.settings, SmtpSettings)
     if not settings.helo:
         return None
+    proxy = check_proxy(settings.proxy) if settings.proxy else None
+    own = Identity(settings.helo, settings.mail_from, proxy)
     return SmtpVerifier(
         context.resolver,
         context.guard,
-        helo=settings.helo,
-        mail_from=settings.mail_from,
+        identities=[own, *map(parse_identity, settings.identities)],
         port=settings.port,
         timeouts=SmtpTimeouts(
             address_s=settings.address_s,
@@ -162,6 +178,7 @@ def from_context(context: VerifierContext) -> SmtpVerifier | None:
         ),
         salt=settings.salt,
         sessions=settings.sessions,
+        tell=context.tell_operator,
         now=context.now,
         monotonic=context.monotonic,
     )

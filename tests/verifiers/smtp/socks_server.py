@@ -1,0 +1,90 @@
+"""A SOCKS5 server on loopback (RFC 1928, RFC 1929) that connects to whom it is told to."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+_BY_KIND = {1: 4, 4: 16}  # length of an address
+
+
+@dataclass
+class SocksServer:
+    """What it was asked, and where it is.
+
+    Attributes:
+        reply: What it says to every request, if not what becomes of it (section 6).
+        user: Who has to say so, and the password.
+    """
+
+    port: int = 0
+    reply: int | None = None
+    user: tuple[str, str] | None = None
+    asked: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        user = f"{self.user[0]}:{self.user[1]}@" if self.user else ""
+        return f"socks5://{user}127.0.0.1:{self.port}"
+
+
+@asynccontextmanager
+async def socks_server(**settings: object) -> AsyncIterator[SocksServer]:
+    server = SocksServer(**settings)  # type: ignore[arg-type]
+    tasks = set[asyncio.Task[None]]()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await _talk(server, reader, writer, tasks)
+        writer.close()
+
+    listening = await asyncio.start_server(talk, "127.0.0.1", 0)
+    server.port = listening.sockets[0].getsockname()[1]
+    async with listening:
+        yield server
+    for task in tasks:
+        task.cancel()
+
+
+async def _talk(
+    server: SocksServer,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    tasks: "set[asyncio.Task[None]]",
+) -> None:
+    _, methods = await reader.readexactly(2)
+    await reader.readexactly(methods)
+    writer.write(bytes([5, 2 if server.user else 0]))
+    if server.user:
+        _, length = await reader.readexactly(2)
+        name = (await reader.readexactly(length)).decode()
+        (length,) = await reader.readexactly(1)
+        password = (await reader.readexactly(length)).decode()
+        good = (name, password) == server.user
+        writer.write(bytes([1, not good]))
+        if not good:
+            return
+    *_, kind = await reader.readexactly(4)
+    host = str(ip_address(await reader.readexactly(_BY_KIND[kind])))  # a name is a KeyError
+    port = int.from_bytes(await reader.readexactly(2), "big")
+    server.asked.append((host, port))
+    reply = server.reply
+    try:
+        beyond = await asyncio.open_connection(host, port) if reply is None else None
+        reply = reply or 0
+    except OSError:
+        beyond, reply = None, 5
+    writer.write(bytes([5, reply, 0, 1, *bytes(6)]))
+    if beyond is None:
+        return
+    tasks.add(asyncio.create_task(_pump(reader, beyond[1])))
+    await _pump(beyond[0], writer)
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
