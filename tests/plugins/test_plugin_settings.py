@@ -112,7 +112,7 @@ def test_a_list_of_verifiers_stands_beside_their_tables(tmp_path: Path) -> None:
         ),
         (
             "[sources.zzz]\nx = 1",
-            "sources.zzz: 'zzz' is not installed; installed are acme-eu, directory, gone,",
+            "sources.zzz: 'zzz' is not installed; installed are acme-eu, apollo, brave,",
         ),
         ("[verifiers.oracle]\nurl = 'x'", "'oracle' is not installed; installed are smtp"),
         (

@@ -15,8 +15,9 @@ from cs.domain.contact import BrandFacts, Sighting
 from cs.outside.http import TrustedClient
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import PeopleAnswer, SourceStatus
-from cs.sources.people.searxng import WORDS, SearxngSource
-from cs.sources.people.searxng_api import NO_JSON, phrase
+from cs.sources.people.searxng import SearxngSource
+from cs.sources.people.searxng_api import NO_JSON
+from cs.sources.people.web_search import WORDS, phrase
 from outside.loopback_web import Answer, Web, WebRequest, reply, serve
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from cs.assembly.outside import address_guard, name_resolver
-from cs.assembly.sandbox_plugins import names_in_sandbox
+from cs.assembly.sandbox_plugins import KEYED, names_in_sandbox, people_in_sandbox
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
@@ -153,9 +153,11 @@ def _make_plugins(
 ) -> StagePlugins:
     """Return every plug-in that runs, isolated so that its errors stay its own."""
     brand_names: Sequence[str] | None = settings.brand_sources
+    people_names = people_with_keys(settings)
     if world == "sandbox":
         installed = names_of(installed_plugins(Group.BRAND_SOURCES))
         brand_names = names_in_sandbox(brand_names, installed)
+        people_names = people_in_sandbox(people_names, settings.plugins)
     try:
         return StagePlugins(
             [
@@ -168,7 +170,7 @@ def _make_plugins(
                 MeasuredPeopleSource(
                     IsolatedPeopleSource(each, of_source(settings, each.name)), metrics
                 )
-                for each in people_sources(for_source, enabled=settings.people_sources)
+                for each in people_sources(for_source, enabled=people_names)
             ],
             [
                 MeasuredVerifier(
@@ -184,6 +186,21 @@ def _make_plugins(
         )
     except PluginError as error:
         raise BadSettings(str(error)) from error
+
+
+def people_with_keys(settings: Settings) -> Sequence[str]:
+    """Return the people sources to ask: those that are named, else all that are installed.
+
+    Of those that come with the service and nobody named, the ones without a key are left out:
+    every search would tell anew that they are not set up.
+    """
+    if settings.people_sources is not None:
+        return settings.people_sources
+    return [
+        name
+        for name in names_of(installed_plugins(Group.PEOPLE_SOURCES))
+        if name not in KEYED or of_source(settings, name).get("key")
+    ]
 
 
 def unusable_settings(plugins: StagePlugins) -> dict[str, str]:

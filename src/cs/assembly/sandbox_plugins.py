@@ -11,13 +11,16 @@ from cs.settings import Settings
 
 #: Sources with data of the real world built in; in a made-up one they would mislead.
 REAL_ONLY = frozenset({"directory"})
+#: People sources with a key: the real ones know nobody of a made-up world, and charge for it.
+#: Asked only where a table names another ``url``, of something that plays the service.
+KEYED = frozenset({"apollo", "brave", "hunter", "pdl", "serper"})
 #: What the world stands in for, by section: where it is, is not the settings' to say.
 SIMULATED: Mapping[str, frozenset[str]] = {
     "sources": frozenset({"wikidata", "searxng"}),
     "verifiers": frozenset({"smtp"}),
 }
 #: Every plug-in that comes with the service.
-BUILT_IN = REAL_ONLY | {"website"} | SIMULATED["sources"] | SIMULATED["verifiers"]
+BUILT_IN = REAL_ONLY | KEYED | {"website"} | SIMULATED["sources"] | SIMULATED["verifiers"]
 
 
 def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) -> Sequence[str]:
@@ -36,6 +39,17 @@ def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) ->
     if run or nobody_enabled:
         return run
     return [name for name in installed if name not in REAL_ONLY]
+
+
+def people_in_sandbox(enabled: Sequence[str], plugins: AllPluginSettings) -> Sequence[str]:
+    """Return which of the people sources *enabled* run: those that are not `KEYED`.
+
+    >>> people_in_sandbox(["brave", "searxng"], AllPluginSettings())
+    ['searxng']
+    """
+    return [
+        name for name in enabled if name not in KEYED or "url" in plugins.sources.get(name, {})
+    ]
 
 
 def plugins_in_sandbox(plugins: AllPluginSettings) -> AllPluginSettings:
@@ -57,6 +71,10 @@ def sandbox_notices(settings: Settings, asked: Iterable[str]) -> list[str]:
     notices = []
     if left_out := sorted(REAL_ONLY.intersection(settings.brand_sources or ())):
         notices.append(f"not asked here, as it tells of the real world: {', '.join(left_out)}")
+    if keyed := sorted(KEYED & settings.plugins.sources.keys()):
+        unplayed = [each for each in keyed if "url" not in settings.plugins.sources[each]]
+        if unplayed:
+            notices.append(f"not asked here, as it would be charged: {', '.join(unplayed)}")
     given = {"sources": settings.plugins.sources, "verifiers": settings.plugins.verifiers}
     if replaced := [
         f"{section}.{name}"

@@ -45,6 +45,7 @@ except ServiceProblem as problem:
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode
@@ -101,10 +102,10 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
         float, Meta(ge=0, le=1000, description="what your plan charges")
     ] = 0.0
     usd_per_day: Annotated[
-        float | None, Meta(ge=0, description="most that is spent in a day of UTC")
+        float, Meta(ge=0, le=1e9, description="most that is spent in a day of UTC")
     ] = 10.0
     usd_per_month: Annotated[
-        float | None, Meta(ge=0, description="most that is spent in a month of UTC")
+        float, Meta(ge=0, le=1e9, description="most that is spent in a month of UTC")
     ] = 100.0
 
     @property
@@ -139,7 +140,9 @@ class _Ordinary:
 
 #: What a judge returns for a status that the common table knows.
 ORDINARY = _Ordinary()
-Judge = Callable[[Response], "ServiceProblem | _Ordinary | None"]
+#: What a judge says of an answer: what is wrong with it, nothing, or `ORDINARY`.
+Judgement = ServiceProblem | _Ordinary | None
+Judge = Callable[[Response], Judgement]
 
 
 class ServiceCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,15 +242,22 @@ class PaidService:
             reserved = await self.reserve(question, through_pause=True)
             answer = await self.send(question, reserved)
             await self.settle(reserved, question.units)
-            await self._budgets.resume(self.name)
+            await self._resume()
             read_answer(self.name, answer.body, dict[str, Any])
         except ServiceProblem as wrong:
-            return _failed_check(wrong)
+            if wrong.kind is not ProblemKind.NOTHING:
+                return _failed_check(wrong)
+            await self._resume()  # it knows us, and nobody of whom it was asked
+            return ServiceCheck(ended="works")
         except (Unreachable, Forbidden) as error:
             return _failed_check(of_unreachable(self.name, error))
         except CallsUnavailable as error:
             return ServiceCheck(ended=ProblemKind.AWAY.value, why=str(error))
         return ServiceCheck(ended="works", left=left(answer) if left else None, usd=usd)
+
+    async def _resume(self) -> None:
+        with suppress(CallsUnavailable):  # a pause ends by itself
+            await self._budgets.resume(self.name)
 
     # What one call is made of.
 
@@ -402,5 +412,5 @@ def _asked(question: Question) -> object:
     return [question.path, sorted(question.params.items()), question.json]
 
 
-def _micros(usd: float | None) -> int | None:
-    return None if usd is None else round(usd * MICROS)
+def _micros(usd: float) -> int:
+    return round(usd * MICROS)

@@ -10,7 +10,7 @@ from typing import Protocol
 from structlog import get_logger
 
 from cs.domain.stages.work import NO_BRAND_SOURCE, NO_PEOPLE_SOURCE, SOURCES_REFUSE
-from cs.plugins.sources import SourceStatus
+from cs.plugins.sources import INCONCLUSIVE, SourceStatus
 
 log = get_logger()
 
@@ -86,11 +86,7 @@ class Misconfiguration:
             return NOBODY[setting]
         if not self.blocks:
             self.note_working(setting)
-        away = [
-            each
-            for each in configured
-            if each.ended in {SourceStatus.FAILED, SourceStatus.RATE_LIMITED}
-        ]
+        away = [each for each in configured if each.ended in INCONCLUSIVE]
         return SOURCES_REFUSE if away and all(each.permanent for each in away) else None
 
 

@@ -22,6 +22,7 @@ from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import (
     ORDINARY,
     Judge,
+    Judgement,
     PaidService,
     Question,
     ServiceCheck,
@@ -46,6 +47,7 @@ __all__ = [
     "Fetcher",
     "Forbidden",
     "Judge",
+    "Judgement",
     "NotAsked",
     "NotCharged",
     "Paid",

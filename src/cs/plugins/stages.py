@@ -72,6 +72,7 @@ from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import (
     ORDINARY,
     Judge,
+    Judgement,
     PaidService,
     Question,
     ServiceCheck,
@@ -104,6 +105,7 @@ __all__ = [
     "Fetcher",
     "Forbidden",
     "Judge",
+    "Judgement",
     "LeftOut",
     "Line",
     "MailHosts",

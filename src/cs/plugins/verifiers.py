@@ -32,6 +32,7 @@ from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import (
     ORDINARY,
     Judge,
+    Judgement,
     PaidService,
     Question,
     ServiceCheck,
@@ -54,6 +55,7 @@ __all__ = [
     "Fetcher",
     "Forbidden",
     "Judge",
+    "Judgement",
     "Line",
     "MailHosts",
     "NotAsked",

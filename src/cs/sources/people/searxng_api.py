@@ -8,79 +8,30 @@ import msgspec
 
 from cs.outside.retry_after import retry_after_s
 from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
+from cs.sources.people.web_search import (
+    RESULTS,
+    SearchRefused,
+    WebPage,
+    WebQuestion,
+    WebResult,
+)
 
 NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
-#: Results of one page that are read (SearXNG gives some thirty), and characters of each text.
-_RESULTS = 200
-_TEXT = 4_000
 #: Characters of what a service says of itself that are passed on.
 _SAID = 300
 #: What engines say when they have had enough of the instance (searx/network, searx/search).
 _ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
 
 
-#: What a word of a query begins with if it is a command to SearXNG, or to an engine behind
-#: it: an engine or category (``!images``), another site (``!!g``), the first result
-#: (``!!``, ``\\``), a language (``:fr``), a time-out (``<3``), and once more engines (``?``).
-#: Quotation marks make no difference to it.  docs.searxng.org, user/search-syntax.
-COMMANDS = "!:<?\\！：＜？＼"
-
-
-def phrase(name: str) -> str | None:
-    """Return *name* as a phrase to search for, none of whose words is a command.
-
-    ``None`` if nothing else is in it.  Engines do not look at the punctuation that goes.
-
-    >>> phrase('Yahoo! "Mail" !images'), phrase("<3 Acme :fr !!g !! ?")
-    ('"Yahoo! Mail images"', '"3 Acme fr g"')
-    """
-    words = (word.lstrip(COMMANDS) for word in name.replace('"', " ").split())
-    searchable = " ".join(filter(None, words))
-    return f'"{searchable}"' if searchable else None
-
-
-class SearxngResult(msgspec.Struct, frozen=True):
-    url: str = ""
-    title: str = ""
-    content: str | None = None
-
-
-class SearxngPage(msgspec.Struct, frozen=True):
+class _Answer(msgspec.Struct, frozen=True):
     """One page of results.
 
     Attributes:
         unresponsive_engines: Name and reason of each engine that gave nothing.
     """
 
-    results: tuple[SearxngResult, ...] = ()
+    results: tuple[WebResult, ...] = ()
     unresponsive_engines: tuple[Any, ...] = ()
-
-    @property
-    def complaint(self) -> "SearxngRefused | None":
-        """Why "no results" means nothing here; ``None`` if it does mean something."""
-        if self.results or not self.unresponsive_engines:
-            return None
-        reasons = "; ".join(" ".join(map(str, _pair(one))) for one in self.unresponsive_engines)
-        reasons = reasons[:_SAID]
-        enough = any(word in reasons.lower() for word in _ENOUGH)
-        ended = SourceStatus.RATE_LIMITED if enough else SourceStatus.FAILED
-        return SearxngRefused(ended, f"no search engine answered: {reasons}")
-
-
-class SearxngRefused(Exception):
-    """SearXNG gave no answer; the attributes are those of a `PeopleAnswer`."""
-
-    def __init__(
-        self,
-        ended: SourceStatus,
-        why: str,
-        retry_in_s: float | None = None,
-        *,
-        permanent: bool = False,
-    ) -> None:
-        super().__init__(why)
-        self.ended, self.why, self.retry_in_s = ended, why, retry_in_s
-        self.permanent = permanent
 
 
 class SearxngApi:
@@ -91,17 +42,19 @@ class SearxngApi:
         self._url = f"{base_url.rstrip('/')}/search"
         self._now = now
 
-    async def search(self, text: str) -> SearxngPage:
-        """Return the first page of results for *text*.
+    async def search(self, asked: WebQuestion) -> WebPage:
+        """Return the first page of results for *asked*.
 
         Raises:
-            SearxngRefused: No answer, or one that is not a page of results.
+            SearchRefused: No answer, or one that is not a page of results.
         """
-        params = {"q": text, "format": "json", "categories": "general"}
+        params = {"q": asked.text, "format": "json", "categories": "general"}
+        if asked.market is not None:
+            params["language"] = asked.market.language
         try:
             answer = await self._fetcher.get(self._url, params=params)
         except (Unreachable, Forbidden) as error:
-            raise SearxngRefused(
+            raise SearchRefused(
                 SourceStatus.FAILED, f"SearXNG does not answer: {error}"
             ) from error
         wait_s = retry_after_s(answer.headers, now=self._now())
@@ -109,30 +62,36 @@ class SearxngApi:
             case 200:
                 return _read(answer)
             case 403:
-                raise SearxngRefused(SourceStatus.FAILED, NO_JSON, permanent=True)
+                raise SearchRefused(SourceStatus.FAILED, NO_JSON, permanent=True)
             case 401:
-                raise SearxngRefused(
+                raise SearchRefused(
                     SourceStatus.FAILED, "SearXNG asks for a password", permanent=True
                 )
             case 429:
-                raise SearxngRefused(SourceStatus.RATE_LIMITED, "SearXNG answers 429", wait_s)
+                raise SearchRefused(SourceStatus.RATE_LIMITED, "SearXNG answers 429", wait_s)
             case status:
-                raise SearxngRefused(SourceStatus.FAILED, f"SearXNG answers {status}", wait_s)
+                raise SearchRefused(SourceStatus.FAILED, f"SearXNG answers {status}", wait_s)
 
 
-def _read(answer: Response) -> SearxngPage:
+def _read(answer: Response) -> WebPage:
     try:
-        page = msgspec.json.decode(answer.body, type=SearxngPage)
-        results = tuple(_cut(result) for result in page.results[:_RESULTS])
-        return SearxngPage(results, page.unresponsive_engines[:_RESULTS])
+        page = msgspec.json.decode(answer.body, type=_Answer)
+        results = tuple(result.cut() for result in page.results[:RESULTS])
+        return WebPage(results, _complaint(page))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = f"SearXNG answers something that is not its JSON: {error}"
-        raise SearxngRefused(SourceStatus.FAILED, why) from error
+        raise SearchRefused(SourceStatus.FAILED, why) from error
 
 
-def _cut(result: SearxngResult) -> SearxngResult:
-    content = None if result.content is None else result.content[:_TEXT]
-    return SearxngResult(result.url[:_TEXT], result.title[:_TEXT], content)
+def _complaint(page: _Answer) -> SearchRefused | None:
+    """Return why "no results" means nothing here; ``None`` if it does mean something."""
+    silent = page.unresponsive_engines[:RESULTS]
+    if page.results or not silent:
+        return None
+    reasons = "; ".join(" ".join(map(str, _pair(one))) for one in silent)[:_SAID]
+    enough = any(word in reasons.lower() for word in _ENOUGH)
+    ended = SourceStatus.RATE_LIMITED if enough else SourceStatus.FAILED
+    return SearchRefused(ended, f"no search engine answered: {reasons}")
 
 
 def _pair(one: object) -> list[object]:

@@ -1,0 +1,168 @@
+"""People whose addresses Hunter has seen (api.hunter.io/v2, ``/domain-search``).
+
+A search costs one credit for up to ten addresses, and nothing where none is found.  **What it
+names is a candidate, never proof**: its addresses are not verified, and may be old.  By 403 it
+means "too fast" and by 429 "no credits left", the other way round than everybody else.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.profile_url import person_page
+from cs.plugins.sources import (
+    ORDINARY,
+    BrandFacts,
+    Judgement,
+    PeopleAnswer,
+    ProblemKind,
+    Question,
+    Response,
+    ServiceSettings,
+    Sighting,
+    SourceContext,
+    problem,
+    takes,
+)
+from cs.sources.people.paid_source import PaidPeopleSource, brand_domain
+
+#: Addresses that one credit pays for.
+OF_A_CREDIT = 10
+#: Who may run influencer marketing, in Hunter's words.
+DEPARTMENTS = "marketing,communication,management"
+SENIORITIES = "senior,executive"
+
+
+class HunterSettings(ServiceSettings, frozen=True, kw_only=True):
+    """What ``[sources.hunter]`` takes; limits are Hunter's own: 15 a second, 500 a minute."""
+
+    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://api.hunter.io/v2"
+    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 8.0
+    burst: Annotated[int, Meta(ge=1, le=1000)] = 5
+    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.05
+    addresses: Annotated[
+        int, Meta(ge=1, le=100, description="asked for in a search; ten cost a credit")
+    ] = 10
+
+
+class _Email(msgspec.Struct):
+    value: str = ""
+    first_name: str | None = None
+    last_name: str | None = None
+    position: str | None = None
+    linkedin: str | None = None
+
+
+class _Data(msgspec.Struct):
+    organization: str | None = None
+    webmail: bool | None = None
+    disposable: bool | None = None
+    emails: tuple[_Email, ...] = ()
+
+
+class _Answer(msgspec.Struct):
+    data: _Data
+
+
+class HunterSource(PaidPeopleSource[HunterSettings]):
+    name = "hunter"
+
+    @property
+    def units(self) -> int:
+        return _credits(self.settings.addresses)
+
+    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
+        domain = brand_domain(brand)
+        about = {"domain": domain} if domain else {"company": brand.name}
+        params = {
+            **about,
+            "type": "personal",
+            "department": DEPARTMENTS,
+            "seniority": SENIORITIES,
+            "limit": str(min(self.settings.addresses, max(limit, 1))),
+        }
+        question = Question(path="/domain-search", params=params, units=self.units)
+        found = await self.service.ask(question, _Answer, charged=_charged)
+        data = found.data
+        if data.webmail or data.disposable:  # everybody's domain, nobody's company
+            return self.answer(())
+        people = [_sighting(each, data.organization or brand.name) for each in data.emails]
+        return self.answer(tuple(each for each in people if each is not None)[:limit])
+
+    def check_question(self) -> Question:
+        return Question(path="/account", units=0)
+
+    def left(self, answer: Response) -> str | None:
+        try:
+            searches = msgspec.json.decode(answer.body, type=_Account).data.requests.searches
+        except msgspec.DecodeError:
+            return None
+        left = searches.available - searches.used
+        return f"{left:,} of {searches.available:,} searches"
+
+
+class _Searches(msgspec.Struct):
+    used: int
+    available: int
+
+
+class _Requests(msgspec.Struct):
+    searches: _Searches
+
+
+class _AccountData(msgspec.Struct):
+    requests: _Requests
+
+
+class _Account(msgspec.Struct):
+    data: _AccountData
+
+
+@takes(HunterSettings)
+def from_context(context: SourceContext) -> HunterSource:
+    settings = msgspec.convert(context.settings, HunterSettings)
+    headers = {"x-api-key": settings.key}
+    return HunterSource(
+        context.service("hunter", settings, headers=headers, judge=judge), settings
+    )
+
+
+def judge(answer: Response) -> Judgement:
+    """Read 403 and 429 as Hunter means them."""
+    match answer.status:
+        case 403:
+            why = "hunter asks us to come back later (403, its rate limit)"
+            return problem(ProblemKind.RATE_LIMITED, why)
+        case 429:
+            why = "hunter has no credits left for this key (429); buy some"
+            return problem(ProblemKind.NO_CREDITS, why)
+        case _:
+            return ORDINARY
+
+
+def _sighting(found: _Email, company: str) -> Sighting | None:
+    """Return who *found* is; ``None`` without a whole name."""
+    first, last = (found.first_name or "").strip(), (found.last_name or "").strip()
+    if not first or not last:
+        return None
+    address = found.value.strip().lower()
+    return Sighting(
+        full_name=f"{first} {last}",
+        first_name=first,
+        last_name=last,
+        headline=found.position,
+        company=company,
+        linkedin_url=person_page(found.linkedin or ""),
+        addresses=(address,) if is_mailbox(address) else (),
+        source=HunterSource.name,
+    )
+
+
+def _credits(addresses: int) -> int:
+    return -(-addresses // OF_A_CREDIT)
+
+
+def _charged(answer: _Answer) -> int:
+    return _credits(len(answer.data.emails))

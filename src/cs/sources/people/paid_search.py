@@ -1,0 +1,58 @@
+"""A web-search engine with a key, as a people source."""
+
+from abc import abstractmethod
+
+from cs.plugins.sources import (
+    BrandFacts,
+    PeopleAnswer,
+    ProblemKind,
+    ServiceProblem,
+    failed_people,
+)
+from cs.sources.people.paid_source import PaidPeopleSource, SettingsT
+from cs.sources.people.web_search import (
+    ENOUGH,
+    SearchRefused,
+    WebPage,
+    WebQuestion,
+    find_people,
+    questions,
+)
+
+
+class PaidSearch(PaidPeopleSource[SettingsT]):
+    """Asks the questions of `web_search` one after the other, until enough people are found.
+
+    Attributes:
+        knows_or: The engine knows ``OR`` and brackets, so that half the questions will do.
+        units_each: Prices that a question can cost.
+    """
+
+    knows_or = False
+    units_each = 1
+
+    @property
+    def units(self) -> int:
+        of_a_brand = BrandFacts(name="A", domain="a.de", parent_company="B")
+        return self.units_each * len(list(questions(of_a_brand, joined=self.knows_or)))
+
+    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
+        asked = list(questions(brand, joined=self.knows_or))
+        return await find_people(
+            self.name, self._ask, asked, brand, limit=limit, enough=min(limit, ENOUGH)
+        )
+
+    async def _ask(self, asked: WebQuestion) -> WebPage:
+        try:
+            return await self.search(asked)
+        except ServiceProblem as problem:
+            if problem.kind is ProblemKind.NOTHING:
+                return WebPage()
+            failed = failed_people(self.name, problem)
+            raise SearchRefused(
+                failed.ended, problem.why, failed.retry_in_s, permanent=failed.permanent
+            ) from problem
+
+    @abstractmethod
+    async def search(self, asked: WebQuestion) -> WebPage:
+        """Return the results for *asked*; may raise `ServiceProblem`."""

@@ -1,0 +1,88 @@
+"""What people sources with a key have in common: when they are asked, how they are checked."""
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from cs.plugins.sources import (
+    BrandFacts,
+    PaidService,
+    PeopleAnswer,
+    ProblemKind,
+    Question,
+    Response,
+    ServiceCheck,
+    ServiceProblem,
+    ServiceSettings,
+    Sighting,
+    SourceStatus,
+    failed_people,
+)
+
+SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
+
+
+class PaidPeopleSource(ABC, Generic[SettingsT]):
+    """Base of the sources with a key.
+
+    Args:
+        service: What it asks.
+        settings: Of the source; without a ``key`` nobody is asked.
+    """
+
+    name: str
+
+    def __init__(self, service: PaidService, settings: SettingsT) -> None:
+        self.service = service
+        self.settings: SettingsT = settings
+        self.missing = None if settings.key else f"set sources.{self.name}.key"
+
+    @property
+    def cost(self) -> float:
+        """US dollars that a search can cost at most; free sources are asked first."""
+        return self.settings.usd_per_call * self.units
+
+    @property
+    @abstractmethod
+    def units(self) -> int:
+        """How many prices a search can cost at most."""
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        """Find people who work for *brand*; see `cs.plugins.sources.PeopleSource`."""
+        if self.missing is not None:
+            why, ended = self.missing, SourceStatus.NOT_CONFIGURED
+            return PeopleAnswer(source=self.name, ended=ended, why=why)
+        try:
+            return await self._find(brand, limit)
+        except ServiceProblem as problem:
+            if problem.kind is ProblemKind.NOTHING:
+                return self.answer(())
+            return failed_people(self.name, problem)
+
+    def answer(self, people: tuple[Sighting, ...]) -> PeopleAnswer:
+        """Return the answer of a run that went well."""
+        ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
+        return PeopleAnswer(source=self.name, ended=ended, people=people)
+
+    @abstractmethod
+    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
+        """Ask the service; may raise `ServiceProblem`."""
+
+    async def check(self) -> ServiceCheck:
+        """Make one call that costs as little as can be, and say whether the service works."""
+        if self.missing is not None:
+            return ServiceCheck(ended=SourceStatus.NOT_CONFIGURED.value, why=self.missing)
+        return await self.service.check(self.check_question(), self.left)
+
+    @abstractmethod
+    def check_question(self) -> Question:
+        """Return a question that costs little, or nothing."""
+
+    def left(self, answer: Response) -> str | None:
+        """Return what *answer* to the check says is left; ``None`` if it does not say."""
+        del answer
+        return None
+
+
+def brand_domain(brand: BrandFacts) -> str | None:
+    """Return the domain that a service knows *brand*'s company by."""
+    return brand.domain or next(iter(brand.mail_domains), None)

@@ -1,0 +1,119 @@
+"""People of People Data Labs (api.peopledatalabs.com/v5, ``POST /person/search``).
+
+It charges for each record that it returns, so employer, role and level are in the query, and
+few records are asked for.  Where it knows nobody it answers 404 and charges nothing.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.profile_url import person_page
+from cs.plugins.sources import (
+    BrandFacts,
+    PeopleAnswer,
+    Question,
+    Response,
+    ServiceSettings,
+    Sighting,
+    SourceContext,
+    takes,
+)
+from cs.sources.people.paid_source import PaidPeopleSource, brand_domain
+
+#: Whom to ask for, in its words (canonical job title roles and levels).
+ROLES = ("marketing", "public_relations")
+LEVELS = ("manager", "director", "vp", "cxo")
+
+
+class PdlSettings(ServiceSettings, frozen=True, kw_only=True):
+    """What ``[sources.pdl]`` takes; 10 searches a minute are its default limit."""
+
+    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://api.peopledatalabs.com/v5"
+    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 0.16
+    burst: Annotated[int, Meta(ge=1, le=1000)] = 2
+    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one record")] = 0.28
+    records: Annotated[int, Meta(ge=1, le=100, description="of a search, each charged")] = 5
+
+
+class _Person(msgspec.Struct):
+    full_name: str | None = None
+    first_name: str | None = None
+    last_name: str | None = None
+    work_email: Any = None  # true or false on plans that do not show it
+    job_title: str | None = None
+    job_company_name: str | None = None
+    linkedin_url: str | None = None
+    location_name: Any = None  # the same
+
+
+class _Answer(msgspec.Struct):
+    data: tuple[_Person, ...] = ()
+
+
+class PdlSource(PaidPeopleSource[PdlSettings]):
+    name = "pdl"
+
+    @property
+    def units(self) -> int:
+        return self.settings.records
+
+    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
+        domain = brand_domain(brand)
+        if domain is None:
+            return self.answer(())
+        records = min(self.settings.records, max(limit, 1))
+        question = Question(
+            path="/person/search", json=search(domain, size=records), units=records
+        )
+        found = await self.service.ask(question, _Answer, charged=lambda it: len(it.data))
+        people = [_sighting(person, brand) for person in found.data]
+        return self.answer(tuple(each for each in people if each is not None)[:limit])
+
+    def check_question(self) -> Question:
+        # Nobody works there, and 404 is not charged.
+        nobody = search("no-company.invalid", size=1)
+        return Question(path="/person/search", json=nobody, units=1)
+
+    def left(self, answer: Response) -> str | None:
+        left = answer.headers.get("x-totallimit-remaining", "")
+        return f"{int(left):,} records" if left.isdecimal() and len(left) < 12 else None
+
+
+@takes(PdlSettings)
+def from_context(context: SourceContext) -> PdlSource:
+    settings = msgspec.convert(context.settings, PdlSettings)
+    headers = {"x-api-key": settings.key}
+    return PdlSource(context.service("pdl", settings, headers=headers), settings)
+
+
+def search(domain: str, *, size: int) -> dict[str, Any]:
+    """Return the body that asks for *size* people in the roles that are looked for."""
+    must = [
+        {"term": {"job_company_website": domain}},
+        {"terms": {"job_title_role": list(ROLES)}},
+        {"terms": {"job_title_levels": list(LEVELS)}},
+    ]
+    return {"query": {"bool": {"must": must}}, "size": size, "titlecase": True}
+
+
+def _sighting(person: _Person, brand: BrandFacts) -> Sighting | None:
+    name = (person.full_name or "").strip()
+    if not name:
+        return None
+    page = (person.linkedin_url or "").strip()
+    address = person.work_email if isinstance(person.work_email, str) else ""
+    place = person.location_name if isinstance(person.location_name, str) else None
+    return Sighting(
+        full_name=name,
+        first_name=person.first_name,
+        last_name=person.last_name,
+        headline=person.job_title,
+        company=person.job_company_name or brand.name,
+        linkedin_url=person_page(page if "//" in page else f"https://{page}"),
+        location=place,
+        addresses=(address.lower(),) if is_mailbox(address.lower()) else (),
+        source=PdlSource.name,
+    )

@@ -1,0 +1,70 @@
+"""People through Serper, which asks Google (google.serper.dev, ``POST /search``).
+
+A question for up to 100 results costs two credits; the answer says what it cost.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cs.plugins.sources import Question, ServiceSettings, SourceContext, takes
+from cs.sources.people.paid_search import PaidSearch
+from cs.sources.people.web_search import RESULTS, WebPage, WebQuestion, WebResult
+
+#: Results asked for; with 100 a question costs two credits.
+NUM = 100
+CREDITS = 2
+
+
+class SerperSettings(ServiceSettings, frozen=True, kw_only=True):
+    """What ``[sources.serper]`` takes."""
+
+    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://google.serper.dev"
+    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 10.0
+    burst: Annotated[int, Meta(ge=1, le=1000)] = 10
+    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.001
+
+
+class _Result(msgspec.Struct):
+    title: str = ""
+    link: str = ""
+    snippet: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    organic: tuple[_Result, ...] = ()
+    credits: int | None = None
+
+
+class SerperSource(PaidSearch[SerperSettings]):
+    name = "serper"
+    knows_or = True
+    units_each = CREDITS
+
+    async def search(self, asked: WebQuestion) -> WebPage:
+        body: dict[str, str | int] = {"q": asked.text, "num": NUM}
+        if asked.market is not None:
+            body |= {"gl": asked.market.country, "hl": asked.market.language}
+        question = Question(path="/search", json=body, units=CREDITS)
+        answer = await self.service.ask(question, _Answer, charged=_charged)
+        return WebPage(
+            tuple(
+                WebResult(result.link, result.title, result.snippet).cut()
+                for result in answer.organic[:RESULTS]
+            )
+        )
+
+    def check_question(self) -> Question:
+        return Question(path="/search", json={"q": "linkedin", "num": 10})
+
+
+@takes(SerperSettings)
+def from_context(context: SourceContext) -> SerperSource:
+    settings = msgspec.convert(context.settings, SerperSettings)
+    headers = {"x-api-key": settings.key}
+    return SerperSource(context.service("serper", settings, headers=headers), settings)
+
+
+def _charged(answer: _Answer) -> int:
+    return CREDITS if answer.credits is None else max(answer.credits, 0)

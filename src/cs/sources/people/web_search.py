@@ -1,0 +1,250 @@
+"""People as web search shows them: LinkedIn profiles, whichever engine is asked.
+
+What is asked and how results are read is the same for every engine; how each is asked is in a
+module of its own (`searxng`, `brave`, `serper`).
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from cs.domain.contact import CONTACTS
+from cs.domain.headline.role import classify
+from cs.domain.headline.search_result import SearchResult, read_title
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.employer import is_employer
+from cs.domain.names.profile_url import person_page
+from cs.plugins.sources import BrandFacts, PeopleAnswer, Sighting, SourceStatus
+from cs.sources.people.markets import Market, market_of
+
+#: What is searched for beside the brand, one question for each family of roles.
+WORDS = (
+    "influencer creator marketing",
+    "social media",
+    "brand partnerships",
+    "brand marketing manager",
+)
+#: The same in two questions, for engines that know ``OR``.
+JOINED = (
+    '("influencer" OR "creator" OR "ambassador" OR "social media")',
+    '("partnerships" OR "brand marketing" OR "brand manager")',
+)
+#: Results read on the event loop: up to 1 ms each, so that nobody waits 20 ms for them.
+READ_ON_THE_LOOP = 20
+#: Results of one page that are read, and characters of each text.
+RESULTS = 200
+TEXT = 4_000
+#: What a word of a query begins with if an engine may take it for a command.  SearXNG: an
+#: engine or category (``!images``), another site (``!!g``), the first result (``!!``,
+#: ``\\``), a language (``:fr``), a time-out (``<3``), and once more engines (``?``); quotation
+#: marks make no difference to it (docs.searxng.org, user/search-syntax).
+COMMANDS = "!:<?\\！：＜？＼"
+
+_BETWEEN_WORDS = re.compile(r"[\s<>()\[\],;:|·•\"“”]+")
+
+
+class WebQuestion(msgspec.Struct, frozen=True):
+    """One question to an engine.
+
+    Attributes:
+        market: Where the brand is at home, of the question in that language; else ``None``.
+    """
+
+    text: str
+    market: Market | None = None
+
+
+class WebResult(msgspec.Struct, frozen=True):
+    url: str = ""
+    title: str = ""
+    content: str | None = None
+
+    def cut(self) -> "WebResult":
+        """Return this with texts no longer than are read."""
+        content = None if self.content is None else self.content[:TEXT]
+        return WebResult(self.url[:TEXT], self.title[:TEXT], content)
+
+
+class SearchRefused(Exception):
+    """An engine gave no answer; the attributes are those of a `PeopleAnswer`."""
+
+    def __init__(
+        self,
+        ended: SourceStatus,
+        why: str,
+        retry_in_s: float | None = None,
+        *,
+        permanent: bool = False,
+    ) -> None:
+        super().__init__(why)
+        self.ended, self.why, self.retry_in_s = ended, why, retry_in_s
+        self.permanent = permanent
+
+
+class WebPage(msgspec.Struct, frozen=True):
+    """What an engine answered; *complaint*: why "nothing found" means nothing here."""
+
+    results: tuple[WebResult, ...] = ()
+    complaint: SearchRefused | None = None
+
+
+#: Asks one question; raises `SearchRefused`.
+AskEngine = Callable[[WebQuestion], Awaitable[WebPage]]
+
+
+def questions(brand: BrandFacts, *, joined: bool = False) -> Iterator[WebQuestion]:
+    """Yield what is asked about *brand*, the likeliest to find somebody first.
+
+    About the brand and then its parent, whose marketing team may be the brand's: one question
+    a family of roles, or two with *joined*, for engines that know ``OR``; about the brand one
+    more, in the language of its home market.
+    """
+    market = market_of(brand.domain)
+    for name in names_of(brand)[: 2 if brand.parent_company else 1]:
+        asked = phrase(name)
+        if asked is None:
+            continue
+        for words in JOINED if joined else WORDS:
+            yield WebQuestion(f"site:linkedin.com/in {asked} {words}")
+        if market is not None and name == brand.name:
+            yield WebQuestion(f"site:linkedin.com/in {asked} {market.words}", market)
+
+
+def phrase(name: str) -> str | None:
+    """Return *name* as a phrase to search for, none of whose words is a command.
+
+    ``None`` if nothing else is in it.  Engines do not look at the punctuation that goes.
+
+    >>> phrase('Yahoo! "Mail" !images'), phrase("<3 Acme :fr !!g !! ?")
+    ('"Yahoo! Mail images"', '"3 Acme fr g"')
+    """
+    words = (word.lstrip(COMMANDS) for word in name.replace('"', " ").split())
+    searchable = " ".join(filter(None, words))
+    return f'"{searchable}"' if searchable else None
+
+
+def names_of(brand: BrandFacts) -> tuple[str, ...]:
+    """Return what the employer may be called: brand, parent, other names."""
+    parent = (brand.parent_company,) if brand.parent_company else ()
+    return (brand.name, *parent, *brand.aliases)
+
+
+async def find_people(
+    source: str,
+    ask: AskEngine,
+    asked: Sequence[WebQuestion],
+    brand: BrandFacts,
+    *,
+    limit: int,
+    at_once: int = 1,
+    enough: int | None = None,
+) -> PeopleAnswer:
+    """Ask the questions *asked*, *at_once* together, and return who was found.
+
+    A refusal ends the asking and is how the run ended, whoever was found before: who was not
+    found is then not known.
+
+    Args:
+        source: Its name.
+        ask: Asks the engine.
+        asked: The questions.
+        brand: Whom people have to work for.
+        limit: Most people to return.
+        at_once: Questions together; engines shut out whoever asks too fast.
+        enough: With so many people in a role that is looked for no more is asked.
+    """
+    pages: list[WebPage] = []
+    refused: SearchRefused | None = None
+    people: tuple[Sighting, ...] = ()
+    for start in range(0, len(asked), at_once):
+        batch = asked[start : start + at_once]
+        answers = await asyncio.gather(*(_page_or_refusal(ask, each) for each in batch))
+        pages += [answer for answer in answers if isinstance(answer, WebPage)]
+        refusals = [answer for answer in answers if isinstance(answer, SearchRefused)]
+        last = start + at_once >= len(asked)
+        if refusals or last or enough is not None:
+            people = (await _read_people(pages, brand, source))[:limit]
+        if refusals:
+            refused = refusals[0]
+            break
+        if enough is not None and len(in_role(people)) >= enough:
+            break
+    if refused is None and not people:
+        refused = next(filter(None, (page.complaint for page in pages)), None)
+    if refused is None:
+        ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
+        return PeopleAnswer(source=source, ended=ended, people=people)
+    return PeopleAnswer(
+        source=source,
+        ended=refused.ended,
+        people=people,
+        why=refused.why,
+        retry_in_s=refused.retry_in_s,
+        permanent=refused.permanent,
+    )
+
+
+#: People in a role after whom nobody pays for another question: as many as a search shows.
+ENOUGH = CONTACTS
+
+
+def in_role(people: Iterable[Sighting]) -> list[Sighting]:
+    """Return those of *people* who are in a role that is looked for."""
+    return [each for each in people if classify(each.headline or "").eligible]
+
+
+async def _page_or_refusal(ask: AskEngine, asked: WebQuestion) -> WebPage | SearchRefused:
+    try:
+        return await ask(asked)
+    except SearchRefused as refused:
+        return refused
+
+
+async def _read_people(
+    pages: Sequence[WebPage], brand: BrandFacts, source: str
+) -> tuple[Sighting, ...]:
+    """Return each person once, in the order found."""
+    if sum(len(page.results) for page in pages) <= READ_ON_THE_LOOP:
+        return tuple(people_in(pages, brand, source))
+    return await asyncio.to_thread(lambda: tuple(people_in(pages, brand, source)))
+
+
+def people_in(pages: Sequence[WebPage], brand: BrandFacts, source: str) -> Iterator[Sighting]:
+    """Yield each person of *pages* who works for *brand* once, in the order found."""
+    names = names_of(brand)
+    known: set[str] = set()
+    # Each question finds much of what the others found, said in the same words.
+    for result in dict.fromkeys(result for page in pages for result in page.results):
+        address = person_page(result.url)
+        if address is None or address in known:
+            continue
+        person = read_title(result.title, result.content or "")
+        if person is not None and _works_at(person, names):
+            known.add(address)
+            yield Sighting(
+                full_name=person.full_name,
+                headline=person.headline,
+                company=person.company,
+                linkedin_url=address,
+                location=person.location,
+                addresses=_addresses(result),
+                source=source,
+            )
+
+
+def _addresses(result: WebResult) -> tuple[str, ...]:
+    """Return the mailboxes that the text of *result* names; candidates, never proof."""
+    words = (word.strip(".'") for word in _BETWEEN_WORDS.split(result.content or ""))
+    return tuple(dict.fromkeys(word.lower() for word in words if is_mailbox(word)))
+
+
+def _works_at(person: SearchResult, names: tuple[str, ...]) -> bool:
+    """Say whether the result names one of *names* as the employer of today.
+
+    The classifier leaves out what a headline marks as past ("ex-Acme"); who names no
+    employer at all was found for another reason.
+    """
+    employers = (classify(person.headline or "").company, person.company)
+    return any(is_employer(employer, names) for employer in employers if employer)

@@ -1,0 +1,355 @@
+"""What the people services with a key answer: their real shapes, and their real faults."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from cs.outside.port import ApiClient, Response, Unreachable
+from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.plugins.sources import PeopleSource, SourceContext
+from cs.sources.people import apollo, brave, hunter, people_data_labs, serper
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+KEY = "s3cret-of-ours"
+JANE = "https://www.linkedin.com/in/jane-doe-1a"
+JOSE = "https://www.linkedin.com/in/jose-nunez"
+LINES = (
+    ("Jane Doe - Head of Influencer Marketing - Acme | LinkedIn", JANE),
+    ("José Núñez - Social Media Manager - Acme Germany GmbH | LinkedIn", JOSE + "/de"),
+)
+OTHERS = (
+    ("Al Roe - Head of Social at Beta | ex-Acme | LinkedIn", "https://linkedin.com/in/al"),
+    ("Cy Roe - Influencer Lead - Acme Robotics | LinkedIn", "https://linkedin.com/in/cy"),
+    ("Acme | LinkedIn", "https://www.linkedin.com/company/acme"),
+)
+
+#: Status, headers, body.
+Answer = tuple[int, Mapping[str, str], bytes]
+
+
+@dataclass
+class Asked:
+    """One request as a service got it."""
+
+    method: str
+    path: str
+    params: Mapping[str, str]
+    headers: Mapping[str, str]
+    json: Any = None
+
+    @property
+    def says(self) -> str:
+        return f"{self.path} {dict(self.params)} {self.json}"
+
+
+Respond = Callable[[Asked], Answer]
+
+
+def ok(body: Any, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return 200, named, json.dumps(body).encode()
+
+
+def of_acme(asked: Asked) -> bool:
+    return "Acme" in asked.says or "acme.example" in asked.says
+
+
+# Shapes.
+
+
+def brave_says(asked: Asked) -> Answer:
+    lines = [*OTHERS, *LINES] if of_acme(asked) else OTHERS
+    results = [
+        {
+            "title": title,
+            "url": url,
+            "is_source_local": False,
+            "description": "Berlin · <strong>Acme</strong> · 500+ connections on LinkedIn.",
+            "extra_snippets": ["Experience: Acme"],
+            "profile": {"name": "LinkedIn"},
+            "language": "en",
+        }
+        for title, url in lines
+    ]
+    return ok(
+        {
+            "type": "search",
+            "query": {"original": "q", "more_results_available": True},
+            "web": {"type": "search", "results": results},
+        },
+        x_ratelimit_limit="1, 15000",
+        x_ratelimit_policy="1;w=1, 15000;w=2592000",
+        x_ratelimit_remaining="0, 14523",
+        x_ratelimit_reset="1, 1234567",
+    )
+
+
+def serper_says(asked: Asked) -> Answer:
+    lines = [*OTHERS, *LINES] if of_acme(asked) else OTHERS
+    organic = [
+        {"title": title, "link": url, "snippet": "Berlin · Acme", "position": place}
+        for place, (title, url) in enumerate(lines, 1)
+    ]
+    graph = {"title": "Acme", "website": "https://acme.example/", "attributes": {"CEO": "X"}}
+    parameters = {"q": "q", "type": "search", "num": 100}
+    return ok(
+        {
+            "searchParameters": parameters,
+            "knowledgeGraph": graph,
+            "organic": organic,
+            "credits": 2,
+        }
+    )
+
+
+def hunter_email(value: str, first: str | None, last: str | None, **more: Any) -> Any:
+    return {
+        "value": value,
+        "type": "personal",
+        "confidence": 94,
+        "sources": [{"domain": "acme.example", "uri": "https://acme.example/team"}],
+        "first_name": first,
+        "last_name": last,
+        "position": None,
+        "seniority": "executive",
+        "department": "marketing",
+        "linkedin": None,
+        "twitter": None,
+        "phone_number": None,
+        "verification": {"date": None, "status": None},
+    } | more
+
+
+def hunter_says(asked: Asked) -> Answer:
+    if asked.path.endswith("/account"):
+        searches = {"used": 400, "available": 1000}
+        requests = {"searches": searches, "verifications": searches}
+        return ok({"data": {"email": "us@op.example", "requests": requests}})
+    emails = [
+        hunter_email(
+            "Jane.Doe@acme.example",
+            *("Jane", "Doe"),
+            position="Head of Influencer Marketing",
+            linkedin="https://www.linkedin.com/in/jane-doe-1a",
+        ),
+        hunter_email("j.nunez@acme.example", "José", "Núñez", position="Social Media Manager"),
+        hunter_email("press@acme.example", None, None, type="generic"),
+    ]
+    data = {
+        "domain": "acme.example",
+        "disposable": False,
+        "webmail": False,
+        "accept_all": True,
+        "pattern": "{first}.{last}",
+        "organization": "Acme",
+        "emails": emails if of_acme(asked) else [],
+    }
+    return ok({"data": data, "meta": {"results": 3, "limit": 10, "offset": 0, "params": {}}})
+
+
+def pdl_person(name: str, title: str, page: str) -> Any:
+    first, _, last = name.partition(" ")
+    return {
+        "id": "qEnOZ5Oh0poWnQ1luFBfVw_0000",
+        "full_name": name,
+        "first_name": first,
+        "last_name": last,
+        "work_email": True,  # as plans without contact data have it
+        "job_title": title,
+        "job_title_role": "marketing",
+        "job_title_levels": ["manager"],
+        "job_company_name": "Acme",
+        "job_company_website": "acme.example",
+        "linkedin_url": page,
+        "location_name": True,
+    }
+
+
+def pdl_says(asked: Asked) -> Answer:
+    if not of_acme(asked):
+        error = {"type": "not_found", "message": "No records were found matching your search"}
+        return 404, {}, json.dumps({"status": 404, "error": error}).encode()
+    people = [
+        pdl_person("Jane Doe", "Head Of Influencer Marketing", "linkedin.com/in/jane-doe-1a"),
+        pdl_person("José Núñez", "Social Media Manager", "linkedin.com/in/jose-nunez"),
+    ]
+    return ok(
+        {
+            "status": 200,
+            "data": people[: asked.json["size"]],
+            "scroll_token": "1$2",
+            "total": 57,
+        },
+        x_ratelimit_remaining="{'minute': 9}",
+        x_call_credits_spent="2",
+        x_totallimit_remaining="880",
+    )
+
+
+APOLLO = {
+    "a1": ("Jane", "Doe", "Head of Influencer Marketing", JANE),
+    "a2": ("José", "Núñez", "Social Media Manager", JOSE),
+    "a3": ("Al", "Roe", "Accountant", "http://www.linkedin.com/in/al"),
+}
+
+
+def apollo_says(asked: Asked) -> Answer:
+    if asked.path.endswith("/people/match"):
+        first, last, title, page = APOLLO[asked.json["id"]]
+        person = {
+            "id": asked.json["id"],
+            "first_name": first,
+            "last_name": last,
+            "name": f"{first} {last}",
+            "linkedin_url": page.replace("https", "http"),
+            "title": title,
+            "headline": f"{title} at Acme",
+            "email": f"{first.lower()}@acme.example" if first == "Jane" else None,
+            "email_status": "verified" if first == "Jane" else None,
+            "organization": {"name": "Acme", "website_url": "http://www.acme.example"},
+        }
+        return ok({"person": person})
+    people = [
+        {
+            "id": key,
+            "first_name": first,
+            "last_name_obfuscated": f"{last[0]}***{last[-1]}",
+            "title": title,
+            "has_email": first == "Jane",
+            "organization": {"name": "Acme", "has_industry": True},
+        }
+        for key, (first, last, title, _) in APOLLO.items()
+    ]
+    return ok({"total_entries": 3, "people": people if of_acme(asked) else []})
+
+
+@dataclass
+class Service:
+    """One service: how its adapter is made, and what it answers when all is well.
+
+    Attributes:
+        calls: Requests of one run about Acme, and dollars of it.
+        check_left: What its check says is left.
+        own_faults: Status, headers and body; how the run ends, whether it is for the operator.
+    """
+
+    name: str
+    make: Callable[[SourceContext], PeopleSource]
+    says: Respond
+    key_header: str
+    calls: int
+    usd: float
+    check_usd: float
+    check_left: str | None = None
+    own_faults: Sequence[tuple[Answer, str, bool]] = field(default_factory=list)
+
+
+def error(status: int, body: Any = None, **headers: str) -> Answer:
+    return status, ok({}, **headers)[1], json.dumps(body or {"message": "no"}).encode()
+
+
+SERVICES = [
+    Service(
+        *("brave", brave.from_context, brave_says, "x-subscription-token"),
+        *(4, 0.020, 0.005, "14,523 of 15,000 questions"),
+        own_faults=[
+            (
+                error(429, x_ratelimit_remaining="0, 99", x_ratelimit_reset="1, 99999"),
+                *("rate_limited", False),
+            ),
+            (
+                error(429, x_ratelimit_remaining="1, 0", x_ratelimit_reset="1, 99999"),
+                *("failed", True),
+            ),
+            (error(429, x_ratelimit_remaining="x, nan"), "rate_limited", False),
+        ],
+    ),
+    Service(
+        *("serper", serper.from_context, serper_says, "x-api-key", 2, 0.004, 0.001),
+        own_faults=[(error(400, {"message": "Not enough credits"}), "failed", False)],
+    ),
+    Service(
+        *("hunter", hunter.from_context, hunter_says, "x-api-key"),
+        *(1, 0.05, 0.0, "600 of 1,000 searches"),
+        own_faults=[
+            (error(403, {"errors": [{"id": "too_many"}]}), "rate_limited", False),
+            (error(429, {"errors": [{"id": "usage"}]}), "failed", True),
+        ],
+    ),
+    Service(
+        *("pdl", people_data_labs.from_context, pdl_says, "x-api-key"),
+        *(1, 0.56, 0.0),
+    ),
+    Service(*("apollo", apollo.from_context, apollo_says, "x-api-key", 3, 0.05, 0.0)),
+]
+
+#: What any of them may answer; how the run ends, when to come back, and if it is permanent.
+FAULTS: list[tuple[str, Answer, str, float | None, bool]] = [
+    ("401", error(401), "failed", None, True),
+    ("402", error(402), "failed", None, True),
+    ("429 with Retry-After", error(503, retry_after="9"), "failed", 9.0, False),
+    ("500", (500, {}, b"<h1>oops</h1>"), "failed", None, False),
+    ("a web page", (200, {}, b"<!doctype html><title>Sign in"), "failed", None, False),
+    ("half an answer", (200, {}, b'{"data": {"emails": [{"val'), "failed", None, False),
+    (
+        "another type",
+        ok({"web": 1, "organic": 1, "data": 1, "people": 1}),
+        *("failed", None, False),
+    ),
+    ("a list", (200, {}, b"[]"), "failed", None, False),
+    ("451", error(451), "failed", None, False),
+]
+
+
+class Played:
+    """An `ApiClient` that a service answers in this process; for the many cases."""
+
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
+        self.asked: list[Asked] = []
+
+    async def get(
+        self,
+        url: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        return self._answer(Asked("GET", url, params or {}, headers or {}), url)
+
+    async def post(
+        self, url: str, *, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        return self._answer(Asked("POST", url, {}, headers or {}, json.loads(body)), url)
+
+    def _answer(self, asked: Asked, url: str) -> Response:
+        self.asked.append(asked)
+        status, headers, body = self._respond(asked)
+        return Response(status=status, headers=headers, body=body, url=url)
+
+
+class Nobody(Played):
+    def _answer(self, asked: Asked, url: str) -> Response:
+        del asked
+        raise Unreachable("timeout", url)
+
+
+def source_of(
+    service: Service,
+    client: ApiClient,
+    *,
+    key: str = KEY,
+    budgets: Budgets = UNLIMITED,
+    **settings: Any,
+) -> Any:
+    """Return the adapter of *service*, asking through *client*."""
+    context = SourceContext(
+        trusted=client,
+        guarded=client,
+        settings={"key": key, **settings} if key else settings,
+        now=lambda: NOW,
+        budgets=budgets,
+    )
+    return service.make(context)
