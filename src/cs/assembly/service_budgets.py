@@ -3,10 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cs.assembly.postgres_pools import pool_of
 from cs.domain.service import World
 from cs.paid_calls.budgets.port import Budgets
-from cs.paid_calls.budgets.postgres import PostgresBudgets
 from cs.paid_calls.budgets.sqlite import SqliteBudgets
 from cs.settings import Settings
 
@@ -25,6 +23,10 @@ async def open_budgets(settings: Settings, world: World = "live") -> AsyncIterat
         BadSettings: The stages' database is not named as it has to be.
     """
     if settings.stages_postgres is not None:
+        # A service in one process starts without what only databases need.
+        from cs.assembly.postgres_pools import pool_of  # noqa: PLC0415
+        from cs.paid_calls.budgets.postgres import PostgresBudgets  # noqa: PLC0415
+
         async with pool_of(settings, "stages_postgres", "command", world) as pool:
             yield PostgresBudgets(pool)
         return
