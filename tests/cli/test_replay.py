@@ -11,6 +11,7 @@ from cli.command import Here
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.disclosure import DisclosureMade
+from cs.domain.rule_sets import RANKING
 from cs.runtime.data_folder import DataFolder
 from harness.servers.fixtures import new_database
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
@@ -130,7 +131,7 @@ def test_people_read_what_would_be_otherwise(history: Path, stricter: Path, here
     assert "74 of 74 lookups run again, " in shown
     assert "gained 0, lost 2, changed 0" in shown
     assert "searches charged otherwise: 2 not any more, 0 newly, 0 not known" in shown
-    assert "answered then by ranking-1: " in shown
+    assert f"answered then by {RANKING}: " in shown
     [example] = [line for line in shown.splitlines() if line.startswith("lost: ")]
     assert example.startswith("lost: Acme, brand-")
     assert example.endswith(

@@ -6,6 +6,7 @@ import pytest
 
 from cli.command import Here, started
 from cli.year import year
+from cs.domain.rule_sets import RANKING
 from history.replay.made_up import said
 
 __all__ = ["year"]  # a fixture
@@ -33,7 +34,7 @@ def test_the_rules_before_the_change_of_rules_left_brand_marketing_out(
     assert told
     assert {(row["change"], row["rules"]) for row in told} == {("gained", "ranking-0")}
     assert {row["would_be"]["family"] for row in told} == {"brand"}  # type: ignore[index]
-    assert set(rows[-1]["by_rules"]) == {"ranking-0", "ranking-1"}
+    assert set(rows[-1]["by_rules"]) == {"ranking-0", RANKING}
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

@@ -4,16 +4,26 @@ import re
 from itertools import islice
 
 from cs.domain.headline import words
-from cs.domain.headline.role_family import Family, family_named
-from cs.domain.headline.role_level import has_level, is_bare
-from cs.domain.headline.scope_words import is_firm, is_place, is_scope, looks_like_a_name
-from cs.domain.names.plain_text import flat
+from cs.domain.headline.family_words import FOUNDER
+from cs.domain.headline.role_family import Family, family_named, is_bare
+from cs.domain.headline.role_level import has_level
+from cs.domain.headline.scope_words import (
+    is_firm,
+    is_offer,
+    is_place,
+    is_scope,
+    looks_like_a_name,
+    title_words_left,
+)
+from cs.domain.headline.spelling import flat
 
 _NEXT_ROLE = re.compile(r"\s*(?:,|&|\+|\band\b|\bund\b|\bet\b|\by\b)\s+", re.IGNORECASE)
 _AFTER_FIRM = re.compile(
     r"\s(?:in|where|who|leading|responsible|driving|helping|building|with|based|since)\s|\s?\(",
     re.IGNORECASE,
 )
+#: "At a beauty brand": a firm, and no name.
+_NO_NAME = re.compile(r"(?:an?|une?|eine[mnrs]?|una|uno|um|uma|een)\s[a-z]")
 LEGAL = re.compile(
     r"^,?\s*(?:inc|llc|ltd|limited|gmbh|s\.?a|co|corp|plc|s\.?l|s\.?p\.?a)\b\.?", re.IGNORECASE
 )
@@ -34,7 +44,7 @@ def split_at(text: str) -> tuple[str, str | None, str]:
             return tail, head, ""
         return "", firm, ""
     company, rest = _firm(firm)
-    return role, company, rest
+    return role, company or None, rest
 
 
 def _firm(text: str) -> tuple[str, str]:
@@ -52,7 +62,8 @@ def _firm(text: str) -> tuple[str, str]:
 
 
 def _cut(company: str) -> str:
-    return _AFTER_FIRM.split(company, maxsplit=1)[0].strip(" ,.-–:")
+    cut = _AFTER_FIRM.split(company, maxsplit=1)[0].strip(" ,.-–:")
+    return "" if _NO_NAME.match(cut) else cut
 
 
 def _perhaps_at(text: str) -> tuple[str, str | None]:
@@ -60,17 +71,41 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
     hits = list(islice(words.PERHAPS_AT.finditer(text), 8))
     for hit in sorted(hits, key=lambda hit: hit["little"] in _OF):
         role, firm = text[: hit.start()], text[hit.end() :].strip()
-        if is_bare(role) or not (has_level(role) or words.CALLING.found(flat(role))):
+        if hit["little"] in _OF and "," in role:
+            continue
+        if "," in firm and looks_like_a_name(firm.partition(",")[0]):
+            firm = firm.partition(",")[0] if is_offer(firm.partition(",")[2]) else firm
+        if not _holds_role(role, hit["little"]):
             continue
         if is_place(firm) or hit["little"] == "in":
-            if hit["little"] in {"in", "en", "em", "w"} and not is_work(firm):
+            if is_place(firm) or (hit["little"] in _WITHIN and not is_work(firm)):
                 return role, None
         elif looks_like_a_name(firm) and not is_work(firm):
             return role, firm
+    if joined := _JOINED_AT.search(text):
+        role = text[: joined.start()]
+        if has_level(role) or words.CALLING.found(flat(role)):
+            return role, joined["before"] or joined["after"]
     founder = _OF_FIRM.match(text)
+    if founder and _NO_NAME.match(founder["firm"]):
+        return founder["role"], None
     if founder:
         return founder["role"], founder["firm"]
     return text, None
+
+
+_WITHIN = frozenset({"in", "en", "em", "w"})
+#: Written together with the employer's name: Hebrew before it, Hungarian after it.
+_JOINED_AT = re.compile(
+    r"\sב(?:-|(?!כיר|ינלאומי|תחום|ניהול|חברת|אגף|מחלקת))(?P<before>[א-ת]{2}[^,|]*|[A-Z][^,|]*)$"
+    r"|\s(?:az?\s)?(?P<after>[^\W\d_a-zà-ÿ][^,|]*?)-?(?:nál|nél)$"
+)
+
+
+def _holds_role(text: str, little: str) -> bool:
+    if is_bare(text):
+        return FOUNDER.found(flat(text)) and little in _OF
+    return has_level(text) or words.CALLING.found(flat(text))
 
 
 #: These mostly stand within a title, "Directora de Marca": asked last.
@@ -81,6 +116,37 @@ _OF_FIRM = re.compile(
     r"\s(?:of|de|der|von|di|van)\s(?P<firm>\S.*)$",
     re.IGNORECASE,
 )
+
+
+def named_last(text: str) -> str | None:
+    """Return the name at the end of what is not one: "influencer platform Upfluence"."""
+    last = text.rpartition(" ")[2]
+    return last if looks_like_a_name(last) and not is_work(last) else None
+
+
+def last_name(role: str) -> tuple[str, str | None]:
+    """Split *role* from an employer that follows it unmarked: "Social Media Manager Wendy's".
+
+    All before the name must be words of titles, so that nothing else is taken for one.
+    """
+    words_of = role.split(" ")
+    for n in range(max(1, len(words_of) - 3), len(words_of)):
+        title, name = " ".join(words_of[:n]), " ".join(words_of[n:])
+        if _is_title(title) and looks_like_a_name(name) and not _has_known_word(name):
+            return title, name
+    return role, None
+
+
+def _is_title(text: str) -> bool:
+    return (
+        has_level(text)
+        and family_named(text) is not Family.OTHER
+        and not title_words_left(text)
+    )
+
+
+def _has_known_word(name: str) -> bool:
+    return any(is_work(word) or len(flat(word)) < 2 for word in re.split(r"[\s/-]", name))
 
 
 def is_work(text: str) -> bool:

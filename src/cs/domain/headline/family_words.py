@@ -5,35 +5,34 @@ hyphens gone, ``&`` and ``+`` read as "and", commas and slashes words of their o
 A table named ``NOT_...`` is taken out of the text before its family is looked for.
 """
 
+from cs.domain.headline.languages import said, table
 from cs.domain.names.lazy_pattern import LazyPattern
 from cs.domain.names.phrases import Phrases
+from cs.domain.names.plain_text import folded
 
-INFLUENCER = Phrases(
+INFLUENCER = table(
+    "influencer",
     """
-    influenc* *influencer *influencerin *influencermarketing influens* influenser* instagramer*
-    creators creator creatorin creatrices createurs createur creadores criadores tworc*
-    creatori tvurc* icerik_ureticileri sisallontuottaj* vaikuttaja* vaikuttajamarkkinointi
-    kol kols koc kocs key_opinion_leader* opinion_leader* leaders_d_opinion
-    ambassadors ambassadeurs ambassadrices embajadores embaixadores ambasciatori ambasadorow
-    ambassadorer botschafterprogramm* markenbotschafterprogramm* marka_elcileri ambasadorzy
-    ambassador_program* ambassador_manager ambassador_marketing ambassador_management
-    ambassador_relations ambassador_partnership* ambassador_strategy ambassador_communit*
-    ambassador_lead ambassador_director programme_ambassadeur*
-    programa_de_embajadores egerie egeries
-    brand_advoca* social_advoca* beauty_advoca* digital_advoca* consumer_advoca*
-    advocacy_marketing creator_advoca* fan_advoca* advocacy_and_influenc*
-    celebrity celebrities celebs prominente celebridades celebrites
-    vip_relations vip_relation vip_talent* vip_services vip_dressing vip_seeding
-    vip_gifting vip_marketing vip_pr vip_communication* vip_entertainment relations_vip
-    vip_partnership* vip_celebrit* vips
-    talent_partnership* talent_and_partnership* talent_relations
+    influenc* *influencer *influencerin *influencermarketing influens* influenser*
+    instagramer* creators creator creatorin creatrices createurs createur creadores criadores
+    tworc* creatori tvurc* icerik_ureticileri sisallontuottaj* vaikuttaja*
+    vaikuttajamarkkinointi kol kols koc kocs key_opinion_leader* opinion_leader*
+    leaders_d_opinion ambassadors ambassadeurs ambassadrices embajadores embaixadores
+    ambasciatori ambasadorow ambassadorer botschafterprogramm* markenbotschafterprogramm*
+    marka_elcileri ambasadorzy ambassador_program* ambassador_manager ambassador_marketing
+    ambassador_management ambassador_relations ambassador_partnership* ambassador_strategy
+    ambassador_communit* ambassador_lead ambassador_director programme_ambassadeur*
+    programa_de_embajadores egerie egeries brand_advoca* social_advoca* beauty_advoca*
+    digital_advoca* consumer_advoca* advocacy_marketing creator_advoca* fan_advoca*
+    advocacy_and_influenc* celebrity celebrities celebs prominente celebridades celebrites
+    vip_relations vip_relation vip_talent* vip_services vip_dressing vip_seeding vip_gifting
+    vip_marketing vip_pr vip_communication* vip_entertainment relations_vip vip_partnership*
+    vip_celebrit* vips talent_partnership* talent_and_partnership* talent_relations
     athlete_partnership* athlete_marketing athlete_relations athlete_influenc* athletes
-    athlete_ambassador* athlete_program*
-    ugc seeding product_seeding
-    blogger_relations bloggers blogger_marketing blogger_outreach bloggerkooperationen
-    streamers streamer_relations streamer_partnership* streamer_marketing
-    youtuber_relations youtubers tiktokers content_creators
-    инфлюенс* инфлюэнс* инфлуенс* блогер* амбассадор*
+    athlete_ambassador* athlete_program* ugc seeding product_seeding blogger_relations
+    bloggers blogger_marketing blogger_outreach bloggerkooperationen streamers
+    streamer_relations streamer_partnership* streamer_marketing youtuber_relations youtubers
+    tiktokers content_creators инфлюенс* инфлюэнс* инфлуенс* блогер* амбассадор*
     """,
     """
     インフルエンサー クリエイター クリエーター アンバサダー 인플루언서 크리에이터 앰버서더
@@ -42,30 +41,30 @@ INFLUENCER = Phrases(
 )
 NOT_INFLUENCER = Phrases(
     """
-    medical_kol* scientific_kol* pharma_kol*
-    celebrity_chef celebrity_stylist celebrity_trainer celebrity_photographer
-    creator_tools creator_of influence_operations influence_de_la
-    sphere_of_influence trafic_d_influence under_the_influence
+    medical_kol* scientific_kol* pharma_kol* celebrity_chef celebrity_stylist
+    celebrity_trainer celebrity_photographer creator_tools creator_of influence_operations
+    influence_de_la sphere_of_influence trafic_d_influence under_the_influence
     """
 )
-SOCIAL = Phrases(
+SOCIAL = table(
+    "social",
     """
-    social socials socialmedia *socialmedia smm some_manager
-    reseaux_sociaux medias_sociaux media_sociaux redes_sociales redes_sociais medios_sociales
-    midias_sociais midia_social rrss media_sociali reti_sociali canali_social
-    soziale_medien sozialen_medien soziale_netzwerke sozialen_netzwerke
-    sociale_media sociala_medier sociale_medier sosiale_medier sosiaalisen_median
-    sosiaalinen_media somepaallikko somevastaava
+    social socials socialmedia *socialmedia smm some_manager reseaux_sociaux medias_sociaux
+    media_sociaux redes_sociales redes_sociais medios_sociales midias_sociais midia_social
+    rrss media_sociali reti_sociali canali_social soziale_medien sozialen_medien
+    soziale_netzwerke sozialen_netzwerke sociale_media sociala_medier sociale_medier
+    sosiale_medier sosiaalisen_median sosiaalinen_media somepaallikko somevastaava
     mediow_spolecznosciow* media_spolecznosciow* mediami_spolecznosciow* socialnich_siti
-    socialni_site socialnych_sieti kozossegi_media sosyal_medya media_sosial
-    социальн*_сет* социальн*_медиа соцсет* смм сммщик
-    tiktok_manager tiktok_lead tiktok_shop* tiktok_strateg* tiktok_content* tiktok_channel*
-    instagram_manager instagram_strateg* instagram_content* instagram_lead
-    pinterest_manager snapchat_manager youtube_channel* youtube_manager mang_xa_hoi
+    socialni_site socialnych_sieti kozossegi_media sosyal_medya media_sosial социальн*_сет*
+    социальн*_медиа соцсет* смм сммщик tiktok_manager tiktok_lead tiktok_shop*
+    tiktok_strateg* tiktok_content* tiktok_channel* instagram_manager instagram_strateg*
+    instagram_content* instagram_lead pinterest_manager snapchat_manager youtube_channel*
+    youtube_manager mang_xa_hoi
     """,
     "ソーシャル SNS sns 소셜 社交媒体 社媒 社群 新媒体 社交平台 社交",
 )
-NOT_SOCIAL = Phrases(
+NOT_SOCIAL = table(
+    "not_social",
     """
     social_work* social_impact* social_responsib* corporate_social social_service*
     social_care social_media_customer* social_customer* social_media_care social_support
@@ -79,17 +78,18 @@ NOT_SOCIAL = Phrases(
     social_inclusion social_action* social_insurance social_emotional social_skills
     social_equity social_purpose social_mission social_finance social_audit* social_risk*
     social_and_environmental environmental_and_social environmental_social
-    social_environmental social_dialogue social_partner* social_norm* social_intelligence_unit
-    social_anthropolog* social_theor* social_cohesion social_determinants social_program*
-    accion_social trabajo_social trabajador*_social obra_social responsab*_social
-    educador*_social comunicacion_social comunicador*_social servicio*_social
+    social_environmental social_dialogue social_partner* social_norm*
+    social_intelligence_unit social_anthropolog* social_theor* social_cohesion
+    social_determinants social_program* accion_social trabajo_social trabajador*_social
+    obra_social educador*_social comunicacion_social comunicador*_social servicio*_social
     bienestar_social desarrollo_social impacto_social integrador*_social economia_social
     assistente_social* assistenza_social* servico*_social desenvolvimento_social
     comunicacao_social assistencia_social psicolog*_social ciencias_sociales agente_social
     assistant_social travail*_social assistante_sociale educateur_social medico_social
-    dialogue_social droit_social bilan_social developpement_social logement_social lien_social
-    gestionnaire_social impact_social proyecto*_social projeto*_social politic*_social
-    previdencia_social seguridad_social inclusion_social mediador*_social segretari*_social
+    dialogue_social droit_social bilan_social developpement_social logement_social
+    lien_social gestionnaire_social impact_social proyecto*_social projeto*_social
+    politic*_social previdencia_social seguridad_social inclusion_social mediador*_social
+    segretari*_social
     """,
     """
     社会福祉 ソーシャルワーカー ソーシャルワーク 소셜벤처 ソーシャルグッド ソーシャルゲーム
@@ -103,42 +103,43 @@ COMMUNITY = Phrases(
     director_of_community vp_community vp_of_community community_specialist
     community_coordinator community_assistant brand_community online_community
     discord_community gaming_community digital_community community_growth
-    gestor*_de_comunidad* gestor*_de_comunidade* responsable_communaute
-    communaute_en_ligne community_und_* community_executive community_associate
-    manager_community lead_community director_community
+    gestionnaire_de_communaute responsable_de_communaute chef_de_communaute comunidad
+    comunidades communaute communautes comunidade gestor*_de_comunidad*
+    gestor*_de_comunidade* responsable_communaute communaute_en_ligne community_und_*
+    community_executive community_associate manager_community lead_community
+    director_community
     """,
-    "コミュニティマネージャー コミュニティマネジャー コミュニティ 커뮤니티 社区运营",
+    "קהילה コミュニティマネージャー コミュニティマネジャー コミュニティ 커뮤니티 社区运营",
 )
 OTHER_COMMUNITY = Phrases(
     """
     property apartment* coworking co_working housing hoa residential leasing retail store
     developer developers devrel dev_rel real_estate association neighborhood neighbourhood
     workspace* office offices flex_space flexible_space multifamily student_housing
-    senior_living estate estates village park homeowners condo condominium* tenant*
-    resident residents church parish health care nursing police safety outreach
-    engineer* open_source relations affairs volunteer* fundrais* living immobilien*
-    mall shopping_cent* library charity wellbeing
+    senior_living estate estates village park homeowners condo condominium* tenant* resident
+    residents church parish health care nursing police safety outreach engineer* open_source
+    relations affairs volunteer* fundrais* living immobilien* mall shopping_cent* library
+    charity wellbeing
     """
 )
 
-PARTNERSHIPS = Phrases(
+PARTNERSHIPS = table(
+    "partnerships",
     """
-    partnership partnerships co_marketing partnershipmanager*
-    partenariat* partnerschaft* *partnerschaften
-    parceria parcerias partnerstw* partnerskap* partnerskab* sponsor_manager
+    partnership partnerships co_marketing partnershipmanager* partenariat* partnerschaft*
+    *partnerschaften parceria parcerias partnerstw* partnerskap* partnerskab* sponsor_manager
     sponsor_relations sponsors sponsorship sponsorships sponsoring *sponsoring sponsring
-    sponsoringu
-    sponsorizzazion* sponsorowan* sponzor* patrocinio* patrocini patrocinador* sponsorluk*
-    sponsorointi collaboration collaborations collab collabs colaboracion* colaborac*
-    collaborazion* kooperation* *kooperationen samenwerking* samarbet* samarbejd*
+    sponsoringu sponsorizzazion* sponsorowan* sponzor* patrocinio* patrocini patrocinador*
+    sponsorluk* sponsorointi collaboration collaborations collab collabs colaboracion*
+    colaborac* collaborazion* kooperation* *kooperationen samenwerking* samarbet* samarbejd*
     samarbeid* wspolprac* spoluprac* egyuttmukodes* is_birlig* isbirlig* is_birlikleri
     ortaklik* yhteistyo* kumppanuu* parteneriat* kerja_sama affiliate affiliates affiliat*
     afiliado* afiliac* affiliazion* partner_marketing partnermarketing partners_marketing
     marketing_partner* партнерств* партнерск* партнерам спонсор* коллаборац*
     """,
     """
-    パートナーシップ タイアップ コラボ スポンサー アフィリエイト 파트너십 제휴 콜라보
-    스폰서 어필리에이트 협찬 商务合作 品牌合作 异业合作 合作 赞助 联名
+    パートナーシップ タイアップ コラボ スポンサー アフィリエイト 파트너십 제휴 콜라보 스폰서
+    어필리에이트 협찬 商务合作 品牌合作 异业合作 合作 赞助 联名
     """,
 )
 NOT_PARTNERSHIPS = Phrases(
@@ -149,19 +150,20 @@ NOT_PARTNERSHIPS = Phrases(
     """
 )
 #: Partners who help to sell or to build, to teach or to govern: not marketing.
-OTHER_PARTNERS = Phrases(
+OTHER_PARTNERS = table(
+    "other_partners",
     """
     technology technologies tech product isv isvs si gsi cloud api apis channel channels
     reseller* alliance alliances integration integrations solution solutions payment payments
     software systems oem saas data engineering developer developers platform_engineering
-    university universities school schools education* academic academia college
-    government public civic community ngo policy municipal federal
-    health_partner* healthcare health_care hospital* clinical medical pharma* payer* patient*
-    hr human_resources finance financial_institution* bank banks recruit* talent_acquisition
-    partner_success partner_manager learning research supply_chain supplier* vendor*
-    vertrieb* technologie* technologique* tecnolog* universit* universidad* universidade*
-    gouvernement* gobierno* governo* institutionnel* institucional* public_privat* publico*
-    schul* hochschul* integracion*
+    university universities school schools education* academic academia college government
+    public civic community ngo policy municipal federal health_partner* healthcare
+    health_care hospital* clinical medical pharma* payer* patient* hr human_resources finance
+    financial_institution* bank banks recruit* talent_acquisition partner_success
+    partner_manager learning research supply_chain supplier* vendor* vertrieb* technologie*
+    technologique* tecnolog* universit* universidad* universidade* gouvernement* gobierno*
+    governo* institutionnel* institucional* public_privat* publico* schul* hochschul*
+    integracion*
     """,
     "技術 チャネル テクノロジー 기술 대학 渠道 技术 政府",
 )
@@ -174,67 +176,83 @@ MARKETING_PARTNERS = Phrases(
     "ブランド タイアップ コラボ 브랜드 品牌 联名",
 )
 
-BRAND = Phrases(
+BRAND = table(
+    "brand",
     """
-    brand brands branding brandmarketing brandmanagement *brand_manager
-    marque marques marca marcas marchio marke marken marken* brandmanager* brandi* tuotemerk*
-    merk merken merkmanager* merkstrateg* merkcommunicatie merkmarketing merkbeleving
-    varumarke* varemerke* varemaerke* marki marka marke marka_muduru markasi
-    znacky znacka znackou znacek marka* merek thuong_hieu
-    бренд* бренды
+    brand brands branding brandmarketing brandmanagement *brand_manager marque marques marca
+    marcas marchio marke marken marken* brandmanager* brandi* tuotemerk* merk merken
+    merkmanager* merkstrateg* merkcommunicatie merkmarketing merkbeleving varumarke*
+    varemerke* varemaerke* marki marka marka_muduru markasi znacky znacka znackou znacek
+    marka* merek thuong_hieu бренд* бренды
     """,
     "ブランド 브랜드 品牌",
 )
-NOT_BRAND = Phrases(
+NOT_BRAND = table(
+    "not_brand",
     """
     employer_brand* employer_and_brand employerbrand* arbeitgebermarke* marque_employeur
     marca_empleadora marca_empregadora brand_design* brand_creative* brand_copy*
     brand_protection brand_safety brand_legal brand_counsel brand_lawyer brand_integrity
     brand_enforcement brand_compliance brand_attorney brand_ambassador* brand_promot*
-    brand_sales brand_consult* branding_consult* brand_coach* branding_coach*
-    personal_brand* brand_partner brand_partners brand_representative* brand_rep brand_new
+    brand_sales brand_consult* branding_consult* brand_coach* branding_coach* personal_brand*
+    brand_partner brand_partners brand_representative* brand_rep brand_new
     brand_identity_design* brand_photograph* brand_engineer* brand_and_product_design*
     marca_personal marca_pessoal personal_branding brand_educator markenrecht* markenschutz
     markenbotschafter* markendesign* embajador*_de_marca embaixador*_da_marca
     embaixador*_de_marca ambassadeur_de_marque ambassadrice_de_marque proteccion_de_marca*
-    propiedad_de_marcas registro_de_marcas marcas_y_patentes marcas_e_patentes
-    employer_value talent_brand recruitment_brand* people_brand* private_brand
-    private_brands brand_standards_inspector
+    propiedad_de_marcas registro_de_marcas marcas_y_patentes marcas_e_patentes employer_value
+    talent_brand recruitment_brand* people_brand* private_brand private_brands
+    brand_standards_inspector
     """,
     "採用ブランディング 採用ブランド 고용브랜드 고용_브랜딩 채용브랜딩 雇主品牌",
+)
+#: Who serves brands, one of which is not named, and the brands.
+FOR_BRANDS = Phrases(
+    """
+    account accounts client clients customer shopper category buyer buying kunden*
+    kundenberat* key_account clientele comptes compte cuentas clientes contas conti klant*
+    konto kund accountmanager vendor agency wholesale franchise licensee serving
+    """
+)
+BRANDS = Phrases(
+    """
+    brands marques marcas marken marchi merken varumarken merkevarer varemaerker marek
+    """
 )
 #: Work for a brand that is not its marketing, wherever the word stands.
 NO_BRAND_WORK = Phrases(
     """
-    designer designers design_director art_director creative_director copywriter copy_director
-    illustrator photographer videographer consultant consultants coach lawyer counsel attorney
-    paralegal product_manager product_marketing trade_marketing field_marketing beraterin
-    berater consultor consultora consulente designerin grafik* graphiste disenador* disenad*
+    designer designers design_director art_director creative_director copywriter
+    copy_director illustrator photographer videographer consultant consultants coach lawyer
+    counsel attorney paralegal product_manager product_marketing trade_marketing
+    field_marketing shopper_marketing trade_and_shopper handelsmarketing trademarketing
+    ticari_pazarlama marketing_de_canal mercadeo_de_canal marketing_terrain beraterin berater
+    consultor consultora consulente designerin grafik* graphiste disenador* disenad*
     directeur_artistique directrice_artistique direction_artistique direttore_creativo
     director_creativo directora_creativa diretor_de_arte diretor_criativo direttore_artistico
     """,
-    "デザイナー 디자이너 设计师",
+    "デザイナー 디자이너 设计师 トレードマーケティング 트레이드 通路 渠道营销",
 )
 
 #: Work of another kind even where it names a family.
-OTHER_WORK = Phrases(
+OTHER_WORK = table(
+    "other_work",
     """
     recruiter recruiters recruiting recruitment talent_acquisition headhunter sourcer
-    personalreferent* personalvermittl* talent_manager talent_management
-    business_partner talent_agent
-    talent_agency artist_manager agent_artistique booking_agent literary_agent talentmanager*
-    engineer engineers engineering developer software_* entwickler* ingenieur* ingeniero*
-    product_manager product_management product_director head_of_product product_lead
-    product_designer product_owner product_marketing produktmanager* chef_de_produit
-    cheffe_de_produit data_scientist data_engineer data_analyst machine_learning scientist
-    ux ui research_scientist lawyer attorney counsel legal paralegal avocat jurist*
-    lecturer professor teacher tutor instructor docent dozent* docente profesor* enseignant*
-    journalist reporter accountant controller payroll hr human_resources nurse therapist
-    customer_success customer_support customer_service customer_care kundenservice
-    trust_and_safety content_moderator moderation sales_manager sales_director
-    sales_representative head_of_sales brand_sales
-    vertriebsleiter* public_policy fundrais* real_estate estate_agent property_manager
-    store_manager shop_manager filialleiter*
+    personalreferent* personalvermittl* talent_manager talent_management business_partner
+    talent_agent talent_agency artist_manager agent_artistique booking_agent literary_agent
+    talentmanager* engineer engineers engineering developer software_* entwickler* ingenieur*
+    ingeniero* product_manager product_management product_director head_of_product
+    product_lead product_designer product_owner product_marketing produktmanager*
+    chef_de_produit cheffe_de_produit data_scientist data_engineer data_analyst
+    machine_learning scientist ux ui research_scientist lawyer attorney counsel legal
+    paralegal avocat jurist* lecturer professor teacher tutor instructor docent dozent*
+    docente profesor* enseignant* journalist reporter accountant controller payroll hr
+    human_resources nurse therapist customer_success customer_support customer_service
+    customer_care kundenservice trust_and_safety content_moderator moderation sales_manager
+    sales_director sales_representative head_of_sales brand_sales vertriebsleiter*
+    public_policy fundrais* real_estate estate_agent property_manager store_manager
+    shop_manager filialleiter*
     """,
     """
     採用担当 リクルーター エンジニア 디자이너 개발자 엔지니어 채용 招聘 工程师 产品经理
@@ -251,37 +269,64 @@ BESIDES = Phrases(
     """
 )
 
-CREATOR_HIMSELF = LazyPattern(
-    r"^(?:\w+ ){0,5}(?:influencer|influencerin|influenceur|influenceuse|influenciador|"
-    r"influenciadora|influencera?|creator|creatorin|createur de contenu|"
-    r"creatrice de contenu|createur|creatrice|creador de contenido|creadora de contenido|"
-    r"criador de conteudo|criadora de conteudo|content creator|blogger|bloggerin|vlogger|"
-    r"streamer|youtuber|youtuberin|tiktoker|instagrammer|model|podcaster|kol|koc|"
-    r"twitch partner|ambassador|ambassadeur|ambassadrice|ambassadeur de marque|"
-    r"ambassadrice de marque|embajador de marca|embajadora de marca|"
-    r"markenbotschafter|markenbotschafterin|icerik ureticisi|"
-    r"創作者|インフルエンサー|クリエイター|ユーチューバー|인플루언서|크리에이터|유튜버|网红|博主|"
-    r""
-    r"блогер|инфлюенсер)$"
+#: Creators themselves: a role that ends like this.  Folded.
+CREATORS = frozenset(
+    folded(phrase).replace("_", " ")
+    for phrase in (
+        """
+        influencer influencerin influenceur influenceuse influenciador influenciadora
+        influencera
+        creator creatorin createur_de_contenu creatrice_de_contenu createur creatrice
+        creador_de_contenido creadora_de_contenido criador_de_conteudo criadora_de_conteudo
+        content_creator blogger bloggerin vlogger streamer youtuber youtuberin tiktoker
+        instagrammer model podcaster kol koc twitch_partner ambassador ambassadeur ambassadrice
+        ambassadeur_de_marque ambassadrice_de_marque embajador_de_marca embajadora_de_marca
+        markenbotschafter markenbotschafterin icerik_ureticisi 創作者 インフルエンサー
+        クリエイター ユーチューバー 인플루언서 크리에이터 유튜버 网红 博主 блогер инфлюенсер
+        """
+        + " ".join(said("creator"))
+    ).split()
 )
 
 FOUNDER = Phrases(
     """
     founder founders cofounder ceo chief_executive chief_executive_officer owner co_owner
-    founding_partner fondateur* fondatrice*
-    cofondat* fundador* cofundador* fondatore* grunder grunderin mitgrunder* inhaber*
-    geschaftsfuhr* oprichter* medeoprichter* eigenaar* eigenaresse grundare medgrundare
-    grundlaegger* medgrundlaegger* zalozyciel* wspolzalozyciel* wlasciciel* kurucu*
-    proprietaire* proprietari* propietari* titolare dueno duena pdg основател* владелец
+    founding_partner fondateur* fondatrice* cofondat* fundador* cofundador* fondatore*
+    grunder grunderin mitgrunder* inhaber* geschaftsfuhr* oprichter* medeoprichter* eigenaar*
+    eigenaresse grundare medgrundare grundlaegger* medgrundlaegger* zalozyciel*
+    wspolzalozyciel* wlasciciel* kurucu* proprietaire* proprietari* propietari* titolare
+    dueno duena pdg основател* владелец
     """,
     "創業者 創始者 代表取締役 社長 창업자 대표 创始人",
 )
 
+#: In any language: the assistant's word, and a word for "of" or "to"; who is helped follows.
 ASSISTANT_TO = LazyPattern(
+    r"\b(?:\w+ to (?:the |our |a |his |her )?(?=(?:\w+ ){0,3}?(?:head|director|vp|svp|evp|"
+    r"chief|cmo|ceo|"
+    r"coo|president|managing|founder|leadership|board|vice)\b))|"
     r"\b(?:assistant|assistante|assistent|assistentin|assistenz|asistente|asystentka|asystent|"
-    r"assistente|asistan|ea|pa|e a|secretary|sekretarin|sekretar|secretaire|secretaria|"
+    r"assistente|asistan|ea|pa|e a|\w*assistent|\w*assistentin|\w*assistenz|adjointe?|"
+    r"adjunt[oa]|"
+    r"secretaria|sekretar\w*|sekreteri?|secretary|sekretarin|sekretar|secretaire|secretaria|"
     r"chief of staff|adjutant|right hand|support)"
-    r" (?:to|for|of|der|des|dem|von|de|du|del|della|do|da|al|a|au|an|van|till|til|dla|d) "
+    r" (?:to|for|of|der|des|dem|von|de|du|del|della|do|da|al|alla|a la|a l|a|au|an|van het|"
+    r"van de|van|"
+    r"till|til|dla|d|dell|av|for) "
+)
+#: Where the case alone says who is helped.
+ASSISTANT_OF = LazyPattern(
+    r"(?<!\w)(?:asystent\w*|asistent\w*|sekretar\w*|помощни\w+|ассистент\w*|секретар\w+|"
+    r"помічни\w+|асистент\w*|مساعد|مساعدة|سكرتير\w*|עוזר\w*|tro ly|thu ky|asisten|sekretaris|"
+    r"ผู้ช่วย|เลขานุการ) ?"
+)
+#: Where the assistant is named last: "director's assistant".
+LEADERS_ASSISTANT = LazyPattern(
+    r"(?:总监|总裁|总经理|董事长|社長|本部長|部長|社长|部长|执行长|ceo|본부장|부장|대표|이사|"
+    r"실장|상무|임원) ?"
+    r"(?:助理|秘书|秘書|付き秘書|비서|보좌)|"
+    r"(?<!\w)\w*(?:johtajan|paallikon|direktoru|baskani|igazgato|igazgatoi|direktoren|chefens) "
+    r"(?:assistent\w*|avustaja|sihteeri|asistani|sekreteri|asszisztense?|assistent|sekretar\w*)"
 )
 LEADERSHIP = Phrases(
     """

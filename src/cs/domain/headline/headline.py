@@ -12,13 +12,20 @@ import msgspec
 
 from cs.domain.headline import words
 from cs.domain.headline.comma_list import by_commas
-from cs.domain.headline.employer import split_at
+from cs.domain.headline.employer import last_name, split_at
 from cs.domain.headline.parts import Part, parts
-from cs.domain.headline.role_family import Family, family_named, family_of, is_creator
-from cs.domain.headline.role_level import has_level, is_bare
-from cs.domain.headline.scope_words import is_address, is_firm, is_scope, looks_like_a_name
+from cs.domain.headline.role_family import Family, family_named, family_of, is_bare, is_creator
+from cs.domain.headline.role_level import has_level
+from cs.domain.headline.scope_words import (
+    SEVERAL,
+    is_address,
+    is_firm,
+    is_offer,
+    is_scope,
+    looks_like_a_name,
+)
+from cs.domain.headline.spelling import flat
 from cs.domain.headline.unspaced import split_firm
-from cs.domain.names.plain_text import flat
 
 
 class ClaimedRole(msgspec.Struct, frozen=True):
@@ -53,7 +60,14 @@ class _Item(msgspec.Struct, frozen=True):
 _NETWORK = re.compile(
     r"\s*(?:[|•·]|[-–—])\s*(?:LinkedIn|领英|領英|링크드인)(?:\s[^|]{0,30})?\s*$", re.IGNORECASE
 )
+#: Whom a recruiter finds.
+_FOR_ROLES = re.compile(
+    r"(?P<own>\S+(?:\s\S+){0,2}?)\s(?:for|für|de perfiles|pour|per|para|voor|dla|di)\s.+$",
+    re.IGNORECASE,
+)
 #: Some firms write themselves small: "adidas".
+#: "Manchester City: Partnership Manager", "Join: finds creators for you".
+_BEFORE_COLON = re.compile(r"(?P<name>[^:,]{2,40}):\s(?P<rest>.+)$")
 _ONE_WORD = re.compile(r"[a-z]{3,}")
 
 
@@ -67,23 +81,59 @@ def read(headline: str) -> HeadlineReading:
     found = parts(titled)
     if titled != headline.strip()[:4_000] and len(found) > 1 and _may_be_person(found[0].text):
         found = found[1:]
-    items = _topic_as_role(_join_items([item for part in found for item in _items(part)]))
+    read_items = _without_roles_to_fill([item for part in found for item in _items(part)])
+    items = _topic_as_role(_join_items(read_items))
     claims = tuple(
-        ClaimedRole(item.text, item.company or _neighbouring_name(items, n))
+        _claim(item, item.company or _neighbouring_name(items, n))
         for n, item in enumerate(items)
         if item.kind is _Kind.ROLE
     )
     return HeadlineReading(claims, tuple(i.text for i in items if i.kind is _Kind.TOPIC))
 
 
+def _claim(item: _Item, company: str | None) -> ClaimedRole:
+    if company is None:
+        return ClaimedRole(*last_name(item.text))
+    return ClaimedRole(item.text, company)
+
+
+def _without_roles_to_fill(items: list[_Item]) -> list[_Item]:
+    """Leave out the roles that a recruiter names next to their own: they are for others."""
+    own = next((n for n, item in enumerate(items) if _is_recruiter(item)), None)
+    if own is None:
+        return items
+    return [
+        _Item(_Kind.NAME, item.company, None, item.joint)
+        if n > own and item.company and is_offer(item.text)
+        else item
+        for n, item in enumerate(items)
+        if n <= own or item.kind is not _Kind.ROLE or (item.company and not item.is_loose)
+    ]
+
+
+def _is_recruiter(item: _Item) -> bool:
+    return item.kind is _Kind.ROLE and words.RECRUITER.found(flat(item.text))
+
+
 def _may_be_person(text: str) -> bool:
     return not has_level(text) and family_named(text) is Family.OTHER
+
+
+def _is_name(text: str) -> bool:
+    return (
+        looks_like_a_name(text)
+        and not is_scope(text)
+        and _kind(text, marked=False) is _Kind.NAME
+    )
 
 
 def _items(part: Part) -> list[_Item]:
     """Return the items of one part: mostly one, more if it names several employers."""
     items: list[_Item] = []
     text, joint = part.text, part.joint
+    if (named := _BEFORE_COLON.match(text)) and _is_name(named["name"]):
+        items.append(_Item(_Kind.NAME, named["name"], None, joint))
+        text = named["rest"]
     for _ in range(6):
         role, company, rest = split_at(text)
         items.extend(_role_items(role, company, joint))
@@ -96,7 +146,13 @@ def _items(part: Part) -> list[_Item]:
 def _role_items(text: str, company: str | None, joint: str) -> list[_Item]:
     if words.TAGLINE.match(text) and not _ends_in_role(text):
         return []
-    text = words.TAIL.sub("", words.LEAD_IN.sub("", text)).strip(" ,.:-–")
+    if not is_firm(text) or has_level(text):
+        text = words.LEAD_IN.sub("", text)
+    text = words.TAIL.sub("", text).strip(" ,.:-–")
+    if (hit := _FOR_ROLES.match(text)) and words.RECRUITER.found(flat(hit["own"])):
+        text = hit["own"]
+    if ":" in text and words.RECRUITER.found(flat(text.partition(":")[0])):
+        text = text.partition(":")[0].strip()
     if not text:
         return [_Item(_Kind.NAME, company, None, joint)] if company else []
     role, employer = by_commas(text, marked=company is not None)
@@ -112,8 +168,11 @@ def _role_items(text: str, company: str | None, joint: str) -> list[_Item]:
 
 
 def _ends_in_role(text: str) -> bool:
-    """A list that begins with hobbies may end with a role: "Mom, runner, Head of Social"."""
-    return "," in text and _kind(text.rpartition(",")[2].strip(), marked=False) is _Kind.ROLE
+    """A list that begins with hobbies may hold a role: "Mom, runner, Head of Social"."""
+    return any(
+        _kind(piece.strip(), marked=False) is _Kind.ROLE and not SEVERAL.found(flat(piece))
+        for piece in text.split(",")[1:]
+    )
 
 
 def _kind(text: str, *, marked: bool) -> _Kind:
@@ -122,6 +181,8 @@ def _kind(text: str, *, marked: bool) -> _Kind:
         return _Kind.NOTHING
     if has_level(text) or words.CALLING.found(words_of) or words.FILLER.found(words_of):
         return _Kind.ROLE
+    if is_offer(text):
+        return _Kind.NOTHING
     if marked or is_creator(text):
         return _Kind.ROLE
     if is_firm(text) and not is_scope(text):
@@ -151,9 +212,11 @@ def _topic_as_role(items: list[_Item]) -> list[_Item]:
 def _join_items(items: list[_Item]) -> list[_Item]:
     """Join "Director - Influencer Marketing" and its like into one role."""
     joined: list[_Item] = []
-    for item in items:
+    for n, item in enumerate(items):
         last = joined[-1] if joined else None
-        if last is None or not _is_one_role(last, item):
+        if last is None or not (
+            _is_one_role(last, item) or _is_scope_before_name(last, item, items[n + 1 : n + 2])
+        ):
             joined.append(item)
             continue
         role = _Item(
@@ -161,6 +224,17 @@ def _join_items(items: list[_Item]) -> list[_Item]:
         )
         joined[-1] = role
     return [_scope_not_employer(item, joined[n + 1 : n + 2]) for n, item in enumerate(joined)]
+
+
+def _is_scope_before_name(last: _Item, item: _Item, following: list[_Item]) -> bool:
+    """Say whether *item* parts a role from its employer: "Head of Brand - UK - Acme"."""
+    if last.kind is not _Kind.ROLE or last.company or item.joint != "-":
+        return False
+    if not following or following[0].kind is not _Kind.NAME or following[0].joint != "-":
+        return False
+    if item.kind is _Kind.NAME:
+        return family_of(last.text) is Family.BRAND and not is_firm(item.text)
+    return item.kind is _Kind.TOPIC
 
 
 def _scope_not_employer(item: _Item, following: list[_Item]) -> _Item:
@@ -172,6 +246,11 @@ def _scope_not_employer(item: _Item, following: list[_Item]) -> _Item:
 
 def _is_one_role(last: _Item, item: _Item) -> bool:
     kinds = (last.kind, item.kind)
+    if item.joint == "/" and item.kind is _Kind.ROLE and last.kind is not _Kind.NAME:
+        # "Social Media / Influencer Manager"
+        one = last.company is None and is_scope(last.text) and _ends_in_level(item.text)
+        if one:
+            return True
     if kinds == (_Kind.TOPIC, _Kind.ROLE):
         return is_bare(item.text) and item.joint != "."
     if last.company is not None or item.joint not in {"-", "/", "|", ","}:
@@ -180,9 +259,15 @@ def _is_one_role(last: _Item, item: _Item) -> bool:
         return item.joint == "-" and has_level(last.text)
     if last.kind is not _Kind.ROLE or not is_scope(item.text) or item.text.isupper():
         return False
+    if item.joint == "/" and item.kind is _Kind.TOPIC:
+        return not _ends_in_level(last.text)
     if item.kind is not _Kind.TOPIC and (has_level(item.text) or not item.company):
         return False
     return is_bare(last.text) or (item.joint == "-" and family_of(last.text) is Family.OTHER)
+
+
+def _ends_in_level(text: str) -> bool:
+    return has_level(flat(text).rpartition(" ")[2])
 
 
 def _is_marked_scope(item: _Item) -> bool:

@@ -4,10 +4,13 @@ import re
 
 import msgspec
 
-from cs.domain.headline import words
+from cs.domain.headline import time_words, words
 from cs.domain.headline.family_words import OTHER_PARTNERS
 from cs.domain.headline.role_family import Family, family_named
-from cs.domain.names.plain_text import flat, plain
+from cs.domain.headline.role_level import has_level
+from cs.domain.headline.scope_words import is_scope, looks_like_a_name
+from cs.domain.headline.spelling import flat
+from cs.domain.names.plain_text import plain
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -24,16 +27,27 @@ class Part(msgspec.Struct, frozen=True):
 
 _SEPARATOR = re.compile(
     r"\s*(?P<bar>[|¦【】•●▪◦■◆▶►➤➜→»⟩;‖∣❙]+|\s·\s|(?<!\S)·|·(?!\S)|\s[~*]\s)[|¦•●▪\s]*"
-    r"|(?P<dash>\s[-–—―]+\s|—|\s[-–](?=\w)|(?<=[\w)])[-–]\s(?!(?:und|u\.|and|oder|or|et|y|og|och|e|i|&)\s))\s*"
+    r"|(?P<dash>\s[-–—―]+\s|—|\s[-–](?=\w)|(?<=[\w)])[-–]\s(?!(?:und|u\.|and|oder|or|et|y|og|"
+    r"och|e|i|&)\s))\s*"
     r"|(?P<slash>\s/{1,2}\s|//|、)\s*"
 )
 _SENTENCE = re.compile(r"(?<=[\w)]{3}[.!?])\s+(?=[A-Z#@])|。|!\s")
 _ABBREVIATION = re.compile(
-    r"(?<!\w)(?:sr|jr|snr|dir|mgr|mngr|asst|assoc|inc|co|corp|ltd|st|mr|mrs|ms|dr|prof|dept|intl|"
-    r"int|natl|nat|reg|exec|ing|dipl|bros|vs|prev|coord|mktg|mkt|comm|comms|resp|tel|sen|ehem|"
+    r"(?<!\w)(?:sr|jr|snr|dir|mgr|mngr|asst|assoc|inc|co|corp|ltd|st|mr|mrs|ms|dr|prof|dept|"
+    r"intl|"
+    r"int|natl|nat|reg|exec|ing|dipl|bros|vs|prev|coord|mktg|mkt|comm|comms|resp|gte|gta|ger|"
+    r"enc|infl|influ|inf|part|partn|téc|tec|dtor|dtora|gral|tel|sen|ehem|"
     r"jun|stv|leit|mark|med|\w)\.$",
     re.IGNORECASE,
 )
+#: Letters that stand for a bar: "Brand Manager I Nike".
+_CROSS = re.compile(r"(?<=\w)\s[xX×]\s(?=[^\W\d_a-zà-ÿ])")
+_LETTER_BAR = re.compile(
+    r"(?<=\w)\s[Ilıǀ丨]\s*$|(?<=\w)\s[Ilıǀ丨]\s(?=[^\W_a-zà-ÿ])(?!I\s|Am\b|Have\b)|\s\\+\s|"
+    r"\s>+\s|\s::+\s"
+)
+#: The sign of an abbreviation in Hebrew, which is typed as a quotation mark.
+_GERSHAYIM = re.compile(r"(?<=[א-ת])[\"”״](?=[א-ת])")
 _BRACKETS = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 _ENDING = re.compile(r"[^\W\d]{1,5}")
 _QUOTED = re.compile(r"[“\"«„][^“”\"«»„]{0,120}[”\"»“]")
@@ -52,27 +66,57 @@ def parts(headline: str) -> list[Part]:
 
 def _tidy(text: str) -> str:
     text = _YEAR_GAP.sub(r"\1-", text)
-    text = words.SINCE.sub(" ", text)
+    text = time_words.SINCE.sub(" ", text)
+    text = time_words.LEAVE.sub(" | ", text)
+    text = _GERSHAYIM.sub("״", text.replace("،", ",").replace("؛", ";"))
     text = _BRACKETS.sub(_bracketed, text)
     text = words.GENDERS.sub(" ", _ADDRESS.sub(" ", text))
+    text = _CROSS.sub(_crossed, _LETTER_BAR.sub(" | ", text))
     return re.sub(r" {2,}", " ", text).strip()
+
+
+def _crossed(hit: re.Match[str]) -> str:
+    """Read "Creator Lead x Duolingo" as "Creator Lead | Duolingo"."""
+    return " | " if _names_role(hit.string[: hit.start()]) else hit[0]
 
 
 def _bracketed(hit: re.Match[str]) -> str:
     """Keep an ending, "Chargé(e)", and what is past; drop the rest or set it apart."""
     inner = hit[1].strip()
     attached = hit.start() > 0 and hit.string[hit.start() - 1].isalnum()
-    if attached and _ENDING.fullmatch(inner) and not inner.isupper():
+    if attached and inner.islower() and _ENDING.fullmatch(inner):
         return hit[0]
-    if words.YEARS.search(inner) or inner.casefold() in {"株", "주", "전", "현"}:
+    if time_words.ENDED_BRACKET.match(inner):
+        return f" {time_words.OVER} "
+    if time_words.REPORTS_TO.search(inner):
+        return " "
+    if time_words.YEARS.search(inner) or inner.casefold() in {"株", "주", "전", "현"}:
         return f" {hit[0]} "
-    if words.FORMER.match(inner) or words.WISH.match(inner):
+    if time_words.FORMER.match(inner) or time_words.WISH.match(inner):
         return f" | {inner} | "
     if inner.casefold() in {"ex", "former", "previous"}:
         return " former "
+    before = hit.string[: hit.start()]
+    if words.RECRUITER.found(flat(before)):
+        return " "
     if _names_work(inner):
         return f", {inner}"
+    if hit.end() == len(hit.string) and _may_be_employer(inner, before):
+        return f" | {inner}"
     return " "
+
+
+def _may_be_employer(text: str, before: str) -> bool:
+    """Say whether a bracket at the end holds the employer: "Brand Director [Arla Protein]"."""
+    return (
+        has_level(before)
+        and not _SEPARATOR.search(before)
+        and not words.AT.search(before)
+        and "," not in before
+        and looks_like_a_name(text)
+        and not (text.isascii() and text.isupper())
+        and not is_scope(text)
+    )
 
 
 def _names_work(text: str) -> bool:
@@ -109,7 +153,7 @@ def _stripped(text: str) -> str:
 
 def _wish_hashtag(hit: re.Match[str]) -> str:
     """Keep "#OpenToWork": what stands after it is a wish."""
-    return hit[0] if words.WISH.search(hit[0]) else " "
+    return hit[0] if time_words.WISH.search(hit[0]) else " "
 
 
 def _of_today(found: list[Part]) -> list[Part]:
@@ -119,16 +163,18 @@ def _of_today(found: list[Part]) -> list[Part]:
     a bare wish ("Open to work") makes wishes of the parts after it that name no employer.
     """
     today: list[Part] = []
-    past = wished = False
+    past = wish = wished = False
     for part in found:
-        if past and part.joint == "/" and not words.NOW.match(part.text):
+        if (past or wish) and part.joint == "/" and not time_words.NOW.match(part.text):
             continue
-        if words.YEARS.search(part.text):
+        if time_words.YEARS.search(part.text):
             past = False
             continue
         texts, past, wish = _today(part.text)
-        bare = wish and not texts and len(flat(part.text).split()) <= 3
-        if wished and not words.AT.search(part.text) and not words.NOW.search(part.text):
+        bare = (
+            wish and not texts and (len(flat(part.text).split()) <= 3 or is_seeker(part.text))
+        )
+        if wished and not words.AT.search(part.text) and not time_words.NOW.search(part.text):
             continue
         wished = wished or (bare and not today)
         today.extend(
@@ -138,12 +184,31 @@ def _of_today(found: list[Part]) -> list[Part]:
     return today
 
 
+def is_seeker(text: str) -> bool:
+    """Say whether *text* is of somebody without a role, and names none."""
+    return words.SEEKER.found(flat(text)) and not has_level(text)
+
+
 def _today(text: str) -> tuple[list[str], bool, bool]:
     """Return the pieces of *text* about today; whether it ends in the past; or in a wish."""
     texts: list[str] = []
     wish = past = False
+    text = _of_its_holder(text)
+    if ended := time_words.ENDED.search(text):
+        # "Until 2021 Brand Manager", or "Brand Manager until 2021".
+        before, after = text[: ended.start()], text[ended.end() :]
+        now = time_words.NOW.search(after)
+        if now is None:
+            former = time_words.FORMER.search(before)
+            if former is not None:
+                before = before[: former.start()]
+            kept = before.strip(_EDGES) and (former or _names_role(after))
+            return ([before] if kept else []), True, False
+        text = after[now.start() :]
+    if time_words.WANTED.search(text):
+        return [], False, True
     for _ in range(8):
-        former, wished = words.FORMER.search(text), words.WISH.search(text)
+        former, wished = time_words.FORMER.search(text), time_words.WISH.search(text)
         first = min(
             (hit for hit in (former, wished) if hit), key=lambda hit: hit.start(), default=None
         )
@@ -153,15 +218,32 @@ def _today(text: str) -> tuple[list[str], bool, bool]:
             break
         texts.append(_without_now(text[: first.start()]))
         past, wish = first is former, wish or first is wished
-        now = words.NOW.search(text, first.end())
-        if now is None:
+        now = time_words.NOW.search(text, first.end())
+        if now is None or not text[first.end() : now.start()].strip(_EDGES):
             break
         text = text[now.end() :]
     return [piece for piece in texts if piece.strip(_EDGES)], past, wish
 
 
+def _of_its_holder(text: str) -> str:
+    """Leave out whom its holder reports to, but not the employer after it."""
+    hit = time_words.REPORTS_TO.search(text)
+    if hit is None:
+        return text
+    before, after = text[: hit.start()], text[hit.end() :]
+    at = words.AT.search(after)
+    if at is not None:
+        return f"{before} {after[at.start() :]}" if before else ""
+    _, comma, last = after.rpartition(",")
+    return f"{before}, {last}" if before and comma and not _names_role(last) else before
+
+
+def _names_role(text: str) -> bool:
+    return has_level(text) or family_named(text) is not Family.OTHER
+
+
 def _without_now(text: str) -> str:
     """Leave out "Currently" before a role."""
     text = text.strip(_EDGES)
-    hit = words.NOW.match(text)
+    hit = time_words.NOW.match(text)
     return text[hit.end() :] if hit else text

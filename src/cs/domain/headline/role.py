@@ -12,12 +12,14 @@ from cs.domain.headline.headline import ClaimedRole, HeadlineReading, read
 from cs.domain.headline.role_family import (
     Family,
     family_named,
-    family_of,
+    family_of_work,
     helps_a_leader,
+    is_community,
     is_creator,
 )
 from cs.domain.headline.role_level import ELIGIBLE, Level, level_of
-from cs.domain.names.plain_text import flat
+from cs.domain.headline.spelling import flat
+from cs.domain.names.plain_text import plain
 
 #: The order of the families in contract text 1, lowest first.
 _FAMILIES = (Family.BRAND, Family.PARTNERSHIPS, Family.SOCIAL, Family.INFLUENCER)
@@ -54,6 +56,10 @@ class JobRole(msgspec.Struct, frozen=True, kw_only=True):
     score: float
 
 
+#: What counts where nobody says what they do.
+_NONE: tuple[ClaimedRole | None, Family, Level] = (None, Family.OTHER, Level.UNKNOWN)
+
+
 def classify(headline: str) -> JobRole:
     """Return the role *headline* speaks of.  Never raises.
 
@@ -61,18 +67,18 @@ def classify(headline: str) -> JobRole:
     'Head of Social'
     """
     reading = read(headline)
-    claim = _chosen(reading.claims)
+    said = flat(plain(headline))
+    judged = [(claim, *_judged(claim, said)) for claim in reading.claims]
+    claim, family, level = max(judged, key=_worth, default=_NONE)
     if claim is None:
-        family = _topic(reading)
         return JobRole(
-            family=family,
+            family=_topic(reading),
             level=Level.UNKNOWN.value,
             eligible=False,
             title=None,
             company=None,
             score=0,
         )
-    family, level = _judged(claim)
     return JobRole(
         family=family.value,
         level=level.value,
@@ -83,26 +89,25 @@ def classify(headline: str) -> JobRole:
     )
 
 
-def _chosen(claims: tuple[ClaimedRole, ...]) -> ClaimedRole | None:
-    """Return the role that counts; the first of those that are worth the same."""
-    return max(claims, key=_worth, default=None)
-
-
-def _worth(claim: ClaimedRole) -> int:
-    family, level = _judged(claim)
+def _worth(judged: tuple[ClaimedRole | None, Family, Level]) -> int:
+    """Return how much a claim counts; the first of those that are worth the same does."""
+    claim, family, level = judged
     if _is_eligible(family, level):
         return 4
-    if words.FILLER.found(flat(claim.role)):
+    if claim is None or words.FILLER.found(flat(claim.role)):
         return 1
     return 2 if family is Family.OTHER else 3
 
 
-def _judged(claim: ClaimedRole) -> tuple[Family, Level]:
+def _judged(claim: ClaimedRole, said: str) -> tuple[Family, Level]:
     if helps_a_leader(claim.role):
         return Family.OTHER, Level.COORDINATOR
     if is_creator(claim.role):
         return Family.OTHER, Level.UNKNOWN
-    return family_of(claim.role), level_of(claim.role)
+    family = family_of_work(claim.role)
+    if family is Family.SOCIAL and is_community(claim.role) and words.LIVING.found(said):
+        family = Family.OTHER
+    return family, level_of(claim.role)
 
 
 def _is_eligible(family: Family, level: Level) -> bool:

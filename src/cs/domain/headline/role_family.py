@@ -4,8 +4,9 @@ import re
 from enum import StrEnum
 
 from cs.domain.headline import family_words as words
-from cs.domain.headline.role_level import ELIGIBLE, Level, has_level, is_bare, level_of
-from cs.domain.names.plain_text import flat, folded
+from cs.domain.headline.role_level import ELIGIBLE, Level, has_level, is_level, level_of
+from cs.domain.headline.spelling import flat
+from cs.domain.names.plain_text import folded
 
 
 class Family(StrEnum):
@@ -21,8 +22,8 @@ class Family(StrEnum):
 _JOINT = re.compile(
     r" ?([,&+/|]|(?<![\w-])(?:and|und|et|e|y|i|og|och|ve)(?![\w-])|と|及び|및) ?"
 )
-_AND = re.compile(r"[&+]|と|及び|및")
-_APART = re.compile(r"[,/|;:]")
+_AND = re.compile(r"[&+/]|と|及び|및")
+_APART = re.compile(r"[,|;:]")
 
 
 def family_of(role: str) -> Family:
@@ -33,8 +34,14 @@ def family_of(role: str) -> Family:
     >>> family_of("Brand & Social Lead").value
     'social'
     """
-    others = words.OTHER_WORK.found(words.BESIDES.without(_spoken(role)))
-    if others or helps_a_leader(role) or is_creator(role):
+    if helps_a_leader(role) or is_creator(role):
+        return Family.OTHER
+    return family_of_work(role)
+
+
+def family_of_work(role: str) -> Family:
+    """As `family_of`, of a role that is no creator's, and does not help a leader."""
+    if words.OTHER_WORK.found(words.BESIDES.without(_spoken(role))):
         return Family.OTHER
     named = family_named(_of_others(role))
     if named is not Family.OTHER and _is_founder_only(role):
@@ -56,6 +63,15 @@ def family_named(role: str) -> Family:
     return Family.OTHER
 
 
+def is_bare(role: str) -> bool:
+    """Say whether *role* is a level and nothing else, and no compound of one and a family.
+
+    >>> is_bare("Senior Manager"), is_bare("Brandmanagerin")
+    (True, False)
+    """
+    return is_level(role) and family_named(role) is Family.OTHER
+
+
 def _spoken(role: str) -> str:
     """Words as they are spoken; commas stay, so that words on both sides are not one phrase."""
     pieces = _APART.split(_AND.sub(" and ", folded(role)))
@@ -65,13 +81,20 @@ def _spoken(role: str) -> str:
 def helps_a_leader(role: str) -> bool:
     """Say whether *role* helps somebody else lead: "Assistant to the CMO"."""
     text = flat(role)
-    hit = words.ASSISTANT_TO.search(text)
-    if hit is None:
-        return False
-    helped = text[hit.end() :]
-    return words.LEADERSHIP.found(helped) or level_of(helped) not in _HELPERS
+    if words.LEADERS_ASSISTANT.search(text):
+        return True
+    if hit := words.ASSISTANT_TO.search(text):
+        helped = text[hit.end() :]
+        if hit[0].endswith(" de ") and level_of(helped) in _OF_FEW:
+            return False  # "asistente de gerente" is an assistant manager
+        return words.LEADERSHIP.found(helped) or level_of(helped) not in _HELPERS
+    hit = words.ASSISTANT_OF.search(text)
+    return hit is not None and level_of(text[hit.end() :]) in _HIGH
 
 
+#: Whom a mere "assistant" with a case ending helps, and is no deputy of.
+_HIGH = {Level.DIRECTOR, Level.HEAD, Level.VP, Level.C_LEVEL}
+_OF_FEW = {Level.MANAGER, Level.SENIOR_MANAGER}
 _HELPERS = {Level.UNKNOWN, Level.COORDINATOR, Level.INTERN}
 
 
@@ -82,7 +105,10 @@ def is_creator(role: str) -> bool:
 
 
 def _is_creator(piece: str) -> bool:
-    return words.CREATOR_HIMSELF.search(piece) is not None and not has_level(piece)
+    names = piece.split(" ")
+    # At most five words before: "Fashion, beauty and lifestyle influencer".
+    ends = (" ".join(names[-n:]) for n in (1, 2, 3, 4) if len(names) - n <= 5)
+    return not words.CREATORS.isdisjoint(ends) and not has_level(piece)
 
 
 def _of_others(role: str) -> str:
@@ -136,14 +162,27 @@ def _names_social(text: str) -> bool:
     return words.COMMUNITY.found(text) and not words.OTHER_COMMUNITY.found(text)
 
 
+def is_community(role: str) -> bool:
+    """Say whether *role* is of the social family only by its community."""
+    text = _spoken(role)
+    return words.COMMUNITY.found(text) and not words.SOCIAL.found(
+        words.NOT_SOCIAL.without(text)
+    )
+
+
 def _names_partnerships(text: str) -> bool:
     text = words.NOT_PARTNERSHIPS.without(text)
     if not words.PARTNERSHIPS.found(text):
         return False
-    return words.MARKETING_PARTNERS.found(text) or not words.OTHER_PARTNERS.found(text)
+    if words.MARKETING_PARTNERS.found(text):
+        return True
+    return not (words.OTHER_PARTNERS.found(text) or words.NOT_SOCIAL.found(text))
 
 
 def _names_brand(text: str) -> bool:
     if words.NO_BRAND_WORK.found(words.BESIDES.without(text)):
         return False
-    return words.BRAND.found(words.NOT_BRAND.without(text))
+    text = words.NOT_BRAND.without(text)
+    if words.FOR_BRANDS.found(text):
+        text = words.BRANDS.without(text)
+    return words.BRAND.found(text)

@@ -3,8 +3,9 @@
 import re
 from enum import StrEnum
 
+from cs.domain.headline.languages import table
+from cs.domain.headline.spelling import flat
 from cs.domain.names.phrases import Phrases, word_set
-from cs.domain.names.plain_text import flat
 
 
 class Level(StrEnum):
@@ -35,112 +36,112 @@ ELIGIBLE = frozenset(
 _MISLEADING = Phrases(
     """
     lead_gen* leads key_opinion_leader* thought_leader* opinion_leader* head_office
-    executive_chef chef_de_cuisine chef_de_partie sous_chef chef_de_rang
-    product_owner process_owner editor_in_chief chief_of_staff
+    executive_chef chef_de_cuisine chef_de_partie sous_chef chef_de_rang product_owner
+    process_owner editor_in_chief chief_of_staff executive_search exec_search
     """
 )
-_INTERN = Phrases(
+_INTERN = table(
+    "intern",
     """
-    intern interns internship trainee* apprentice apprenticeship working_student
-    stagiaire* alternant* alternance apprenti apprentie en_stage
-    werkstudent* praktikant* praktikum volontar volontarin azubi auszubildende*
-    duale_student* dualer_student* duales_studium
+    intern interns internship trainee* apprentice apprenticeship working_student stagiaire*
+    alternant* alternance apprenti apprentie en_stage werkstudent* praktikant* praktikum
+    volontar volontarin azubi auszubildende* duale_student* dualer_student* duales_studium
     tirocin* stagista apprendista becario becaria practicante en_practicas aprendiz
     estagiari* estagio stagiair* stazyst* praktyk* stajyer* harjoittelija* stazist*
     gyakornok* стажер* стажёр*
     """,
     "インターン 인턴 实习 實習",
 )
-_VP = Phrases(
+_VP = table(
+    "vp",
     """
     vp vps svp evp avp gvp rvp v_p vice_president* vice_presiden* vicepresiden* viceprezes*
     vizeprasident* viceprezident* вице_президент*
     """,
     "執行役員 상무 전무 이사 부사장 副总裁 副總裁",
 )
-_C_LEVEL = Phrases(
+_C_LEVEL = table(
+    "c_level",
     """
-    chief ceo cmo coo cfo cto cbo cco cpo cro cdo cio cxo cgo cso pdg c_suite
-    founder founders cofounder founding_partner
-    fondateur* fondatrice* cofondat* fundador* cofundador* fondatore* fondatrici
-    grunder grunderin mitgrunder* unternehmensgrunder* inhaber* eigentumer*
-    geschaftsfuhr* geschaftsleit* vorstand*
-    oprichter* mede_oprichter* medeoprichter* eigenaar* eigenaresse
-    grundare medgrundare grundlaegger* medgrundlaegger* grunnlegger* perustaja*
-    zalozyciel* wspolzalozyciel* wlasciciel* prezes* zakladatel* alapito* kurucu*
-    owner co_owner proprietaire* propietari* proprietari* titolare dueno duena socio_fundador
-    president presidente presidenta presidente* prasident* prezident* baskan*
-    managing_director managing_partner general_partner
-    directeur_general directrice_generale direction_generale
-    director_general directora_general director_ejecutivo directora_ejecutiva
-    diretor_geral diretora_geral direttore_generale direttrice_generale
-    amministratore_delegato algemeen_directeur toimitusjohtaja verkstallande_direktor
-    administrerende_direktor adm_direktor daglig_leder
+    chief ceo cmo coo cfo cto cbo cco cpo cro cdo cio cxo cgo cso pdg c_suite founder
+    founders cofounder founding_partner fondateur* fondatrice* cofondat* fundador*
+    cofundador* fondatore* fondatrici grunder grunderin mitgrunder* unternehmensgrunder*
+    inhaber* eigentumer* geschaftsfuhr* geschaftsleit* vorstand* oprichter* mede_oprichter*
+    medeoprichter* eigenaar* eigenaresse grundare medgrundare grundlaegger* medgrundlaegger*
+    grunnlegger* perustaja* zalozyciel* wspolzalozyciel* wlasciciel* prezes* zakladatel*
+    alapito* kurucu* owner co_owner proprietaire* propietari* proprietari* titolare dueno
+    duena socio_fundador president presidente presidenta presidente* prasident* prezident*
+    baskan* managing_director managing_partner general_partner directeur_general
+    directrice_generale direction_generale director_general directora_general
+    director_ejecutivo directora_ejecutiva diretor_geral diretora_geral direttore_generale
+    direttrice_generale amministratore_delegato algemeen_directeur toimitusjohtaja
+    verkstallande_direktor administrerende_direktor adm_direktor daglig_leder
     генеральный_директор основател* президент* владелец
     """,
     "取締役 社長 創業者 創始者 대표 창업자 创始人 創辦人 总裁 總裁 董事长 首席 联合创始",
 )
-_HEAD = Phrases(
+_HEAD = table(
+    "head",
     """
-    head hoofd *leiter *leiterin *leitung *leiter_in
-    руководител* начальник* глава
+    head hoofd *leiter *leiterin *leitung *leiter_in руководител* начальник* глава
     """,
     "責任者 本部長 ヘッド 統括 본부장 실장 총괄 헤드 负责人 負責人",
 )
 #: Led by a Leiter, and yet of manager level: a team, a branch, a project.
-_LEADER_OF_FEW = Phrases(
+_LEADER_OF_FEW = table(
+    "few",
     """
     teamleiter* teamleitung* gruppenleiter* gruppenleitung* projektleiter* projektleitung*
     filialleiter* filialleitung* marktleiter* marktleitung* schichtleiter* storeleiter*
-    """
+    """,
 )
-_DIRECTOR = Phrases(
+_DIRECTOR = table(
+    "director",
     """
     director directors directora directrice directeur directrices dir direttore direttrice
-    direktor direktorin direktorka diretor diretora dyrektor dyrektorka *direktor
-    *direktorin direktoren reditel* *igazgato* direktoru
-    lideri *johtaja *johtajatar general_manager gm
+    direktor direktorin direktorka diretor diretora dyrektor dyrektorka *direktor *direktorin
+    direktoren reditel* *igazgato* direktoru lideri *johtaja *johtajatar general_manager gm
     gerente_general gerente_geral genel_mudur директор*
     """,
     "部長 部长 ディレクター 부장 디렉터 국장 이사장 总监 總監 总经理 總經理",
 )
-_MANAGER = Phrases(
+_MANAGER = table(
+    "manager",
     """
     manager managerin manageress managerka manageur mgr mngr *manager *managerin *mgr lead
-    leader teamlead team_lead supervisor* teamleiter* teamleitung* teamleider*
-    gruppenleiter* gruppenleitung* projektleiter* projektleitung* filialleiter*
-    filialleitung* marktleiter* verantwortlich* verantwoordelijke* responsable responsables
-    responsabile responsabili responsavel encarregad* encargad* gerente gestor gestora
-    gestore jefe jefa capo lider caposettore chef_de_marque* cheffe_de_marque*
-    chef_de_projet* cheffe_de_projet* chef_de_produit* cheffe_de_produit* chef_de_groupe*
-    cheffe_de_groupe* chef_de_pub* cheffe_de_pub* chef_de* chef_du cheffe_de* cheffe_du
-    chef_d cheffe_d chef_for *chef leder *leder *ansvarig ansvarlig *ansvarlig kierown*
-    menedzer* menadzer* manazer* vedouci szef szefowa lider liderka mudur muduru mudiresi
-    yonetici* yoneticisi sef sefi takim_lideri paallikko *paallikko vastaava *vastaava
-    menedzser* *menedzser vezeto *vezeto менеджер* заведующ* тимлид*
+    leader teamlead team_lead supervisor* teamleiter* teamleitung* teamleider* gruppenleiter*
+    gruppenleitung* projektleiter* projektleitung* filialleiter* filialleitung* marktleiter*
+    verantwortlich* verantwoordelijke* responsable responsables responsabile responsabili
+    responsavel encarregad* encargad* gerente gestor gestora gestore jefe jefa capo lider
+    caposettore chef_de_marque* cheffe_de_marque* chef_de_projet* cheffe_de_projet*
+    chef_de_produit* cheffe_de_produit* chef_de_groupe* cheffe_de_groupe* chef_de_pub*
+    cheffe_de_pub* chef_de* chef_du cheffe_de* cheffe_du chef_d cheffe_d chef_for *chef leder
+    *leder *ansvarig ansvarlig *ansvarlig kierown* menedzer* menadzer* manazer* vedouci szef
+    szefowa liderka mudur muduru mudiresi yonetici* yoneticisi sef sefi takim_lideri
+    paallikko *paallikko vastaava *vastaava menedzser* *menedzser vezeto *vezeto менеджер*
+    заведующ* тимлид*
     """,
     """
     マネージャー マネジャー マネージャ リーダー 課長 店長 팀장 과장 매니저 리더 파트장 经理
     經理 主管 组长 組長
     """,
 )
-_COORDINATOR = Phrases(
+_COORDINATOR = table(
+    "coordinator",
     """
     coordinator coordinators co_ordinator coordinateur* coordinatrice* coordinador*
     coordinatore* coordinatric* coordenador* koordinator* koordynator* koordinatorin*
-    *koordinator *koordinatorin koordinaattori* koordinator
-    specialist specialists *specialist specialiste* spezialist* *spezialist *spezialistin
-    especialista* specialista* specjalist* specjaln* uzman* asiantuntij*
-    associate assistant assistante assistants asst assistent* *assistent *assistentin assistenz
-    asistente* assistente* asystent* asistan*
-    executive exec analyst analista analytiker* analityk* analyste* officer administrator*
-    junior jr juniorin strategist strategists stratege* estratega* strateg strategin
-    planner planners producer producers editor editors editorin redakteur* *redakteur
-    *redakteurin redacteur* redactor* redator* redaktor*
-    expert experte* expertin expertinnen ekspert*
-    charge chargee charges chargees referent referentin *referent *referentin referenta
-    addetto addetta addetti tecnico tecnica medewerker* *medewerker handlaggare
-    sachbearbeiter* mitarbeiter* *mitarbeiter *mitarbeiterin konsulent
+    *koordinator *koordinatorin koordinaattori* koordinator specialist specialists
+    *specialist specialiste* spezialist* *spezialist *spezialistin especialista* specialista*
+    specjalist* specjaln* uzman* asiantuntij* associate assoc assistant assistante assistants
+    asst assistent* *assistent *assistentin assistenz asistente* assistente* asystent*
+    asistan* executive exec analyst analista analytiker* analityk* analyste* officer
+    administrator* junior jr juniorin strategist strategists stratege* estratega* strateg
+    strategin planner planners producer producers editor editors editorin redakteur*
+    *redakteur *redakteurin redacteur* redactor* redator* redaktor* expert experte* expertin
+    expertinnen ekspert* charge chargee charges chargees referent referentin *referent
+    *referentin referenta addetto addetta addetti tecnico tecnica medewerker* *medewerker
+    handlaggare sachbearbeiter* mitarbeiter* *mitarbeiter *mitarbeiterin konsulent
     специалист* координатор* ассистент* аналитик*
     """,
     """
@@ -149,16 +150,21 @@ _COORDINATOR = Phrases(
     """,
 )
 #: Before "manager" they make a coordinator of him.
-_UNDER = Phrases(
+_UNDER = table(
+    "under",
     "assistant assistante asst assistent assistentin asistente assistente asystent* "
     "junior jr juniorin",
     "ジュニア アシスタント 주니어 助理",
 )
-_SENIOR = Phrases(
+_SENIOR = table(
+    "senior",
     "senior sr snr starszy starsza kidemli vanhempi principal старший",
     "シニア 上級 시니어 차장 선임 高级 高級 资深 資深",
 )
-TABLES = (_VP, _C_LEVEL, _HEAD, _DIRECTOR, _MANAGER, _COORDINATOR, _SENIOR, _INTERN)
+_LEVELS = (_VP, _C_LEVEL, _HEAD, _DIRECTOR, _MANAGER, _COORDINATOR, _INTERN)
+_ANY = Phrases.of(*_LEVELS, Phrases("", "차장"))
+#: Every word of levels, also those that only raise or lower one.
+LEVEL_WORDS = Phrases.of(*_LEVELS, _SENIOR)
 _GROUP = re.compile(r"\bgroup (?:\w+ ){0,3}manager")
 
 
@@ -190,7 +196,7 @@ def level_of(role: str) -> Level:
 
 def has_level(text: str) -> bool:
     """Say whether *text* names a level, whichever it is."""
-    return level_of(text) is not Level.UNKNOWN
+    return _ANY.found(_MISLEADING.without(flat(text)))
 
 
 def _head_or_director(text: str) -> Level | None:
@@ -211,18 +217,15 @@ def _manager(text: str) -> Level:
     return Level.MANAGER
 
 
-def is_bare(role: str) -> bool:
+def is_level(role: str) -> bool:
     """Say whether *role* is level words and nothing else: "Senior Manager", "Director".
 
-    >>> is_bare("Senior Manager"), is_bare("Brand Manager")
+    >>> is_level("Senior Manager"), is_level("Brand Manager")
     (True, False)
     """
     if not has_level(role):
         return False
-    text = flat(role)
-    for table in TABLES:
-        text = table.without(text)
-    return not set(text.split()) - _FILLING
+    return not set(LEVEL_WORDS.without(flat(role)).split()) - _FILLING
 
 
 _FILLING = word_set(

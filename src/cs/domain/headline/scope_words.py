@@ -3,81 +3,106 @@
 import re
 
 from cs.domain.headline import family_words
+from cs.domain.headline import words as words_of_parts
+from cs.domain.headline.languages import table
+from cs.domain.headline.role_level import LEVEL_WORDS, has_level
+from cs.domain.headline.spelling import flat
 from cs.domain.names.phrases import Phrases, word_set
-from cs.domain.names.plain_text import flat
 
 #: Trades and qualities: what a role is about.
-TRADE = Phrases(
+TRADE = table(
+    "trade",
     """
     marketing market markets digital content communication communications kommunikation
-    comunicacion comunicacao comunicazione comunicazioni communicatie kommunikasjon komunikac*
-    pr public relations press media medias medien medios midia advertising ads paid organic
-    earned owned strategy strategic strategie strategies estrategia estrategico strategia
-    growth performance crm email e_mail seo sem ppc ecommerce e_commerce commerce retail
-    wholesale trade shopper consumer customer customers product products produkt* producto
-    produto prodotto sales vertrieb ventas vendas vendite ventes business development biz dev
-    creative creativity design studio_production production campaign campaigns campagne*
-    campanas campanhas kampagnen activation activations engagement experience experiential
-    events event live operations ops insights analytics data research planning management
-    communication* community communities comunidad comunidades comunidade communaute
-    partners partner programs program programme programmes projects project relations
+    comunicacion comunicacao comunicazione comunicazioni communicatie kommunikasjon
+    komunikac* pr public relations press media medias medien medios midia advertising ads
+    paid organic earned owned strategy strategic strategie strategies estrategia estrategico
+    strategia growth performance crm email e_mail seo sem ppc ecommerce e_commerce commerce
+    retail wholesale trade shopper consumer customer customers product products produkt*
+    producto produto prodotto sales vertrieb ventas vendas vendite ventes business
+    development biz dev creative creativity design studio_production production campaign
+    campaigns campagne* campanas campanhas kampagnen activation activations engagement
+    experience experiential events event live operations ops insights analytics data research
+    planning management communication* community communities comunidad comunidades comunidade
+    communaute partners partner programs program programme programmes projects project
     relationships loyalty licensing entertainment sport sports gaming esports music film
     fashion beauty luxury lifestyle food beverage snacks drinks skincare makeup fragrance*
     home apparel footwear accessories health wellness travel fmcg cpg qsr b2b b2c d2c dtc
-    saas tech
-    technology innovation corporate global globale international internacional internazionale
-    regional national local worldwide group portfolio category channel channels channel_*
-    alliances integrated
-    omnichannel online offline video photo copy editorial storytelling talent
-    publishing podcasts web website search affiliate affiliates awareness reputation external
-    internal affairs csr sustainability employer hr people culture seller buyer merchant
-    department team teams unit division abteilung bereich equipe equipo
-    and of the for und et y e i og och en ve de des du la le les el los da do das dos di del
-    della delle dei fur mit im in & to a an ds d l
-    senior junior sr jr interim acting deputy chief social reseaux redes sociale sociala
+    saas tech technology innovation corporate global globale international internacional
+    internazionale regional national local worldwide group portfolio category channel
+    channels channel_* alliances integrated omnichannel online offline video photo copy
+    editorial storytelling talent publishing podcasts web website search affiliate affiliates
+    awareness reputation external internal affairs csr sustainability employer hr people
+    culture seller buyer merchant department team teams unit division abteilung bereich
+    equipe equipo and of the for und et y e i og och en ve de des du la le les el los da do
+    das dos di del della delle dei fur mit im in & to a an ds d l senior junior sr jr interim
+    acting deputy chief social reseaux redes sociale sociala
     """,
     """
-    マーケティング 広報 戦略 デジタル グローバル 事業部 部 室 本部 チーム 宣伝 マーケ PR
-    企画 運用 推進 마케팅 전략 디지털 글로벌 팀 본부 사업부 콘텐츠 홍보 커뮤니케이션 운영
-    기획 整合 营销 行銷 市场 市場 传播 推广 数字 全球 高级 资深 大中华区 运营 战略 公关 内容
-    商务 中国区 策略
+    マーケティング 広報 戦略 デジタル グローバル 事業部 部 室 本部 チーム 宣伝 マーケ PR 企画
+    運用 推進 마케팅 전략 디지털 글로벌 팀 본부 사업부 콘텐츠 홍보 커뮤니케이션 운영 기획
+    整合 营销 行銷 市场 市場 传播 推广 数字 全球 高级 资深 大中华区 运营 战略 公关 内容 商务
+    中国区 策略
     """,
 )
 #: Parts of the world, as scopes and as places to live.
-PLACE = Phrases(
+PLACE = table(
+    "place",
     """
     emea apac latam mena dach benelux nordics nordic iberia cee anz sea amer americas america
     europe europa eu uk u_k usa us u_s uae ksa gcc asia africa oceania middle_east
     north_america south_america latin_america southeast_asia asia_pacific eastern_europe
-    western_europe southern_europe northern_europe central_europe
-    united_kingdom united_states great_britain england scotland wales ireland france germany
-    spain italy portugal netherlands belgium luxembourg switzerland austria poland sweden
-    norway denmark finland iceland greece turkey turkiye russia ukraine romania hungary czech*
-    slovakia bulgaria croatia serbia slovenia estonia latvia lithuania israel egypt morocco
-    nigeria kenya south_africa india pakistan bangladesh china hong_kong taiwan japan korea
+    western_europe southern_europe northern_europe central_europe united_kingdom
+    united_states great_britain england scotland wales ireland france germany spain italy
+    portugal netherlands belgium luxembourg switzerland austria poland sweden norway denmark
+    finland iceland greece turkey turkiye russia ukraine romania hungary czech* slovakia
+    bulgaria croatia serbia slovenia estonia latvia lithuania israel egypt morocco nigeria
+    kenya south_africa india pakistan bangladesh china hong_kong taiwan japan korea
     south_korea singapore malaysia indonesia thailand vietnam philippines australia
-    new_zealand canada mexico brazil brasil argentina chile colombia peru uruguay
-    deutschland osterreich schweiz frankreich espana italia nederland belgie belgique suisse
-    allemagne espagne italie royaume_uni reino_unido alemania francia sverige norge danmark
-    suomi polska portugal turkiye deutsch englisch
-    london manchester birmingham leeds bristol edinburgh glasgow dublin paris lyon marseille
-    lille bordeaux berlin munich munchen hamburg cologne koln frankfurt stuttgart dusseldorf
-    herzogenaurach leipzig vienna wien zurich geneva geneve basel madrid barcelona valencia
-    sevilla lisbon lisboa porto milan milano rome roma torino turin firenze bologna napoli
-    amsterdam rotterdam utrecht brussels bruxelles brussel antwerp antwerpen copenhagen
-    kobenhavn stockholm goteborg gothenburg malmo oslo helsinki warsaw warszawa krakow wroclaw
-    gdansk poznan prague praha budapest bucharest bucuresti athens istanbul ankara izmir
-    moscow kyiv tel_aviv dubai abu_dhabi riyadh doha cairo lagos nairobi johannesburg cape_town
-    mumbai delhi new_delhi bangalore bengaluru hyderabad pune chennai shanghai beijing shenzhen
-    guangzhou tokyo osaka kyoto seoul busan bangkok jakarta manila kuala_lumpur sydney melbourne
-    brisbane auckland toronto vancouver montreal new_york nyc brooklyn boston chicago
-    los_angeles la_area san_francisco bay_area seattle portland austin dallas houston atlanta
-    miami denver philadelphia washington_dc minneapolis san_diego ciudad_de_mexico cdmx
-    mexico_city sao_paulo rio_de_janeiro buenos_aires bogota santiago lima
-    remote hybrid remoto california texas florida new_jersey massachusetts illinois
-    metropolitan_area metro_area area region greater
+    new_zealand canada mexico brazil brasil argentina chile colombia peru uruguay deutschland
+    osterreich schweiz frankreich espana italia nederland belgie belgique suisse allemagne
+    espagne italie royaume_uni reino_unido alemania francia sverige norge danmark suomi
+    polska deutsch englisch london manchester birmingham leeds bristol edinburgh glasgow
+    dublin paris lyon marseille lille bordeaux berlin munich munchen hamburg cologne koln
+    frankfurt stuttgart dusseldorf herzogenaurach leipzig vienna wien zurich geneva geneve
+    basel madrid barcelona valencia sevilla lisbon lisboa porto milan milano rome roma torino
+    turin firenze bologna napoli amsterdam rotterdam utrecht brussels bruxelles brussel
+    antwerp antwerpen copenhagen kobenhavn stockholm goteborg gothenburg malmo oslo helsinki
+    warsaw warszawa krakow wroclaw gdansk poznan prague praha budapest bucharest bucuresti
+    athens istanbul ankara izmir moscow kyiv tel_aviv dubai abu_dhabi riyadh doha cairo lagos
+    nairobi johannesburg cape_town mumbai delhi new_delhi bangalore bengaluru hyderabad pune
+    chennai shanghai beijing shenzhen guangzhou tokyo osaka kyoto seoul busan bangkok jakarta
+    manila kuala_lumpur sydney melbourne brisbane auckland toronto vancouver montreal
+    new_york nyc brooklyn boston chicago los_angeles la_area san_francisco bay_area seattle
+    portland austin dallas houston atlanta miami denver philadelphia washington_dc
+    minneapolis san_diego ciudad_de_mexico cdmx mexico_city sao_paulo rio_de_janeiro
+    buenos_aires bogota santiago lima remote hybrid remoto california texas florida
+    new_jersey massachusetts illinois metropolitan_area metro_area area region greater
     """,
     "東京 大阪 京都 日本 서울 한국 부산 上海 北京 深圳 广州 杭州 中国 台灣 香港",
+)
+#: All that a role may be about.
+_SCOPE = Phrases.of(
+    family_words.INFLUENCER,
+    family_words.SOCIAL,
+    family_words.PARTNERSHIPS,
+    family_words.COMMUNITY,
+    family_words.BRAND,
+    TRADE,
+    PLACE,
+)
+_TITLE = Phrases.of(LEVEL_WORDS, _SCOPE)
+#: Several people's roles: those of a recruiter's clients, or of a team.
+SEVERAL = Phrases(
+    """
+    managers directors heads leads vps officers coordinators specialists executives
+    directeurs directrices gerentes directores jefes jefas directoras direttori diretores
+    managern managerinnen leitern leiterinnen menedzerowie managerow менеджеры директора
+    """
+)
+ROLES_TO_FILL = Phrases(
+    "roles positionen positions postes puestos posiciones vagas posizioni vacatures jobs "
+    "openings opportunities",
 )
 #: Words and endings that firms carry.
 _FIRM = re.compile(
@@ -91,7 +116,9 @@ _FIRM = re.compile(
     r"株式会社|\(株\)|有限公司|集团|주식회사|\(주\)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"^[^\W\d_a-zà-ÿ]|^\d|^[a-z]+[A-Z]|^[a-z]\.|^@|\.[a-z]{2,4}$")
+_NAME = re.compile(
+    r"^[^\W\d_a-zà-ÿα-ώа-яёіїєґ]|^\d|^[a-z]+[A-Z]|^[a-z]\.|^@|\.[a-z]{2,4}$|^[dl]['’][A-Z]"
+)
 _SMALL = word_set("of the and & de la le du des del di da do y e et und for van von by")
 
 
@@ -100,23 +127,34 @@ def is_firm(text: str) -> bool:
     return _FIRM.search(text.strip()) is not None
 
 
+def title_words_left(text: str) -> str:
+    """Return the words of *text* that are no level, no trade, no family and no place."""
+    return _TITLE.without(flat(text)).strip("0123456789 ")
+
+
 def is_scope(text: str) -> bool:
     """Say whether *text* is all trades and places: "Social & Content", "EMEA"."""
-    left = flat(text)
-    for table in _SCOPES:
-        left = table.without(left)
-    return not left.strip("0123456789 ")
+    return not _SCOPE.without(flat(text)).strip("0123456789 ")
 
 
-_SCOPES = (
-    family_words.INFLUENCER,
-    family_words.SOCIAL,
-    family_words.PARTNERSHIPS,
-    family_words.COMMUNITY,
-    family_words.BRAND,
-    TRADE,
-    PLACE,
-)
+def is_offer(text: str) -> bool:
+    """Say whether *text* is what a firm sells, or roles of several people: no role, no name.
+
+    >>> is_offer("influencer marketing platform"), is_offer("Brand Managers & Heads of Social")
+    (True, True)
+    """
+    words = flat(text)
+    if ROLES_TO_FILL.found(words):
+        return True
+    if has_level(text):
+        return False
+    if SEVERAL.found(words):
+        return True
+    return words_of_parts.PRODUCT.found(words) and (
+        not looks_like_a_name(text)
+        or family_words.SOCIAL.found(words)
+        or family_words.INFLUENCER.found(words)
+    )
 
 
 def is_place(text: str) -> bool:

@@ -12,8 +12,9 @@ from cs.domain.headline.headline import ClaimedRole, read
 from cs.domain.headline.role_family import Family, family_named
 from cs.domain.headline.role_level import has_level
 from cs.domain.headline.scope_words import is_address, is_firm, is_place
+from cs.domain.headline.spelling import flat
 from cs.domain.names.person_name import shown_name, split_name
-from cs.domain.names.plain_text import flat, plain
+from cs.domain.names.plain_text import plain
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):

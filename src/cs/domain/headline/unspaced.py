@@ -1,6 +1,8 @@
 """Headlines in scripts without spaces: where the employer ends and the role begins."""
 
-from cs.domain.headline import family_words, role_level, scope_words
+import re
+
+from cs.domain.headline import family_words, role_level, scope_words, words
 from cs.domain.headline.role_family import Family, family_named, is_creator
 from cs.domain.names.lazy_pattern import LazyPattern
 from cs.domain.names.plain_text import folded
@@ -11,10 +13,13 @@ _TABLES = (
     family_words.SOCIAL,
     family_words.PARTNERSHIPS,
     family_words.BRAND,
-    *role_level.TABLES,
+    family_words.OTHER_WORK,
+    words.CALLING,
+    role_level.LEVEL_WORDS,
     scope_words.TRADE,
     scope_words.PLACE,
 )
+_NOT_WORD = re.compile(r"[\W_]")
 _LOOSE = " 　,、:・-/"
 
 
@@ -32,7 +37,10 @@ def split_firm(role: str) -> tuple[str | None, str]:
     """
     if not _EAST_ASIAN.search(role):
         return None, role
-    text = folded(role)
+    left, slash, right = role.rpartition("/")
+    if slash and role_level.has_level(left) and not _is_trade(right):
+        return right.strip(_LOOSE), left.strip(_LOOSE)
+    text = _NOT_WORD.sub(" ", folded(role))
     if len(text) != len(role):
         return None, role
     start = min((at for table in _TABLES if (at := table.first(text)) is not None), default=0)

@@ -1,0 +1,131 @@
+"""English: what is not in the tables that begin with it."""
+
+from cs.domain.headline.languages.vocabulary import Vocabulary
+
+ENGLISH = Vocabulary(
+    influencer="""
+    infl influ inf_marketing inf_mktg inf_mkt influencers kols ambassador_programs
+    """,
+    social="sm_manager sm_lead sm_marketing soc_media social_mktg socmed",
+    not_social="""
+    social_lettings social_letting social_rent social_rented social_home social_homes
+    social_landlord* social_tenanc* social_care_* social_worker social_workers
+    social_recovery social_benefit* social_assistance social_integration social_service_*
+    social_health social_infrastructure social_determin* social_bond* social_lending
+    social_investment* social_accountab* social_licen[cs]e social_supermarket*
+    social_gerontolog* social_law social_value_* social_procure*
+    """,
+    partnerships="partnershp",
+    other_partners="""
+    logistics franchise franchisee referral distribution housing landlord landlords employer
+    employers multi_academy church research_partnerships workforce charity climate
+    sustainability infrastructure investor investors lender lenders insurance broker brokers
+    legal police fintech data_partnerships
+    """,
+    not_brand="""
+    branded_goods own_brand own_brands own_label brand_standards brand_production
+    branded_residences brand_store brand_stores brand_outlet
+    """,
+    other_work="""
+    account_executive* sales_executive sales_lead sales_team sales_consultant sales_associate
+    sales_rep* sales_development sales_development_* sales_engineer* sales_operations sdr bdr
+    head_of_design design_manager design_lead head_of_sales vp_sales vp_of_sales
+    director_of_sales chief_sales chief_revenue commercial_director commercial_manager
+    commercial_lead head_of_commercial pre_sales presales solutions_consultant
+    solution_consultant solutions_engineer solutions_architect customer_experience
+    client_success partner_success onboarding implementation_manager
+    implementation_consultant executive_search search_consultant search_partner
+    placement_consultant staffing recruits placing resourcer talent_partner talent_partners
+    talent_sourcer career_coach careers_adviser manager_for_creators manager_of_creators
+    manager_of_influencers manager_for_influencers manager_for_youtubers
+    manager_for_streamers manager_di_influencer manager_de_influencers manager_d_influenceurs
+    manager_di_creator manager_von_influencern talent_manager* influencer_agent creator_agent
+    talent_representative celebrity_agent model_agent modelling_agent modeling_agent booker
+    bookings_agent art_director creative_director design_director associate_creative_director
+    art_direction director_of_photography designer designers illustrator photographer
+    videographer copywriter video_editor motion_designer animator housing_manager
+    lettings_manager property_director facilities estate_manager finance_manager
+    finance_director financial office_manager it_manager security_manager merchandiser
+    merchandising_manager store_director retail_manager category_manager buyer buying_manager
+    procurement purchasing supply_chain logistics researcher phd_candidate postdoc nurse
+    social_worker social_workers midwife
+    """,
+    coordinator="coord coords clerk administrator admin",
+    manager="mngr manageress teamlead team_leader team_captain section_leader line_manager",
+    director="dir dirs",
+    vp="vice_pres v_president vice_prez avp",
+    c_level="chairman chairwoman chair_of_the_board managing_dir md",
+    under="trainee_manager",
+    creator="""
+    influencer creator youtuber streamer tiktoker instagrammer vlogger blogger ugc_creator
+    content_creator gamer nano_influencer micro_influencer
+    """,
+    trade="""
+    mktg mkt mktng comms running football basketball women men kids womens mens tennis golf
+    outdoor cycling training lifestyle haircare hair_care personal_care homecare home_care
+    consumer_healthcare oral_care grooming fragrances prestige spirits beer wine whisky
+    whiskey gin vodka rum tequila coffee tea dairy confectionery chocolate biscuits snacking
+    cereals petcare pet_care toys jewellery jewelry watches eyewear denim automotive mobility
+    hospitality culture_marketing talent_marketing platforms short_form long_form
+    video_content paid_media brand_building equity lead_generation always_on programming
+    operations adult_nutrition nutrition infant food_service foodservice innovations
+    portfolio launches new_business client clients account accounts
+    """,
+    place="""
+    uki uk_and_ireland uk_and_i ie gb great_britain northern_ireland uae sg hk sydney_area
+    americas us_and_canada us_canada north_east southern_africa sub_saharan_africa
+    central_eastern_europe levant gulf maghreb caribbean scandinavia baltics balkans
+    portland_oregon oregon ontario quebec british_columbia alberta new_south_wales victoria
+    queensland ohio michigan north_carolina virginia colorado arizona nevada utah tennessee
+    wisconsin minnesota connecticut maryland pennsylvania cambridge oxford brighton cardiff
+    belfast newcastle sheffield nottingham leicester hong_kong_sar sri_lanka nepal qatar
+    kuwait bahrain oman saudi saudi_arabia jordan lebanon tunisia algeria ghana ethiopia
+    uganda tanzania cyprus malta albania bosnia north_macedonia kazakhstan uzbekistan
+    """,
+    job="""
+    dentist* electrician* plumber* surgeon* vet veterinarian* pilot paramedic* midwife*
+    carpenter* hairdresser* bookkeeper* auditor* librarian* firefighter* police_officer
+    cashier* waiter waitress server bartender* translator* interpreter* tester biologist*
+    chemist* physicist* economist* statistician* farmer* florist* cleaner* clerk*
+    physiotherapist* optometrist* optician* entrepreneur* baker mechanic* welder* tailor*
+    dietitian* nutritionist* paralegal* solicitor* barrister* notary* surveyor* machinist*
+    warehouse_operative* stylist* makeup_artist* make_up_artist* dancer* illustrator*
+    sales_assistant shop_assistant sales_rep* sales_advis* carer caregiver* nanny
+    childminder* educator* professor* tutor* pastor priest soldier veteran *therapist*
+    talent_representative agent representative_of talent_scout bookseller* publican postman
+    """,
+    past="""
+    was used_to_be used_to_run used_to_lead used_to_manage used_to_work used_to_head i_was
+    i_led i_ran i_managed i_headed worked_as served_as i_used_to have_been had_been
+    spent_my_career spent_a_decade late_of alum_of alumnus_of alumna_of alums_of
+    previous_roles previous_role prior_roles prior_role past_roles past_life in_a_past_life
+    in_a_former_life in_a_previous_life career_history background_as started_out_as
+    started_as began_as began_my_career_as left_my_job left_my_role left_my_career
+    stepped_down recently_left just_left alumni until_recently till_recently up_to_recently
+    formerly_known_as ex. fmr fmr. frmr
+    """,
+    gone="emeritus emerita in_memoriam until_recently till_recently",
+    wish="""
+    incoming joining soon_to_be soon-to-be about_to_start about_to_join about_to_become
+    prospective would-be wants_to_be want_to_be want_to_become wants_to_become dreaming_of
+    dream_of_becoming on_my_way_to future_role next_role next_step my_next starting_soon
+    starting_as starting_in starting_on starting_next will_be will_join will_start
+    will_become joins_as to_join now_hiring is_hiring are_hiring we_are_hiring recruiting_a
+    recruiting_an recruiting_for recruiting_the currently_recruiting vacancy vacancies
+    job_alert job_opening job_openings job_offer job_ad open_role open_roles open_position
+    open_positions opening_for join_our_team join_us your_next apply_now accepted_offer
+    accepted_an_offer offer_accepted unemployed jobless between_jobs between_roles laid_off
+    made_redundant available_immediately available_now available_from in_transition
+    career_change career_transition career_break job_seeking job_search job_hunting
+    job_hunter on_the_market immediate_joiner seeks hire_me in_between_jobs
+    """,
+    wanted="designate -elect",
+    leave="""
+    currently_on_maternity_leave currently_on_parental_leave on_maternity_leave
+    on_paternity_leave on_parental_leave on_family_leave on_mat_leave on_pat_leave
+    on_adoption_leave on_extended_leave on_leave on_sabbatical maternity_leave
+    paternity_leave parental_leave mat_leave pat_leave maternity_cover mat_cover
+    parental_leave_cover maternity_leave_cover back_from_maternity_leave
+    returning_from_maternity_leave
+    """,
+)

@@ -1,0 +1,146 @@
+"""The words of headlines made comparable: as `cs.domain.names.plain_text`, and forgiving.
+
+Marks of Thai, Lao and the Indian scripts are parts of words, points of Arabic and Hebrew
+are not, and common words with one letter wrong are read as they were meant.
+"""
+
+import re
+
+from cs.domain.names import plain_text
+from cs.domain.names.plain_text import folded
+
+_POINTS = re.compile("[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0670]")
+_MARKS = "\u0900-\u0e00\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
+_NOT_WORD = re.compile(rf"(?:(?![{_MARKS}])[\W_])+")
+_MARKED = re.compile("[\u0590-\u06ff\u0900-\u0eff]")
+
+#: Words that decide what a role is, long enough for a slip to leave them recognizable.
+_LONG = [
+    "manager",
+    "managerin",
+    "marketing",
+    "director",
+    "coordinator",
+    "influencer",
+    "influencers",
+    "partnership",
+    "partnerships",
+    "sponsorship",
+    "ambassador",
+    "specialist",
+    "responsable",
+    "collaboration",
+    "strategist",
+    "executive",
+    "creator",
+    "creators",
+]
+#: Too short for any slip: only neighbouring letters swapped, or one written twice.
+_SHORT = ["brand", "social", "media", "head", "senior", "lead"]
+#: Other words than those they look like.
+_WORDS = (
+    frozenset(
+        [
+            "manage",
+            "manages",
+            "managed",
+            "managers",
+            "menager",
+            "manger-ie",
+            "directory",
+            "directors",
+            "director",
+            "directora",
+            "directore",
+            "direktor",
+            "creatore",
+            "creator",
+            "creature",
+            "creates",
+            "creations",
+            "markting",
+            "marketings",
+            "creators",
+            "executives",
+            "specialists",
+            "coordinators",
+            "ambassadors",
+            "sociale",
+            "sociala",
+            "socials",
+            "heads",
+            "leads",
+            "influences",
+            "influenced",
+            "creater",
+            "branding",
+            "directeur",
+            "responsables",
+            "responsabile",
+            "partnership",
+            "senor",
+            "seniors",
+            "heady",
+            "leads",
+            "leader",
+            "medias",
+            "medial",
+            "mediae",
+            "specialista",
+            "specialiste",
+            "koordinator",
+            "managern",
+            "managerinnen",
+            "managerin",
+            "brands",
+            "coordinador",
+            "direktorin",
+            "creative",
+            "create",
+            "created",
+            "influence",
+            "sociaal",
+            "socialt",
+            "leade",
+            "mediaa",
+        ]
+    )
+    | frozenset(_LONG)
+    | frozenset(_SHORT)
+)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _slips() -> dict[str, str]:
+    """Return words with one slip, by what was meant; the first letter is always right."""
+    meant: dict[str, str] = {}
+    for word in _LONG:
+        for n in range(1, len(word)):
+            meant[word[:n] + word[n + 1 :]] = word
+            for letter in _LETTERS:
+                meant[word[:n] + letter + word[n:]] = word
+                meant[word[:n] + letter + word[n + 1 :]] = word
+    for word in (*_LONG, *_SHORT):
+        for n in range(1, len(word)):
+            meant[word[:n] + word[n - 1] + word[n:]] = word
+            meant[word[: n - 1] + word[n] + word[n - 1] + word[n + 1 :]] = word
+    return {slip: word for slip, word in meant.items() if slip not in _WORDS}
+
+
+_MEANT = _slips()
+
+
+def flat(text: str) -> str:
+    """Return the folded words of *text* with one space between, slips put right.
+
+    >>> flat("Influencer-Marketing Mananger")
+    'influencer marketing manager'
+    """
+    if not text.isascii() and _MARKED.search(text):
+        flat_text = _NOT_WORD.sub(" ", _POINTS.sub("", folded(text))).strip()
+    else:
+        flat_text = plain_text.flat(text)
+    words = flat_text.split(" ")
+    if _MEANT.keys().isdisjoint(words):
+        return flat_text
+    return " ".join(_MEANT.get(word, word) for word in words)
