@@ -46,6 +46,8 @@ FENCE = re.compile(r"^( *)```.*?^\1```\s*$", re.MULTILINE | re.DOTALL)
 PATH = re.compile(
     r"(?:[\w.*-]+/)+(?:[\w*-]+\.(?:py|md|toml|json|sql|txt|ya?ml|conf))?(?:::\w+)?"
 )
+#: A file of a package that `cs new` writes.
+WRITTEN = re.compile(r"cs([-_])(?:source|verifier|stage)\1\w[\w-]*/.+")
 FILE = re.compile(r"\w+\.py")
 MODULE = re.compile(r"cs(?:\.\w+)+")
 #: ``ClassNames``, ``functions()``, ``CONSTANTS_OF_OURS``, also behind a module or a class.
@@ -208,6 +210,8 @@ def missing(tree: Tree, span: str) -> str | None:
     if PATH.fullmatch(span):
         path, _, test = span.partition("::")
         first = path.partition("/")[0]
+        if WRITTEN.fullmatch(path):
+            return None
         if first in {"build", "data"} or not (tree.is_there(first) or path.endswith(".py")):
             return None  # a path of the reader's, or a media type
         if not tree.is_there(path):

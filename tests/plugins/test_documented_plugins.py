@@ -15,10 +15,11 @@ from cli.command import Here
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.plugins.new_package import PackageKind, new_package
 from cs.plugins.sources import SourceStatus
 from cs.settings import load
 from outside.loopback_web import pages, serve
-from plugins.installed import Install, documented
+from plugins.installed import DOCS, Install, documented
 
 
 def test_the_documented_source_is_checked_and_shown_without_its_secret(
@@ -210,3 +211,15 @@ def test_documented_plugins_import_of_the_service_only_what_is_public(page: str)
     of_the_service = {module for module in imported if module.partition(".")[0] == "cs"}
     assert of_the_service
     assert of_the_service <= public
+
+
+def test_the_people_source_of_the_page_is_what_the_command_writes() -> None:
+    page = (DOCS / "sources.md").read_text()
+    section = page.partition("### A people source, from end to end\n")[2].partition("\n### ")[0]
+    _, files = new_package(PackageKind.PEOPLE_SOURCE, "crm")
+
+    shown = re.findall(r"```(?:python|toml)\n(.*?)```", section, re.DOTALL)
+
+    assert len(shown) == 5
+    for block in shown:
+        assert any(block in text for text in files.values()), block

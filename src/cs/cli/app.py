@@ -30,6 +30,8 @@ COMMANDS = (
     ("resolve", "cs.cli.stages:resolve", "Brand resolution by itself."),
     ("classify", "cs.cli.stages:classify", "Headline to role, by itself."),
     ("verify", "cs.cli.stages:verify", "Mailbox verification by itself."),
+    ("people-source", "cs.cli.people_source:app", "One people source by itself."),
+    ("new", "cs.cli.new:app", "Write a source, a verifier or a stage of your own."),
     ("api", "cs.cli.roles:api", "One role by itself: answer calls."),
     ("relay", "cs.cli.roles:relay", "One role by itself: publish work to Kafka."),
     ("process-manager", "cs.cli.roles:process_manager", "One role by itself: drive lookups."),
@@ -53,7 +55,7 @@ COMMANDS = (
 )
 
 #: Commands that write no log: they start sooner without what writes one.
-WITHOUT_LOG = frozenset({"search", "get", "usage", "completion"})
+WITHOUT_LOG = frozenset({"search", "get", "usage", "new", "completion"})
 #: The command whose last word is a number that may be negative.
 GRANT = ("keys", "grant")
 

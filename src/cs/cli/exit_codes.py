@@ -31,6 +31,7 @@ _OF: Mapping[tuple[str, ...], Mapping[int, str]] = {
     **{(name,): _RUNS for name in ("serve", "api", "relay", "process-manager", "project")},
     ("stage",): _RUNS,
     **{(name,): _LINES for name in ("resolve", "classify", "verify")},
+    ("people-source", "try"): {1: "the source could not answer, and one sentence says why"},
     ("sandbox", "run"): _RUNS,
     ("sandbox", "prove"): {1: "something ended otherwise than the world intends"},
     ("doctor",): {1: "a check failed, or the settings cannot be used"},

@@ -9,6 +9,7 @@ class TestShop(BrandSourceContract):
 ```
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from cs.domain.names.brand_names import canonical_domain
 from cs.domain.stages.limits import check
 from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
+from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.sources import INCONCLUSIVE, BrandSource, Query, SourceStatus
 
 
@@ -26,13 +28,14 @@ class BrandSourceCase(NamedTuple):
         source: Works.
         known: What *source* knows.
         unknown: What it does not.
-        broken: The same kind of source, with its outside service in every odd state.
+        broken: The same kind of source, with its outside service in every odd state, by the
+            name of the state: `cs.plugins.contracts.stand_in.out_of_order` makes them.
     """
 
     source: BrandSource
     known: Query
     unknown: Query
-    broken: tuple[BrandSource, ...]
+    broken: Mapping[str, BrandSource] | Sequence[BrandSource]
 
 
 class BrandSourceContract:
@@ -44,10 +47,11 @@ class BrandSourceContract:
         answer = await case.source.find(case.known, None)
 
         scores = [match.score for match in answer.matches]
-        assert (answer.source, answer.ended) == (case.source.name, SourceStatus.USED)
-        assert scores == sorted(scores, reverse=True)
-        assert all(0 < score <= 1 for score in scores)
-        assert scores
+        assert answer.source == case.source.name, "an answer names the source that gave it"
+        assert answer.ended is SourceStatus.USED, f"found a brand: USED ({answer.why})"
+        assert scores == sorted(scores, reverse=True), "the best match first"
+        assert all(0 < score <= 1 for score in scores), "a score is above 0, at most 1"
+        assert scores, "USED means that there are matches"
 
     async def test_its_facts_are_in_the_forms_of_the_service(
         self, case: BrandSourceCase
@@ -56,20 +60,26 @@ class BrandSourceContract:
 
         for facts in (match.facts for match in answer.matches):
             domains = [d for d in (facts.domain, *facts.mail_domains) if d]
-            assert domains == [canonical_domain(domain) for domain in domains]
-            assert facts.domain is None or facts.mail_domains[:1] == (facts.domain,)
-            assert facts.name.strip()
+            canonical = [canonical_domain(domain) for domain in domains]
+            assert domains == canonical, "domains: lower case, ASCII, no www., no scheme"
+            assert facts.domain is None or facts.mail_domains[:1] == (facts.domain,), (
+                "mail_domains begins with the domain"
+            )
+            assert facts.name.strip(), "the brand has a name"
             for page, start in (
                 (facts.linkedin_company_url, "https://www.linkedin.com/company/"),
                 (facts.instagram, "https://www.instagram.com/"),
                 (facts.tiktok, "https://www.tiktok.com/@"),
             ):
-                assert page is None or page.startswith(start)
+                assert page is None or page.startswith(start), f"{start}<name>, or None"
 
     async def test_what_it_does_not_know_is_no_result(self, case: BrandSourceCase) -> None:
         answer = await case.source.find(case.unknown, None)
 
-        assert (answer.ended, answer.matches) == (SourceStatus.NO_RESULTS, ())
+        expected = (SourceStatus.NO_RESULTS, ())
+        assert (answer.ended, answer.matches) == expected, (
+            f"a service that does not know it: NO_RESULTS and no matches ({answer.why})"
+        )
 
     async def test_what_it_answers_is_what_a_message_may_hold(
         self, case: BrandSourceCase
@@ -84,30 +94,31 @@ class BrandSourceContract:
         for name in HOSTILE_NAMES:
             answer = await case.source.find(Query(brand=name), None)
 
-            assert answer.source == case.source.name
+            assert answer.source == case.source.name, f"asked for the brand {name!r}"
             check(tuple(match.facts for match in answer.matches))
 
     async def test_asked_twice_it_answers_the_same(self, case: BrandSourceCase) -> None:
         first = await case.source.find(case.known, None)
         second = await case.source.find(case.known, None)
 
-        assert first == second
+        assert first == second, "everything may happen twice: the same answer, in that order"
 
     async def test_what_it_found_it_confirms(self, case: BrandSourceCase) -> None:
         found = (await case.source.find(case.known, None)).matches[0]
 
         again = await case.source.find(case.known, found.facts)
 
-        assert again.ended is SourceStatus.USED
-        assert again.matches[0].facts.domain == found.facts.domain
+        assert again.ended is SourceStatus.USED, f"asked again with what it found: {again.why}"
+        assert again.matches[0].facts.domain == found.facts.domain, "it confirms the domain"
 
     async def test_a_service_out_of_order_is_never_an_empty_answer(
         self, case: BrandSourceCase
     ) -> None:
-        for source in case.broken:
+        for state, source in named_states(case.broken):
             answer = await source.find(case.known, None)
 
-            assert answer.ended in INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
-            assert answer.matches == ()
-            assert answer.why
-            assert answer.retry_in_s is None or answer.retry_in_s >= 0
+            allowed = INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
+            assert answer.ended in allowed, f"{state}: FAILED or RATE_LIMITED, never an answer"
+            assert answer.matches == (), f"{state}: matches that nobody named"
+            assert answer.why, f"{state}: `why` tells the operator what is wrong"
+            assert (answer.retry_in_s or 0) >= 0, f"{state}: seconds from now, or None"

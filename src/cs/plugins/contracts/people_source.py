@@ -9,6 +9,7 @@ class TestShop(PeopleSourceContract):
 ```
 """
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from cs.domain.stages.limits import check
 from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
+from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.sources import INCONCLUSIVE, BrandFacts, PeopleSource, SourceStatus
 
 
@@ -26,13 +28,14 @@ class PeopleSourceCase(NamedTuple):
         source: Works.
         known: A brand with at least two people there.
         unknown: One with nobody.
-        broken: The same kind of source, with its outside service in every odd state.
+        broken: The same kind of source, with its outside service in every odd state, by the
+            name of the state: `cs.plugins.contracts.stand_in.out_of_order` makes them.
     """
 
     source: PeopleSource
     known: BrandFacts
     unknown: BrandFacts
-    broken: tuple[PeopleSource, ...]
+    broken: Mapping[str, PeopleSource] | Sequence[PeopleSource]
 
 
 class PeopleSourceContract:
@@ -43,10 +46,11 @@ class PeopleSourceContract:
     async def test_people_it_knows_are_found_once_each(self, case: PeopleSourceCase) -> None:
         answer = await case.source.find(case.known, limit=50)
 
-        assert (answer.source, answer.ended) == (case.source.name, SourceStatus.USED)
+        assert answer.source == case.source.name, "an answer names the source that gave it"
+        assert answer.ended is SourceStatus.USED, f"found people: USED ({answer.why})"
         addresses = [person.linkedin_url for person in answer.people if person.linkedin_url]
-        assert len(addresses) == len(set(addresses))
-        assert len(answer.people) >= 2
+        assert len(addresses) == len(set(addresses)), "each profile once"
+        assert len(answer.people) >= 2, "`known` of the case is a brand with two people or more"
 
     async def test_each_person_is_named_and_says_who_saw_them(
         self, case: PeopleSourceCase
@@ -54,11 +58,12 @@ class PeopleSourceContract:
         answer = await case.source.find(case.known, limit=50)
 
         for person in answer.people:
-            assert person.full_name.strip() == person.full_name != ""
-            assert person.source == case.source.name
+            named = person.full_name.strip() == person.full_name != ""
+            assert named, "full_name is set, without spaces around it"
+            assert person.source == case.source.name, "source of a sighting: the source's name"
             assert person.linkedin_url is None or person.linkedin_url.startswith(
                 "https://www.linkedin.com/in/"
-            )
+            ), "linkedin_url is https://www.linkedin.com/in/<name>, or None"
 
     async def test_the_limit_is_kept_and_the_first_stay_first(
         self, case: PeopleSourceCase
@@ -66,12 +71,15 @@ class PeopleSourceContract:
         everybody = await case.source.find(case.known, limit=50)
         one = await case.source.find(case.known, limit=1)
 
-        assert one.people == everybody.people[:1]
+        assert one.people == everybody.people[:1], "limit=1 gives the first of all people"
 
     async def test_nobody_found_is_no_result(self, case: PeopleSourceCase) -> None:
         answer = await case.source.find(case.unknown, limit=50)
 
-        assert (answer.ended, answer.people) == (SourceStatus.NO_RESULTS, ())
+        expected = (SourceStatus.NO_RESULTS, ())
+        assert (answer.ended, answer.people) == expected, (
+            f"a service that knows nobody: NO_RESULTS and no people ({answer.why})"
+        )
 
     async def test_what_it_answers_is_what_a_message_may_hold(
         self, case: PeopleSourceCase
@@ -91,22 +99,23 @@ class PeopleSourceContract:
             ):
                 answer = await case.source.find(brand, limit=50)
 
-                assert answer.source == case.source.name
+                assert answer.source == case.source.name, f"asked for the brand {name!r}"
                 check(answer.people)
 
     async def test_asked_twice_it_answers_the_same(self, case: PeopleSourceCase) -> None:
         first = await case.source.find(case.known, limit=50)
         second = await case.source.find(case.known, limit=50)
 
-        assert first == second
+        assert first == second, "everything may happen twice: the same answer, in that order"
 
     async def test_a_service_out_of_order_is_never_an_empty_answer(
         self, case: PeopleSourceCase
     ) -> None:
-        for source in case.broken:
+        for state, source in named_states(case.broken):
             answer = await source.find(case.known, limit=50)
 
-            assert answer.ended in INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
-            assert answer.people == ()
-            assert answer.why
-            assert answer.retry_in_s is None or answer.retry_in_s >= 0
+            allowed = INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
+            assert answer.ended in allowed, f"{state}: FAILED or RATE_LIMITED, never an answer"
+            assert answer.people == (), f"{state}: people that nobody named"
+            assert answer.why, f"{state}: `why` tells the operator what is wrong"
+            assert (answer.retry_in_s or 0) >= 0, f"{state}: seconds from now, or None"

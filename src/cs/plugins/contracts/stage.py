@@ -11,7 +11,7 @@ class TestRanking(StageContract):
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from cs.domain.stages.table import PROGRESS, STAGE_OF_FINDING, STAGES
 from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.runner import HEARTBEAT_EVERY_S, Runner
 from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
+from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.stages import (
     OUTCOMES,
     STAGE_TOPICS,
@@ -61,14 +62,14 @@ class StageCase(NamedTuple):
     Attributes:
         stage: Works.
         work: Two or more pieces of its work, of several lookups, that it can do.
-        broken: The same kind of stage, with its outside service in every odd state; empty if
-            it asks nobody.
+        broken: The same kind of stage, with its outside service in every odd state
+            (`cs.plugins.contracts.stand_in.out_of_order` makes them); empty if it asks nobody.
         silent: The same, with an outside service that never answers; ``None`` likewise.
     """
 
     stage: Stage
     work: Sequence[Work]
-    broken: Sequence[Stage] = ()
+    broken: Mapping[str, Stage] | Sequence[Stage] = ()
     silent: Stage | None = None
 
 
@@ -140,11 +141,11 @@ class StageContract:
     async def test_it_has_the_name_of_a_stage_and_the_case_its_work(
         self, case: StageCase
     ) -> None:
-        assert case.stage.name in STAGES
-        assert len({work.lookup for work in case.work}) >= 2
+        assert case.stage.name in STAGES, "its name is that of the stage whose work it does"
+        assert len({work.lookup for work in case.work}) >= 2, "work of two lookups or more"
         for work in case.work:
-            assert work.stage == case.stage.name
-            assert decode_work(encode(work)) == work
+            assert work.stage == case.stage.name, "`work` of the case is work of this stage"
+            assert decode_work(encode(work)) == work, "`work` of the case is a valid message"
 
     async def test_work_is_answered_with_a_result_that_names_it(self, case: StageCase) -> None:
         async with working(case.stage) as side:
@@ -152,8 +153,8 @@ class StageContract:
                 await side.send(encode(_now(work)))
                 (outcome,) = await side.results(1)
 
-                assert isinstance(outcome.finding, STAGES[case.stage.name].result)
-                assert _named(outcome) == _named(work)
+                _check_result(outcome, case)
+                assert _named(outcome) == _named(work), "an outcome names its work"
 
     async def test_whatever_it_says_on_the_way_is_its_own_to_say(self, case: StageCase) -> None:
         async with working(case.stage) as side:
@@ -163,7 +164,7 @@ class StageContract:
 
         said = {type(outcome.finding) for outcome in side.outcomes}
         owners = {STAGE_OF_FINDING.get(kind, case.stage.name) for kind in said}
-        assert owners == {case.stage.name}
+        assert owners == {case.stage.name}, "findings of this stage and of no other"
 
     async def test_work_that_comes_again_is_answered_the_same(self, case: StageCase) -> None:
         async with working(case.stage) as side:
@@ -173,9 +174,10 @@ class StageContract:
                     await side.send(encode(_now(replace(work, attempt=attempt))))
                     answers += await side.results(1)
 
-                assert [answer.attempt for answer in answers] == [1, 1, 2]
+                attempts = [answer.attempt for answer in answers]
+                assert attempts == [1, 1, 2], "each record of the work is answered"
                 findings = [_without_times(answer.finding) for answer in answers]
-                assert findings == findings[:1] * 3
+                assert findings == findings[:1] * 3, "the same work: the same answer"
 
     async def test_work_at_once_is_answered_as_one_after_the_other(
         self, case: StageCase
@@ -192,7 +194,7 @@ class StageContract:
 
         assert {
             (each.lookup, each.item): _without_times(each.finding) for each in together
-        } == alone
+        } == alone, "work at once is answered as one after the other"
 
     async def test_what_is_no_work_stops_nothing_that_comes_after(
         self, case: StageCase
@@ -206,7 +208,7 @@ class StageContract:
             (outcome,) = await side.results(1)
             dead = await side.dead_letters(len(UNREADABLE_VALUES) + 1)
 
-        assert isinstance(outcome.finding, STAGES[case.stage.name].result)
+        _check_result(outcome, case)
         assert sorted(dead) == sorted([*UNREADABLE_VALUES, *foreign])
 
     async def test_hostile_text_in_work_makes_no_bug(self, case: StageCase) -> None:
@@ -223,8 +225,8 @@ class StageContract:
                 await side.send(value)
                 (outcome,) = await side.results(1)
 
-                assert not _is_bug(outcome.finding), value
-                assert _named(outcome) == _named(work)
+                assert not _is_bug(outcome.finding), f"it raised at {value!r}"
+                assert _named(outcome) == _named(work), "an outcome names its work"
 
     async def test_the_event_loop_stays_free_for_heartbeats(self, case: StageCase) -> None:
         """Work that is silent for 20 s is issued again, to somebody else."""
@@ -233,7 +235,9 @@ class StageContract:
                 await side.send(encode(_now(work)))
             await side.results(len(case.work))
 
-        assert max(gaps, default=0.0) < HEARTBEAT_EVERY_S
+        assert max(gaps, default=0.0) < HEARTBEAT_EVERY_S, (
+            "what computes for long goes to a thread: asyncio.to_thread"
+        )
 
     async def test_at_its_deadline_work_ends_as_timeout(self, case: StageCase) -> None:
         if case.silent is None:
@@ -243,23 +247,31 @@ class StageContract:
             await side.send(encode(work))
             (outcome,) = await side.results(1)
 
-        assert isinstance(outcome.finding, Failed)
-        assert outcome.finding.retryable
+        assert isinstance(outcome.finding, Failed), "at its deadline: Failed"
+        assert outcome.finding.retryable, "a timeout may pass: retryable (is it swallowed?)"
 
     async def test_a_service_out_of_order_is_a_failure_and_never_an_empty_result(
         self, case: StageCase
     ) -> None:
-        for stage in case.broken:
+        for state, stage in named_states(case.broken):
             async with working(stage) as side:
                 for work in case.work:
                     await side.send(encode(_now(work)))
                     (outcome,) = await side.results(1)
 
-                    assert isinstance(outcome.finding, Failed)
-                    assert not _is_bug(outcome.finding)
-                    assert _WORD.fullmatch(outcome.finding.why)
-                    told = str((outcome.finding.why, outcome.finding.causes))
-                    assert [name for name in _names_in(work) if name in told] == []
+                    failed = outcome.finding
+                    assert isinstance(failed, Failed), f"{state}: Failed, never a result"
+                    assert not _is_bug(failed), f"{state}: it raised {failed.causes}"
+                    assert _WORD.fullmatch(failed.why), f"{state}: `why` is a stable word"
+                    told = str((failed.why, failed.causes))
+                    named = [name for name in _names_in(work) if name in told]
+                    assert named == [], f"{state}: why and causes name no person"
+
+
+def _check_result(outcome: Outcome, case: StageCase) -> None:
+    result = STAGES[case.stage.name].result
+    expected = f"the result of {case.stage.name} is a {result.__name__}"
+    assert isinstance(outcome.finding, result), expected
 
 
 def _ends(finding: AnyFinding) -> bool:

@@ -1,0 +1,150 @@
+"""`cs new`: what it writes passes its own tests at once, whatever the kind."""
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here, environment
+
+#: Words of the command, the folder that it makes, and where its entry point is found.
+EVERY = [
+    (["source", "acme-people"], "cs-source-acme-people", "cs.people_sources"),
+    (["source", "shop", "--brands"], "cs-source-shop", "cs.brand_sources"),
+    (["verifier", "oracle"], "cs-verifier-oracle", "cs.verifiers"),
+    (["stage", "brand-resolution"], "cs-stage-brand-resolution", "cs.stages"),
+    (["stage", "contact-discovery"], "cs-stage-contact-discovery", "cs.stages"),
+    (["stage", "ranking"], "cs-stage-ranking", "cs.stages"),
+    (["stage", "verification"], "cs-stage-verification", "cs.stages"),
+]
+PUBLIC = ("cs.plugins.sources", "cs.plugins.verifiers", "cs.plugins.stages")
+KIT = "cs.plugins.contracts."
+
+
+@pytest.fixture
+def written(here: Here, tmp_path: Path) -> Path:
+    """Where every kind of package stands."""
+    for words, folder, _ in EVERY:
+        ran = here("new", *words, f"--into={tmp_path}", "--json")
+        assert ran.code == 0, ran
+        assert ran.rows[0]["folder"] == str(tmp_path / folder)
+    return tmp_path
+
+
+def test_each_is_a_package_whose_module_imports_only_what_is_public(written: Path) -> None:
+    for words, folder, group in EVERY:
+        project = tomllib.loads((written / folder / "pyproject.toml").read_text())["project"]
+        ((name, place),) = project["entry-points"][group].items()
+        assert name == words[1]
+        module = place.partition(":")[0].replace(".", "/")
+        assert imported(written / folder / f"{module}.py") <= set(PUBLIC), folder
+        (test,) = (written / folder / "tests").iterdir()
+        for of_the_service in imported(test):
+            assert of_the_service.startswith((*PUBLIC, KIT)), folder
+        assert tomllib.loads((written / folder / "cs.toml").read_text())
+
+
+def imported(file: Path) -> set[str]:
+    """Return the modules of the service that *file* imports."""
+    names = (
+        node.module or ""
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ImportFrom)
+    )
+    return {name for name in names if name.partition(".")[0] == "cs"}
+
+
+def pytest_says(folder: Path, *more: str, **variables: str) -> str:
+    """Return what pytest prints in *folder*, as it is where nobody has set anything."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", *more]
+    run = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run.stdout + run.stderr
+
+
+@pytest.mark.slow
+def test_the_tests_that_come_with_each_pass_at_once(written: Path) -> None:
+    alone = pytest_says(written / "cs-source-acme-people")
+    folders = [folder for _, folder, _ in EVERY]
+    path = os.pathsep.join(str(written / folder) for folder in folders)
+    together = pytest_says(written, *folders, PYTHONPATH=path)
+
+    for printed in (alone, together):
+        assert " passed" in printed, printed
+        assert "failed" not in printed, printed
+        assert "error" not in printed, printed
+
+
+@pytest.mark.slow
+def test_a_package_that_is_changed_for_the_worse_is_told_what_was_expected(
+    written: Path,
+) -> None:
+    """Each change is one that authors make; the message names the state and what is wanted."""
+    changes = {
+        ("cs-source-acme-people", "    people: list[FoundPerson]\n"): (
+            "    people: list[FoundPerson] = []\n",
+            "an error inside a 200: FAILED or RATE_LIMITED, never an answer",
+        ),
+        ("cs-verifier-oracle", "        if self.learned.catch_all:"): (
+            "        if False:",
+            "known.catch_all is True: acceptance proves nothing",
+        ),
+        ("cs-stage-ranking", 'why="scores-away"'): (
+            "why=problem.why",
+            "a key that is refused (401): `why` is a stable word",
+        ),
+    }
+    for (folder, before), (after, _) in changes.items():
+        part = folder.split("-")[1]
+        (file,) = (written / folder).glob(f"cs_*/{part}.py")
+        assert before in file.read_text()
+        file.write_text(file.read_text().replace(before, after))
+    folders = [folder for folder, _ in changes]
+    path = os.pathsep.join(str(written / folder) for folder in folders)
+
+    printed = pytest_says(written, *folders, PYTHONPATH=path)
+
+    assert "4 failed" in printed, printed  # of the verifier, its own test too
+    for _, expected in changes.values():
+        assert expected in printed
+
+
+def test_nothing_is_overwritten_and_a_bad_name_is_told(here: Here, tmp_path: Path) -> None:
+    into = f"--into={tmp_path}"
+    assert here("new", "verifier", "oracle", into).code == 0
+    kept = tmp_path / "cs-verifier-oracle" / "README.md"
+    kept.write_text("mine")
+
+    for words, told in (
+        (["verifier", "oracle"], "is there already: choose another name"),
+        (["verifier", "Oracle"], "small letters and digits"),
+        (["verifier", "../x"], "small letters and digits"),
+        (["source", "class"], "small letters and digits"),
+        (["source", "x" * 41], "up to 40"),
+        (["source", "searxng"], "a people source searxng is installed already"),
+        (["verifier", "smtp"], "a verifier smtp is installed already"),
+        (["stage", "fifth"], "brand-resolution"),
+    ):
+        ran = here("new", *words, into)
+        assert ran.code in {1, 2}, words
+        assert told in ran.err, words
+    assert kept.read_text() == "mine"
+    assert [each.name for each in tmp_path.iterdir()] == ["cs-verifier-oracle"]
+
+
+def test_a_folder_that_cannot_be_made_is_told(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    told = here("new", "verifier", "oracle", f"--into={tmp_path / 'file'}").told()
+
+    assert told.endswith("cannot be made: Not a directory")

@@ -1,0 +1,121 @@
+"""`cs people-source try`: one people source, made as the service makes it."""
+
+import threading
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+from cs.plugins.contracts.stand_in import Asked, handler
+from plugins.installed import install
+
+__all__ = ["install"]
+
+
+@pytest.fixture(scope="module")
+def asked() -> list[Asked]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def url(asked: list[Asked]) -> Iterator[str]:
+    """A service on loopback that knows two people of every brand but one."""
+
+    def answer(question: Asked) -> object:
+        asked.append(question)
+        if question.params["company"] == "Nobody Knows It":
+            return {"people": []}
+        if question.params["company"] == "Broken":
+            return {"error": "out of order"}
+        people = [
+            {"full_name": "Robin Sample", "headline": "Head of Influencer Marketing at Acme"},
+            {"full_name": "Kim Example", "headline": "Accountant at Acme"},
+        ]
+        return {"people": people[: int(question.params["limit"])]}
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(answer))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def tried(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Here:
+    """Run the command with the source that `cs new` writes installed, and set up."""
+    assert here("new", "source", "acme-people", f"--into={tmp_path}").code == 0
+    package = tmp_path / "cs-source-acme-people"
+    info = package / "acme_people-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-people\nVersion: 1.0\n")
+    point = "acme-people = cs_source_acme_people.source:from_context"
+    (info / "entry_points.txt").write_text(f"[cs.people_sources]\n{point}\n")
+    monkeypatch.syspath_prepend(str(package))
+    monkeypatch.setenv("CS_SOURCES__ACME_PEOPLE__URL", url)
+    monkeypatch.setenv("CS_DATA_DIR", str(tmp_path / "data"))
+    return here
+
+
+def test_it_is_asked_by_itself_and_each_headline_is_read(
+    tried: Here, asked: list[Asked]
+) -> None:
+    asked.clear()
+    told = tried("people-source", "try", "acme-people", "Nike", "--limit=2")
+    row = tried("people-source", "try", "acme-people", "Nike", "--limit=1", "--json").rows[0]
+
+    assert told.code == 0, told
+    assert told.out.startswith("acme-people, asked for Nike (nike.com): used, 2 people in ")
+    assert "influencer, head" in told.out
+    assert "not looked for" in told.out
+    assert [dict(each.params) for each in asked] == [
+        {"company": "Nike", "domain": "nike.com", "limit": "2"},
+        {"company": "Nike", "domain": "nike.com", "limit": "1"},
+    ]
+    assert (row["source"], row["ended"], row["why"]) == ("acme-people", "used", None)
+    assert row["people"][0]["full_name"] == "Robin Sample"
+    assert row["people"][0]["role"]["eligible"] is True
+
+
+def test_a_brand_that_nobody_knows_is_asked_for_as_it_was_given(
+    tried: Here, asked: list[Asked]
+) -> None:
+    asked.clear()
+
+    told = tried(
+        *("people-source", "try", "acme-people", "Nobody Knows It"),
+        "--domain=https://www.nobody.example/",
+    )
+
+    assert (told.code, told.err) == (0, "")
+    assert "no_results, 0 people" in told.out
+    assert asked[0].params["domain"] == "nobody.example"
+
+
+def test_a_source_that_cannot_answer_says_why(tried: Here) -> None:
+    failed = tried("people-source", "try", "acme-people", "Broken")
+    missing = tried(
+        "people-source", "try", "acme-people", "Acme", CS_SOURCES__ACME_PEOPLE__URL=""
+    )
+
+    assert failed.code == 1
+    assert "answers JSON of another shape than documented" in failed.err
+    assert missing.told() == "acme-people: not_configured: set sources.acme-people.url"
+
+
+def test_what_cannot_be_asked_is_told(tried: Here) -> None:
+    for words, told in (
+        (
+            ["nobody", "Acme"],
+            "people_sources: 'nobody' is not installed; there are acme-people",
+        ),
+        (["acme-people", " "], "brand"),
+        (["acme-people", "Acme", "--domain=nowhere"], "domain"),
+        (["acme-people", "Acme", "--limit=0"], "--limit: a whole number from 1 to 1000, not 0"),
+    ):
+        assert told in tried("people-source", "try", *words).told(2), words
