@@ -23,12 +23,12 @@ from cs.api.errors import ApiError
 from cs.api.key_access import check_secret
 from cs.api.log_rate_limit import LogRateLimit
 from cs.api.openapi import OPENAPI_PATH, get_openapi
-from cs.api.request_ids import RequestIds
 from cs.api.searches import get_search
 from cs.api.time_limits import within
 from cs.api.usage import get_usage
 from cs.domain.api_key import hash_key
 from cs.eventlog.errors import LogUnavailable
+from cs.runtime.ids import RandomIds
 
 Endpoint = Callable[[Api, Request], Awaitable[Response]]
 RawHeaders = list[tuple[bytes, bytes]]
@@ -59,7 +59,7 @@ class Gate:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._request_ids = RequestIds()
+        self._request_ids = RandomIds()
         self._keyless = LogRateLimit("unauthorized_calls_left_out")
 
     def at_once(self, method: str, path: str, headers: RawHeaders) -> JsonResponse | None:
@@ -77,7 +77,7 @@ class Gate:
             return None
         if answer is None:
             return None
-        request_id = scope["state"]["request_id"] = self._request_ids.new()
+        request_id = scope["state"]["request_id"] = self._request_ids.new("req_")
         answer.raw_headers = _marked(answer.raw_headers, request_id)
         call.status = answer.status_code
         call.end()
@@ -85,7 +85,7 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "the server takes no other protocol"
-        request_id = self._request_ids.new()
+        request_id = self._request_ids.new("req_")
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
         call = CallRecord(scope, self._keyless, self._api.metrics)
