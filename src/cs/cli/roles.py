@@ -27,6 +27,7 @@ from cs.domain.service import World
 from cs.domain.stages.work import StageName
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import event_loop, logs
+from cs.runtime.garbage import collect_seldom
 from cs.settings import Settings
 
 log = get_logger()
@@ -174,6 +175,7 @@ async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:
         admin = admin_app(ready, role.clock_advancer, names, role.measures)
         draining = role.draining or asyncio.Event()
         await stack.enter_async_context(serving(apps, draining, admin=(admin, admin_socket)))
+        collect_seldom()
         leaving = asyncio.Event()
         with on_signal(leaving.set):
             where = f" at {address(api_socket)}/v1" if api_socket is not None else ""

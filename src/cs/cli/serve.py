@@ -31,6 +31,7 @@ from cs.http_server.serving import address, listen, on_signal, serving
 from cs.metrics.metrics import Metrics
 from cs.runtime import event_loop, logs
 from cs.runtime.data_folder import DataFolder
+from cs.runtime.garbage import collect_seldom
 from cs.settings import BadSettings, Settings
 
 log = get_logger()
@@ -146,6 +147,7 @@ async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
                 admin=(admin, admin_socket),
             )
         )
+        collect_seldom()
         leaving = asyncio.Event()
         with on_signal(leaving.set):
             errors.print(
