@@ -25,13 +25,15 @@ from cs.domain.causation import RequestCause
 from cs.domain.contact import Query
 from cs.domain.key import Key, evolve
 from cs.domain.refusal import Refusal
+from cs.domain.service import Service
+from cs.eventlog.categories import SERVICE
 from cs.eventlog.errors import AppendInDoubt, CeilingReached, DamagedEvent, LogUnavailable
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import FoldedState, Streams
 from cs.projections.reading import Reusable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
-from cs.runtime.ids import random_id
+from cs.runtime.ids import RandomIds
 
 log = get_logger()
 
@@ -68,6 +70,7 @@ class SearchAdmission:
         self._contacts = contacts
         self._lookups = lookups
         self._reusable = reusable
+        self._ids = RandomIds()
 
     async def admit(
         self,
@@ -84,7 +87,7 @@ class SearchAdmission:
             LogUnavailable: Nothing was stored.
             Exception: Whatever else went wrong; what was stored was not found.
         """
-        search = random_id("srch_")
+        search = self._ids.new("srch_")
         stream = f"key-{caller.key_id}"
         begun = asyncio.Event()
         before: FoldedState[Key] | None = None
@@ -131,7 +134,7 @@ class SearchAdmission:
             query=asked.query,
             stream=brand_stream(asked.query),
             secret_hash=caller.secret_hash,
-            nonce=random_id("", NONCE),
+            nonce=self._ids.new("", NONCE),
             idempotency=asked.idempotency,
             request=request_id,
             deadline=self._deadline,
@@ -140,11 +143,7 @@ class SearchAdmission:
         opens_at = await self._opens_at(ask.at)
         if key is None:
             key = await self._streams.key(caller.key_id)
-        brand, by_name, service = await asyncio.gather(
-            self._streams.brand(ask.stream),
-            self._by_name(asked.query),
-            self._streams.service(),
-        )
+        brand, by_name, service = await self._beside_key(ask.stream, asked.query)
         situation = Situation(
             key=key.state,
             brand=brand.state,
@@ -164,9 +163,27 @@ class SearchAdmission:
                 appends.append(Append(ask.stream, brand.version, admission.brand_events, call))
             failpoints.reach("admission.before-append")
             begun.set()
-            await self._append(appends, ask, situation, admission)
+            last = await self._append(appends, ask, situation, admission)
+            self._streams.appended(
+                appends[0].stream,
+                key,
+                admitted.key,
+                events=len(admission.key_events),
+                last=last - len(admission.brand_events),
+            )
             failpoints.reach("admission.after-append")
         return admitted
+
+    async def _beside_key(
+        self, stream: str, query: Query
+    ) -> tuple[FoldedState[Brand], Brand | None, FoldedState[Service]]:
+        """Return the brand of *stream*, the brand asked without its domain, and the service."""
+        brand, service = self._streams.at_once(stream), self._streams.at_once(SERVICE)
+        if brand is not None and service is not None and query.domain is None:
+            return brand, None, service  # nothing to wait for side by side
+        return await asyncio.gather(
+            self._streams.brand(stream), self._by_name(query), self._streams.service()
+        )
 
     async def _decide(
         self, ask: AskSearch, situation: Situation
@@ -192,20 +209,19 @@ class SearchAdmission:
         ask: AskSearch,
         situation: Situation,
         admission: Admission,
-    ) -> None:
-        """Store *appends*, which start a lookup if *admission* does.
+    ) -> int:
+        """Store *appends*, which start a lookup if *admission* does; return the last position.
 
         Raises:
             Refusal: ``at_capacity``: other nodes have reached the ceiling meanwhile.
         """
         if not admission.brand_events:
-            await self._streams.log.append(appends)
-            return
+            return await self._streams.log.append(appends)
         started = admission.brand_events[0]
         assert isinstance(started, LookupStarted)
         try:
             with self._lookups.starting(started.lookup):
-                await self._streams.log.append(appends, Ceiling(ask.at, self._ceiling))
+                return await self._streams.log.append(appends, Ceiling(ask.at, self._ceiling))
         except CeilingReached as reached:
             closed = msgspec.structs.replace(situation, ceiling_opens_at=reached.opens_at)
             admit(ask, closed)  # refuses

@@ -45,6 +45,10 @@ CATEGORIES = {
 }
 
 
+#: The one stream of its category.
+SERVICE = "service"
+
+
 def category_name(stream: str) -> str:
     """Return the name of *stream* up to what identifies it.
 

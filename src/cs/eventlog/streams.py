@@ -25,7 +25,14 @@ from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent
 from cs.domain.messages import Event
 from cs.domain.person import PersonErased
-from cs.eventlog.categories import CATEGORIES, Category, category_name, category_of, shape_of
+from cs.eventlog.categories import (
+    CATEGORIES,
+    SERVICE,
+    Category,
+    category_name,
+    category_of,
+    shape_of,
+)
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
@@ -98,6 +105,9 @@ class Streams:
             DamagedEvent: Some of it cannot be read, or makes no sense; it is set aside.
             LogUnavailable: It cannot be read now.
         """
+        folded = self.at_once(stream)
+        if folded is not None:
+            return folded
         try:
             return await self._load(stream)
         except DamagedEvent as damaged:
@@ -130,6 +140,22 @@ class Streams:
         states.move_to_end(stream)
         return folded
 
+    def appended(
+        self, stream: str, before: FoldedState[S], state: S, *, events: int, last: int
+    ) -> None:
+        """Remember *state*, so that nobody has to read what this process has just written.
+
+        Args:
+            stream: To which *events* were appended at the version of *before*.
+            before: As it was loaded.
+            state: Of *before* with those events folded into it.
+            events: How many.
+            last: The position of the last of them.
+        """
+        version = before.version + events
+        after = msgspec.structs.replace(before, state=state, version=version, position=last)
+        self._remember(stream, after)
+
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Forget the states of brands in which somebody was erased by an event of *page*.
 
@@ -161,7 +187,7 @@ class Streams:
         return await self.load(stream)
 
     async def service(self) -> FoldedState[service.Service]:
-        return await self.load("service")
+        return await self.load(SERVICE)
 
     async def mail_domain(self, domain: str) -> FoldedState[mail_domain.MailDomain]:
         return await self.load(f"mail-domain-{domain}")

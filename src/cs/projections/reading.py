@@ -181,7 +181,7 @@ class Reading:
         if body is not None:
             return SearchParts(search, row, key, body)
         with suppress(LogUnavailable):  # the longer way may still go
-            result = await self._views.get(RESULTS, row.lookup, self._follower.position)
+            result = await self._result(row.lookup)
             contacts = None if result is None else await self._results.contacts(result)
             if result is not None and contacts is not None:
                 return SearchParts(search, row, key, spliced(result, contacts))
@@ -218,7 +218,7 @@ class Reading:
             DamagedEvent: Its contacts cannot be opened, and its stream is damaged.
             LogUnavailable: Log, views or keys are away.
         """
-        result = await self._views.get(RESULTS, lookup, self._follower.position)
+        result = await self._result(lookup)
         if result is None:
             await self._check_whole(stream_of(lookup))
             return Reusable(shows_somebody=True)
@@ -228,6 +228,11 @@ class Reading:
         found = msgspec.json.decode(contacts or b"[]", type=list[_Address])
         shows_somebody = any(contact.email is not None for contact in found)
         return Reusable(shows_somebody, spliced(result, contacts or b"[]"))
+
+    async def _result(self, lookup: str) -> ResultRow | None:
+        since = self._follower.position
+        result = self._views.at_once(RESULTS, lookup, since)
+        return await self._views.get(RESULTS, lookup, since) if result is None else result
 
     async def _sealed_anew(self, lookup: str, result: ResultRow) -> bytes | None:
         """Return the contacts of *lookup* if *result*, which does not open, is an old one.

@@ -33,8 +33,9 @@ class ResultContacts:
         Raises:
             LogUnavailable: The keys are away, or the row is damaged.
         """
-        if not result.sealed:
-            return None
+        at_once = self.at_once(result)
+        if at_once is not None or not result.sealed:
+            return at_once
         need = key_reference_of(result.key, result.sealed)
         try:
             held = await held_keys(self._keys, [need])

@@ -1,9 +1,9 @@
-"""Reads of one or two rows of a SQLite file, made where they are wanted: on the event loop.
+"""Reads of a few rows of a SQLite file, made where they are wanted: on the event loop.
 
 Such a read takes 4 to 10 µs, and a hop to a thread and back 50; nobody who writes is waited for
 (SQLite's manual, "Write-Ahead Logging": readers do not block on writers).  What may block is a
-disk, for pages that are not in memory.  So only that is read here which was read or written
-lately, and whoever asks has another way: a read that was slow ends them for a while.
+disk, for pages that are not in memory.  So a few rows are read here at most, and whoever asks
+has another way: a read that was slow ends them for a while.
 """
 
 import sqlite3

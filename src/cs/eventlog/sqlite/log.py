@@ -31,6 +31,8 @@ from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
 from cs.sqlite.errors import describe
 from cs.sqlite.quick_reads import QuickReads
 
+#: Events of a stream that are read on the event loop at most: each may be in another page.
+FEW = 8
 #: How often another process's appends are looked for.
 POLL_S = 0.25
 
@@ -124,6 +126,10 @@ class SqliteEventLog(TableLog):
     async def _select_stream(
         self, stream: str, after: int, limit: int | None
     ) -> Sequence[StoredRow]:
+        few = FEW if limit is None else min(limit, FEW)
+        found = self._quick.rows(self._recorder.stream_statement, (stream, after, few))
+        if found is not None and (len(found) < few or few == limit):
+            return found
         if after != NO_STREAM:  # what came since: next to nothing, and asked for at every call
             return await self._what_came_since.ask((stream, after, limit))
         rows: list[StoredRow] = await self._run(
