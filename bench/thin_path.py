@@ -6,7 +6,9 @@ kept connections:
 - bare: Starlette answering a constant;
 - CRUD: Starlette with one durable row a POST, one row read a GET, and no more, on SQLite and,
   with ``--postgres``, on PostgreSQL;
-- ours: the whole service on SQLite in its sandbox, with keys, limits, quota and reuse.
+- ours: the whole service on SQLite in its sandbox, with keys, limits, quota and reuse;
+- ours on PostgreSQL, with ``--postgres``: ``cs api`` beside ``cs project``, what is answered
+  found before.  With ``--nodes 2`` two ``cs api`` share the calls as well.
 
 Every kind of call is made in rounds, one kind after the other, so that what else the machine
 does meets all of them; told is the median of the rounds, and how far they are apart
@@ -15,24 +17,27 @@ no limit is met; an answer with another status than the one measured ends the ru
 goes on working in the serving process while the next ones are measured: its figure is of the
 whole service.
 
-``of_bare`` and ``of_crud`` are calls a second against theirs (of CRUD: the call alike, SQLite),
-more is better.  ``cpu_ms`` is what a call took of the serving process's processor time, less is
-better; it depends little on what else the machine does.  Calls are made by a protocol on
-uvloop: ``caller`` is which part of a core that took; near 1 it is the caller that is measured.
+``of_bare`` and ``of_crud`` are calls a second against theirs (of CRUD: the call alike, on the
+same kind of store), more is better.  ``cpu_ms`` is what a call took of the serving process's
+processor time (of all nodes), less is better; it depends little on what else the machine does.
+Calls are made by a protocol on uvloop: ``caller`` is which part of a core that took; near 1 it
+is the caller that is measured.
 
     PYTHONPATH=tests .venv/bin/python bench/thin_path.py [CALLS_A_ROUND] [--json]
-        [--postgres postgresql://USER@HOST/DATABASE]
+        [--postgres postgresql://USER@HOST/DATABASE | --postgres own] [--nodes N]
 """
 
 import argparse
+import asyncio
 import json
 import os
 import re
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -44,11 +49,15 @@ from cli.command import environment
 from cs.runtime import event_loop
 from harness.api_keys import new_keys
 from harness.served import served
+from harness.servers.own_folder import own_folder
+from harness.servers.postgres import running_postgres
 from harness.service_process import ServiceProcess
+from postgres_service import SharedService, url_of
 
 HERE = Path(__file__).parent
 BRAND = "Veltrana"
 ROUNDS = 5
+OWN = "own"
 #: Of one key, below 120 checks a minute, 6 searches a minute and 2 in flight.
 CHECKS, REUSED, NEW = 100, 5, 2
 UVICORN_RUNS = re.compile(r".*running on (http://[^/\s]+)")
@@ -97,6 +106,10 @@ class Kind:
     status: int
     rounds: list[list[bytes]]
     against: str  # the kind of the hand-written service that does the like
+    beside: Sequence[Target] = ()  # which share the calls with it
+
+    def cpu_s(self) -> float:
+        return sum(each.cpu_s() for each in (self.at, *self.beside))
 
 
 async def search(client: httpx.AsyncClient, key: str, *, wait: bool = False) -> str:
@@ -121,34 +134,68 @@ def spread(keys: Sequence[str], each: int, total: int) -> list[str]:
     return [keys[n % len(keys)] for n in range(total)]
 
 
-async def our_kinds(at: Target, folder: Path, calls: int) -> list[Kind]:
-    total, fewer = calls * ROUNDS, calls * ROUNDS // 5
-    reading, reusing = -(-2 * total // CHECKS), -(-total // 2 // REUSED)
-    keys = await new_keys(folder, reading + reusing + -(-fewer // NEW))
+#: Makes so many keys, and returns their secrets.
+NewKeys = Callable[[int], Awaitable[list[str]]]
+
+
+async def our_kinds(
+    at: Target, new_keys: NewKeys, calls: int, *, shared: bool, others: Sequence[Target] = ()
+) -> list[Kind]:
+    """Return the kinds of calls to our service; if it is *shared*, on PostgreSQL.
+
+    There every brand was searched for before, and nothing is searched for anew.  *others* are
+    nodes that share the calls of one more kind.
+    """
+    name, crud = ("ours on PostgreSQL", "CRUD on PostgreSQL") if shared else ("ours", "CRUD")
+    total, fewer = calls * ROUNDS, 0 if shared else calls * ROUNDS // 5
+    reading, reusing = -(-3 * total // CHECKS), -(-total // 2 // REUSED)
+    keys = await new_keys(reading + reusing + -(-fewer // NEW))
     readers, reusers = keys[:reading], keys[reading : reading + reusing]
-    others = keys[reading + reusing :]
+    new = keys[reading + reusing :]
     async with httpx.AsyncClient(base_url=f"{at.url}/v1", timeout=100) as client:
         await search(client, readers[0], wait=True)
         searches = {key: await search(client, key) for key in readers}
     gets = [
         call("GET", f"/v1/searches/{searches[key]}", key)
-        for key in spread(readers, CHECKS // 2, total)
+        for key in spread(readers, CHECKS // 3 + 1, total)
     ]
-    usages = [call("GET", "/v1/usage", key) for key in spread(readers, CHECKS // 2, total)]
+    usages = [call("GET", "/v1/usage", key) for key in spread(readers, CHECKS // 3 + 1, total)]
     body = json.dumps({"brand": BRAND}).encode()
     reuses = [
         call("POST", "/v1/contacts", key, body) for key in spread(reusers, REUSED, total // 2)
     ]
     news = [
         call("POST", "/v1/contacts", key, json.dumps({"brand": f"Nobody {n}"}).encode())
-        for n, key in enumerate(spread(others, NEW, fewer))
+        for n, key in enumerate(spread(new, NEW, fewer))
     ]
-    return [
-        Kind("ours, GET finished search", at, 200, rounds(gets), "CRUD, GET"),
-        Kind("ours, GET usage", at, 200, rounds(usages), "CRUD, GET"),
-        Kind("ours, POST from reuse", at, 200, rounds(reuses), "CRUD, POST"),
-        Kind("ours, POST new", at, 202, rounds(news), "CRUD, POST"),
+    kinds = [
+        Kind(f"{name}, GET finished search", at, 200, rounds(gets), f"{crud}, GET"),
+        Kind(f"{name}, GET usage", at, 200, rounds(usages), f"{crud}, GET"),
+        Kind(f"{name}, POST from reuse", at, 200, rounds(reuses), f"{crud}, POST"),
     ]
+    if others:
+        told = f"{name}, GET finished search, {1 + len(others)} nodes"
+        kinds.append(Kind(told, at, 200, rounds(gets), f"{crud}, GET", others))
+    if news:
+        kinds.append(Kind(f"{name}, POST new", at, 202, rounds(news), f"{crud}, POST"))
+    return kinds
+
+
+async def shared_kinds(
+    stack: ExitStack, dsn: str, folder: Path, calls: int, nodes: int
+) -> list[Kind]:
+    """Return the kinds of calls to services on PostgreSQL; *folder* has ours on SQLite."""
+    crud = by_hand(stack, "crud_postgres", folder, dsn)
+    kinds = await crud_kinds(crud, calls, "CRUD on PostgreSQL")
+    shared = SharedService(stack, dsn, folder)
+    await shared.make(folder / "data", BRAND)
+    shared.start("project")
+    apis = [shared.start("api", "--port=0") for _ in range(nodes)]
+    targets = [Target(url_of(api), api.pid) for api in apis]
+    kinds += await our_kinds(
+        targets[0], shared.new_keys, calls, shared=True, others=targets[1:]
+    )
+    return kinds
 
 
 async def crud_kinds(at: Target, calls: int, name: str = "CRUD") -> list[Kind]:
@@ -162,8 +209,8 @@ async def crud_kinds(at: Target, calls: int, name: str = "CRUD") -> list[Kind]:
     gets = [call("GET", f"/searches/{stored[n % 50]}") for n in range(total)]
     posts = [call("POST", "/contacts", "", body)] * (total // 2)
     return [
-        Kind(f"{name}, GET", at, 200, rounds(gets), "CRUD, GET"),
-        Kind(f"{name}, POST", at, 202, rounds(posts), "CRUD, POST"),
+        Kind(f"{name}, GET", at, 200, rounds(gets), f"{name}, GET"),
+        Kind(f"{name}, POST", at, 202, rounds(posts), f"{name}, POST"),
     ]
 
 
@@ -182,9 +229,15 @@ class Measured:
 
 
 async def one_round(kind: Kind, turn: int) -> Measured:
-    before, caller = kind.at.cpu_s(), time.process_time()
-    took = await load(kind.at.url, kind.rounds[turn], kind.status)
-    return Measured(took, kind.at.cpu_s() - before, time.process_time() - caller)
+    before, caller = kind.cpu_s(), time.process_time()
+    nodes, calls = (kind.at, *kind.beside), kind.rounds[turn]
+    shares = [calls[n :: len(nodes)] for n in range(len(nodes))]
+    all_took = await asyncio.gather(
+        *(load(node.url, share, kind.status) for node, share in zip(nodes, shares, strict=True))
+    )
+    times_s = [each for took in all_took for each in took.times_s]
+    took = Took(times_s, max(took.total_s for took in all_took))
+    return Measured(took, kind.cpu_s() - before, time.process_time() - caller)
 
 
 async def measure(kinds: Sequence[Kind]) -> dict[str, list[Measured]]:
@@ -226,7 +279,7 @@ def _ratio(mine: Sequence[Measured], others: Sequence[Measured]) -> float:
     return median(one.took.per_s / other.took.per_s for one, other in pairs)
 
 
-async def main(calls: int, postgres: str, *, as_json: bool) -> None:
+async def main(calls: int, postgres: str, nodes: int, *, as_json: bool) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         data = folder / "data"
@@ -237,11 +290,14 @@ async def main(calls: int, postgres: str, *, as_json: bool) -> None:
         kinds = [
             Kind("bare, GET", bare, 200, rounds(constant), "bare, GET"),
             *await crud_kinds(crud, calls),
-            *await our_kinds(own, data, calls),
+            *await our_kinds(own, partial(new_keys, data), calls, shared=False),
         ]
+        if postgres == OWN:
+            at = stack.enter_context(own_folder())
+            server = stack.enter_context(running_postgres(at / "postgres", durable=True))
+            postgres = server.dsn
         if postgres:
-            on_postgres = by_hand(stack, "crud_postgres", folder, postgres)
-            kinds += await crud_kinds(on_postgres, calls, "CRUD on PostgreSQL")
+            kinds += await shared_kinds(stack, postgres, folder, calls, nodes)
         began = time.perf_counter()
         measured = await measure(kinds)
         rows = [row(kind, measured) for kind in kinds]
@@ -251,16 +307,17 @@ async def main(calls: int, postgres: str, *, as_json: bool) -> None:
         print(json.dumps({"rounds": ROUNDS, "load_1m": load_1m, "rows": rows}))
         return
     print(f"{ROUNDS} rounds over {CONNECTIONS} connections, {took_s:.0f} s; load {load_1m}")
-    print(f"{'':<26}" + "".join(f"{name:>12}" for name in list(rows[0])[1:]))
+    print(f"{'':<44}" + "".join(f"{name:>12}" for name in list(rows[0])[1:]))
     for each in rows:
         name, *figures = each.values()
-        print(f"{name:<26}" + "".join(f"{figure:>12}" for figure in figures))
+        print(f"{name:<44}" + "".join(f"{figure:>12}" for figure in figures))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("calls", nargs="?", type=int, default=1500)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--postgres", default="", help="an empty database for CRUD's rows")
+    parser.add_argument("--postgres", default="", help="a database, or `own`: a new server")
+    parser.add_argument("--nodes", type=int, default=1, help="of ours on PostgreSQL")
     given = parser.parse_args()
-    event_loop.run(main(given.calls, given.postgres, as_json=given.json))
+    event_loop.run(main(given.calls, given.postgres, given.nodes, as_json=given.json))
