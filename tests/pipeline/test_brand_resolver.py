@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from cs.domain.contact import BrandFacts, Query
-from cs.pipeline.brand_choice import BrandChoice
 from cs.pipeline.brand_resolver import (
     BrandQuestion,
     BrandResolver,
@@ -75,7 +74,9 @@ async def resolve(
     # Whatever is resolved is resolved alike from what is recorded of it.
     recorded = recordable(resolution.answers)
     assert recorded is not None
-    assert chosen_again(query, recorded) == BrandChoice(resolution.status, resolution.facts)
+    again = chosen_again(query, recorded)
+    assert (again.status, again.facts) == (resolution.status, resolution.facts)
+    assert round(again.score, 3) == resolution.score
     return resolution
 
 
@@ -247,23 +248,49 @@ async def test_a_brand_known_to_be_the_owner_s_keeps_its_own_site() -> None:
     assert facts.mail_domains == ("dove.com", "unilever.com")
 
 
-async def test_a_namesake_not_tied_to_the_domain_lends_nothing() -> None:
-    chocolate = match(
-        0.9, "Dove", "dovechocolate.com", parent_company="Mars", instagram="ig:choc"
-    )
+NIKE, ADIDAS = match(0.97, "Nike", "nike.com"), match(1.0, "Adidas", "adidas.com")
 
-    facts = await facts_of(
-        [directory(match(1.0, "Unilever", "unilever.com")), wikidata(chocolate)],
-        "Dove",
-        "unilever.com",
-    )
 
-    assert (facts.domain, facts.parent_company, facts.instagram) == (
-        "unilever.com",
-        "Unilever",
-        None,
-    )
-    assert "dovechocolate.com" not in facts.mail_domains
+@pytest.mark.parametrize(
+    ("brand", "domain", "known"),
+    [
+        ("Nike", "adidas.com", [NIKE, ADIDAS]),
+        # Another Dove: what of Unilever's is meant nobody can say.
+        ("Dove", "unilever.com", [match(0.9, "Dove", "dovechocolate.com"),
+                                  match(1.0, "Unilever", "unilever.com")]),
+        ("Puma Energy", "puma.com", [match(0.97, "Puma Energy", "pumaenergy.com"),
+                                     match(1.0, "Puma", "puma.com")]),
+        # A name that nobody knows, at the site of a company without other brands.
+        ("Zephyrine", "adidas.com", [ADIDAS]),
+        ("Nike", "nobody-knows.example", [NIKE]),
+    ],
+)  # fmt: skip
+async def test_a_brand_and_a_domain_that_contradict_are_ambiguous(
+    brand: str, domain: str, known: list[BrandMatch]
+) -> None:
+    resolution = await resolve([directory(*known)], brand, domain)
+
+    assert (resolution.status, resolution.facts) == ("ambiguous", None)
+    assert resolution.score <= 0.5
+
+
+@pytest.mark.parametrize("brand", ["Adidas Football", "Addidas", "adidsa", "ADIDAS AG"])
+async def test_a_name_like_the_owner_s_is_the_owner(brand: str) -> None:
+    facts = await facts_of([directory(ADIDAS)], brand, "adidas.com")
+
+    assert (facts.name, facts.parent_company) == ("Adidas", None)
+
+
+async def test_several_that_are_likely_together_are_ambiguous_and_too_few_are_none() -> None:
+    one, two = match(0.5, "Metro", "metro.de"), match(0.4, "Metro", "metro.ca")
+
+    both = await resolve([directory(one, two)], "Metro")
+    alone = await resolve([directory(one)], "Metro")
+
+    assert [(r.status, r.score) for r in (both, alone)] == [
+        ("ambiguous", 0.5),
+        ("no_match", 0.5),
+    ]
 
 
 CANOPY, HILTON = match(1.0, "Canopy", "hilton.com"), match(1.0, "Hilton", "hilton.com")
@@ -476,6 +503,7 @@ def test_rows_come_in_order_and_name_every_source() -> None:
         parent="P",
         instagram="ig:nike",
         sources=used,
+        score=0.9,
     )
     assert rows == [nike, *refused, ResolutionRow(id="5", status="no_match", sources=used)]
     assert [(row.id, row.status) for row in refused] == [(id_, "no_match") for id_ in "234"]
@@ -489,4 +517,5 @@ def test_rows_come_in_order_and_name_every_source() -> None:
         "instagram",
         "tiktok",
         "sources",
+        "score",
     ]

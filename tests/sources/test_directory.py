@@ -91,30 +91,42 @@ async def test_a_name_gives_all_that_is_known(holding: Write) -> None:
     assert answer == BrandAnswer(
         source="directory",
         ended=SourceStatus.USED,
-        matches=(BrandMatch(facts=facts, score=0.9, key="Q420822"),),
+        matches=(BrandMatch(facts=facts, score=0.97, key="Q420822"),),
     )
 
 
-@pytest.mark.parametrize(
-    ("brand", "score"),
-    [("old navy", 0.9), ("OldNavy", 0.873), ("Old Navy, Inc.", 0.837), ("Gap Kids", 0.8)],
-)
-async def test_the_further_the_spelling_the_lower_the_score(
-    holding: Write, brand: str, score: float
-) -> None:
-    answer = await ask(holding(*GAP), brand)
+async def test_the_looser_the_form_the_lower_the_score(holding: Write) -> None:
+    known = holding(
+        {"n": "Marimekko", "d": "marimekko.com", "q": "Q100"},
+        {"n": "Marimokke", "d": "marimokke.example"},
+    )
+    asked = ["marimekko", "Mari-Mekko", "Marimekko Stores", "Marimekko UK", "Marimeko"]
 
-    assert [match.score for match in answer.matches] == [pytest.approx(score)]
+    answers = [await ask(known, brand) for brand in asked]
+    scores = [match.score for answer in answers for match in answer.matches]
+
+    assert {m.facts.domain for answer in answers for m in answer.matches} == {"marimekko.com"}
+    assert len(scores) == len(asked)
+    assert scores == sorted(scores, reverse=True)
+    assert 0.7 < scores[-1] < scores[0] < 1.0
 
 
-async def test_namesakes_score_alike_and_longer_names_are_none(holding: Write) -> None:
+@pytest.mark.parametrize("brand", ["Marimokka", "Larimekko", "Marimekkon Grill", "Mari"])
+async def test_what_only_looks_like_a_name_is_another(holding: Write, brand: str) -> None:
+    known = holding({"n": "Marimekko", "d": "marimekko.com", "q": "Q100"})
+
+    assert (await ask(known, brand)).matches == ()
+
+
+async def test_namesakes_share_what_is_sure_and_longer_names_are_none(holding: Write) -> None:
     answer = await ask(holding(*DELTAS), "Delta")
 
-    assert told(answer) == [("Delta", "delta.com", 0.9), ("Delta", "deltagalil.com", 0.9)]
+    assert [m.facts.domain for m in answer.matches] == ["delta.com", "deltagalil.com"]
+    assert sum(m.score for m in answer.matches) == pytest.approx(0.97)
 
 
 async def test_an_unknown_brand_has_no_results(holding: Write) -> None:
-    for brand, domain in [("Dove", None), (None, "dove.com"), ("Gap", "gap.de")]:
+    for brand, domain in [("Dove", None), (None, "dove.com"), (None, "gap.de")]:
         answer = await ask(holding(*GAP), brand, domain)
 
         assert (answer.ended, answer.matches) == (SourceStatus.NO_RESULTS, ())
@@ -129,7 +141,8 @@ async def test_a_domain_is_its_namesakes_before_its_users(holding: Write) -> Non
 async def test_another_domain_called_as_the_brand_is_its_own(holding: Write) -> None:
     answer = await ask(holding(*GAP), domain="gap.com")
 
-    assert told(answer) == [("Gap", "gap.com", 1.0), ("Old Navy", "oldnavy.com", 0.5)]
+    assert told(answer) == [("Gap", "gapinc.com", 1.0), ("Old Navy", "oldnavy.com", 0.5)]
+    assert answer.matches[0].facts.mail_domains == ("gapinc.com", "gap.com", "gap.co.jp")
 
 
 async def test_a_stranger_s_domain_is_not_the_brand_s(holding: Write) -> None:
@@ -147,14 +160,47 @@ async def test_the_only_user_of_a_domain_is_found_by_it(holding: Write) -> None:
     assert told(answer) == [("Tommy Hilfiger", "tommy.com", 0.9)]
 
 
-async def test_a_subdomain_is_another_site(holding: Write) -> None:
-    assert (await ask(holding(*GAP), domain="oldnavy.gap.com")).ended is SourceStatus.NO_RESULTS
+async def test_a_subdomain_is_its_site_s_unless_it_names_another_brand(holding: Write) -> None:
+    directory = holding(*GAP, {"n": "Shopify", "d": "myshopify.com"})
+    sure = [
+        [m.facts.name for m in (await ask(directory, domain=host)).matches if m.score > 0.7]
+        for host in ("shop.gap.com", "oldnavy.gap.com", "gap.myshopify.com")
+    ]
+
+    assert sure == [["Gap"], ["Old Navy"], []]
+
+
+async def test_a_country_s_suffix_behind_a_telling_name_is_the_brand_s(holding: Write) -> None:
+    directory = holding(
+        {"n": "Sephora", "d": "sephora.com"},
+        {"n": "Monsoon", "d": "monsoon.co.uk"},
+        {"n": "Monsoon Bar", "d": "monsoon.bar"},
+    )
+
+    found = [
+        told(await ask(directory, domain=host))
+        for host in ("sephora.at", "www2.sephora.co.at", "sephora.shop", "monsoon.at")
+    ]
+
+    sister = [("Sephora", "sephora.com", 0.85)]
+    assert found == [sister, sister, [], []]
+    named = [m.facts.domain for m in (await ask(directory, "Monsoon", "monsoon.at")).matches]
+    assert named == ["monsoon.co.uk"]
+
+
+async def test_a_brand_known_elsewhere_is_named_beside_the_domain_s(holding: Write) -> None:
+    answer = await ask(holding(*GAP, *DELTAS), "Delta Faucet", "gap.com")
+
+    assert told(answer)[:2] == [
+        ("Gap", "gapinc.com", 1.0),
+        ("Delta Faucet", "deltafaucet.com", 0.97),
+    ]
 
 
 async def test_beside_a_domain_a_name_finds_the_brand_of_its_owner(holding: Write) -> None:
     answer = await ask(holding(*GAP), "Old Navy", "gap.com")
 
-    assert told(answer) == [("Gap", "gap.com", 1.0), ("Old Navy", "oldnavy.com", 1.0)]
+    assert told(answer) == [("Gap", "gapinc.com", 1.0), ("Old Navy", "oldnavy.com", 1.0)]
     assert answer.matches[1].facts.mail_domains == ("oldnavy.com", "gap.com", "gapinc.com")
 
 
@@ -176,7 +222,7 @@ async def test_a_short_alias_counts_only_where_the_site_is_called_so(holding: Wr
     )
 
     assert (await ask(directory, "CIA")).matches == ()
-    assert told(await ask(directory, "ysl")) == [("Saint Laurent", "ysl.com", 0.8)]
+    assert told(await ask(directory, "ysl")) == [("Saint Laurent", "ysl.com", 0.97)]
 
 
 async def test_known_facts_are_looked_up_by_their_domain(holding: Write) -> None:
@@ -184,7 +230,7 @@ async def test_known_facts_are_looked_up_by_their_domain(holding: Write) -> None
 
     answer = await holding(*DELTAS).find(Query(brand="Delta"), known)
 
-    assert told(answer) == [("Delta", "deltagalil.com", 1.0)]
+    assert told(answer)[0] == ("Delta", "deltagalil.com", 1.0)
 
 
 async def test_a_page_address_is_quoted(holding: Write) -> None:
@@ -258,7 +304,7 @@ async def test_the_bundled_file_is_whole_and_canonical(bundled: BundledDirectory
     [
         ("nike inc", None, ("Nike", "nike.com")),
         ("Old Navy", "gap.com", ("Old Navy", "oldnavy.com")),
-        (None, "sephora.fr", ("Sephora", "sephora.fr")),
+        (None, "sephora.fr", ("Sephora", "sephora.com")),
     ],
 )
 async def test_the_bundled_file_answers(

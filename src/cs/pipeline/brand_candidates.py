@@ -10,6 +10,8 @@ from cs.plugins.sources import BrandAnswer, BrandMatch
 
 #: Below this a source names something similar, not the brand asked for.
 SURE = 0.7
+#: Names of sources that read the brand's own site: they need to know which it is.
+COMPLETING = frozenset({"website"})
 #: Every mail domain costs a check of every person.
 MAX_MAIL_DOMAINS = 4
 

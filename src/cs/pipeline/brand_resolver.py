@@ -12,12 +12,10 @@ from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Query, SourceMatches
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
-from cs.pipeline.brand_candidates import SURE, merge
+from cs.pipeline.brand_candidates import COMPLETING, SURE, merge
 from cs.pipeline.brand_choice import BrandChoice, Status, choose, on_owners_site
 from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceStatus
 
-#: Names of sources that read the brand's own site: they need to know which it is.
-COMPLETING = frozenset({"website"})
 #: What is recorded of a resolution at most: some sources with a handful of brands each.
 RECORDED_MATCHES = 20
 RECORDED_BYTES = 32_000
@@ -28,6 +26,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         facts: Set exactly when the status is "matched".
+        score: How likely it is that this brand is meant, as `BrandChoice` has it.
         conclusive: Asking again at once would give the same: matched, or every source
             that could have known did answer.
         retry_in_s: When it is not conclusive: how long the sources want to be left alone.
@@ -36,6 +35,7 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Status
     facts: BrandFacts | None = None
+    score: float = 0.0
     sources: dict[str, SourceStatus] = {}
     conclusive: bool = True
     retry_in_s: float | None = None
@@ -103,7 +103,7 @@ def _with_site(
     """Return *choice*, made of *answers*, once the brand's *site* has answered too."""
     if choice.facts is None:
         return choose(query, [*answers, *site])
-    return BrandChoice("matched", _completed(choice.facts, site))
+    return BrandChoice("matched", _completed(choice.facts, site), choice.score)
 
 
 def recordable(answers: Sequence[BrandAnswer]) -> tuple[SourceMatches, ...] | None:
@@ -156,6 +156,7 @@ def _resolution(choice: BrandChoice, answers: Sequence[BrandAnswer]) -> Resoluti
     return Resolution(
         status=choice.status,
         facts=choice.facts,
+        score=round(choice.score, 3),
         sources=ended,
         conclusive=conclusive,
         retry_in_s=None if conclusive else max(waits, default=None),
@@ -174,7 +175,8 @@ class BrandQuestion(msgspec.Struct, frozen=True):
 class ResolutionRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one line came to; ``sources`` says how each source ended.
 
-    ``error`` is there only for a line that no search would accept.
+    ``score`` is the chance that the brand is the one meant, of one that was not pinned down
+    that of the likeliest.  ``error`` is there only for a line that no search would accept.
     """
 
     id: str | int | None
@@ -185,6 +187,7 @@ class ResolutionRow(msgspec.Struct, frozen=True, kw_only=True):
     instagram: str | None = None
     tiktok: str | None = None
     sources: dict[str, SourceStatus] = {}
+    score: float = 0.0
     error: str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -222,7 +225,12 @@ def _query(line: BrandQuestion) -> Query:
 def _row(id_: str | int | None, resolution: Resolution) -> ResolutionRow:
     facts = resolution.facts
     if facts is None:
-        return ResolutionRow(id=id_, status=resolution.status, sources=resolution.sources)
+        return ResolutionRow(
+            id=id_,
+            status=resolution.status,
+            sources=resolution.sources,
+            score=resolution.score,
+        )
     return ResolutionRow(
         id=id_,
         status=resolution.status,
@@ -232,4 +240,5 @@ def _row(id_: str | int | None, resolution: Resolution) -> ResolutionRow:
         instagram=facts.instagram,
         tiktok=facts.tiktok,
         sources=resolution.sources,
+        score=resolution.score,
     )

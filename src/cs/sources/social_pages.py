@@ -13,6 +13,22 @@ _INSTAGRAM_OWN = frozenset(
         *("direct", "legal", "developer", "web", "privacy", "terms", "s", "popular"),
     }
 )
+#: Sites below which everybody may have a name: whose it is says nothing of who is there.
+SHARED_HOSTS = frozenset(
+    {
+        *("myshopify.com", "shopify.com", "wordpress.com", "blogspot.com", "tumblr.com"),
+        *("wix.com", "wixsite.com", "squarespace.com", "webflow.io", "weebly.com"),
+        *("godaddysites.com", "jimdo.com", "jimdosite.com", "bigcartel.com", "ecwid.com"),
+        *("github.io", "gitlab.io", "netlify.app", "vercel.app", "pages.dev", "web.app"),
+        *("herokuapp.com", "azurewebsites.net", "cloudfront.net", "amazonaws.com"),
+        *("substack.com", "medium.com", "notion.site", "carrd.co", "gumroad.com"),
+        *("ebay.com", "ebay.co.uk", "ebay.de", "faire.com", "zendesk.com", "hubspot.com"),
+        *("hubspotpagebuilder.com", "mailchimp.com", "typeform.com", "salesforce.com"),
+        *("sharepoint.com", "business.site", "site123.me", "strikingly.com", "yolasite.com"),
+        *("bandcamp.com", "itch.io", "ghost.io", "framer.app", "framer.website"),
+        *("workdayjobs.com", "myworkdayjobs.com", "greenhouse.io", "lever.co", "workable.com"),
+    }
+)
 _NO_COMPANY = frozenset({"unavailable", "login", "setup"})
 #: Hosts whose pages belong to whoever made them, not to a brand of that domain.
 HOSTING = frozenset(
@@ -77,3 +93,8 @@ def is_hosted(url: str) -> bool:
         return False
     host = split.hostname or ""
     return any(host == service or host.endswith(f".{service}") for service in HOSTING)
+
+
+def is_shared_host(domain: str) -> bool:
+    """Say whether names below *domain* are given to whoever asks for one."""
+    return domain in SHARED_HOSTS or domain in HOSTING

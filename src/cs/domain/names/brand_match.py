@@ -23,7 +23,7 @@ COMPANY = 0.93
 DIFFERENT = 0.0
 
 #: Legal forms as they stand at the end of a name, dots and slashes removed.
-_LEGAL_FORMS = frozenset(
+LEGAL_FORMS = frozenset(
     """
     inc incorporated llc llp ltd limited plc corp corporation gmbh mbh ag kg kgaa ohg ug se
     sa sas sasu sarl spa srl nv bv vof cv ab as asa oy oyj aps sro doo zrt kft nyrt pte pty
@@ -59,7 +59,7 @@ def name_keys(name: str) -> NameKeys:
     """
     exact = cache_name(name)
     words = _words(exact)
-    return NameKeys(exact, "".join(words), "".join(_without_legal_form(words)))
+    return NameKeys(exact, "".join(words), "".join(without_legal_form(words)))
 
 
 def likeness(one: str, other: str) -> float:
@@ -89,7 +89,7 @@ def begins_with(longer: str, shorter: str) -> bool:
     No sign that the two are one brand; only of which brand is meant once something
     else, such as a domain, has named *longer*.
     """
-    first, all_ = (_without_legal_form(_words(cache_name(name))) for name in (shorter, longer))
+    first, all_ = (without_legal_form(_words(cache_name(name))) for name in (shorter, longer))
     return bool(first) and all_[: len(first)] == first
 
 
@@ -109,6 +109,8 @@ def names_host(domain: str, name: str) -> bool:
 
 def _shown(label: str) -> str:
     """Return an A-label as people read it; any other label, and a broken one, as it is."""
+    if not label.startswith("xn--"):
+        return label
     try:
         return idna.decode(label)
     except UnicodeError:  # idna.IDNAError is one
@@ -117,17 +119,18 @@ def _shown(label: str) -> str:
 
 def _words(exact: str) -> list[str]:
     """Return *exact* as words of letters and digits; accents of Latin letters are gone."""
-    spelt = _without_accents(exact).translate(_SPELT_OUT)
-    joined = "".join(c for c in spelt if c.isalnum() or c in " -" or _is_mark(c))
+    spelt = without_accents(exact).translate(_SPELT_OUT)
+    joined = "".join(c for c in spelt if c.isalnum() or c in " -" or is_mark(c))
     return joined.replace("-", " ").split()
 
 
-def _is_mark(char: str) -> bool:
+def is_mark(char: str) -> bool:
+    """Say whether *char* is a vowel sign or a point, which spells without being a letter."""
     # Vowel signs of Indic scripts, Thai and Arabic points: not alphanumeric, yet spelling.
     return unicodedata.category(char) in {"Mn", "Mc"}
 
 
-def _without_accents(text: str) -> str:
+def without_accents(text: str) -> str:
     """Strip the marks from Latin letters only: "が" without its mark is another letter."""
     if text.isascii():
         return text
@@ -141,15 +144,15 @@ def _without_accents(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(letters)).translate(_PLAIN_LETTERS)
 
 
-def _without_legal_form(words: list[str]) -> list[str]:
+def without_legal_form(words: list[str]) -> list[str]:
     """Return *words* without a leading "the" and legal forms; one word at least stays."""
     left = words[1:] if words[:1] == ["the"] and len(words) > 1 else words
     while len(left) > 1:
-        if left[-1] in _LEGAL_FORMS:
+        if left[-1] in LEGAL_FORMS:
             left = left[:-1]
         elif left[-1] in _COMPANY_WORDS and left[-2] == "and" and len(left) > 2:
             left = left[:-2]
-        elif left[-1] in _COMPANY_WORDS and words[-1] in _LEGAL_FORMS:
+        elif left[-1] in _COMPANY_WORDS and words[-1] in LEGAL_FORMS:
             left = left[:-1]
         else:
             break

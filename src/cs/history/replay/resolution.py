@@ -36,6 +36,7 @@ def compare_resolution(
     totals.answered_by(resolved.rules)
     was = BrandChoice(resolved.status, resolved.brand)  # type: ignore[arg-type]
     now = rules.resolve(lookup.query, resolved.matches)
+    now = BrandChoice(now.status, now.facts)  # how sure it was then is not stored
     if now != was and now.facts is not None:
         # What was stored went through a message, and so within its limits.
         now = BrandChoice(now.status, fitted(now.facts))

@@ -1,0 +1,132 @@
+"""Names in other scripts in Latin letters: as they are heard, not as they are spelt.
+
+Only scripts that write vowels, so that what comes out can be compared; a name in Han
+characters, Arabic or Hebrew says too little of how it sounds.  Pure.
+"""
+
+import unicodedata
+
+
+def _parts(text: str) -> list[str]:
+    return text.split()
+
+
+_CYRILLIC = dict(
+    zip(
+        "абвгґдеёжзиіїйклмнопрстуўфхцчшщъыьэєюяѓѕјљњќћђџ",
+        _parts(
+            "a b v g g d e e zh z i i i y k l m n o p r s t u u f h ts ch sh sh _ y _ e e yu "
+            "ya g dz j lj nj k c dj dz"
+        ),
+        strict=True,
+    )
+)
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρσςτυφχψω",
+        _parts("a v g d e z i th i k l m n x o p r s s t y f ch ps o"),
+        strict=True,
+    )
+)
+_GREEK_PAIRS = {"γκ": "g", "μπ": "b", "ντ": "d", "ου": "u"}
+_VOWELS = "aiueo"
+_KANA_ROWS = {
+    "": "アイウエオ",
+    "k": "カキクケコ",
+    "g": "ガギグゲゴ",
+    "s": "サシスセソ",
+    "z": "ザジズゼゾ",
+    "t": "タチツテト",
+    "d": "ダヂヅデド",
+    "n": "ナニヌネノ",
+    "h": "ハヒフヘホ",
+    "b": "バビブベボ",
+    "p": "パピプペポ",
+    "m": "マミムメモ",
+    "r": "ラリルレロ",
+}
+_KANA = {
+    kana: row + vowel
+    for row, column in _KANA_ROWS.items()
+    for kana, vowel in zip(column, _VOWELS, strict=True)
+} | {
+    "シ": "shi",
+    "チ": "chi",
+    "ツ": "tsu",
+    "フ": "fu",
+    "ジ": "ji",
+    "ヤ": "ya",
+    "ユ": "yu",
+    "ヨ": "yo",
+    "ワ": "wa",
+    "ヲ": "o",
+    "ン": "n",
+    "ヴ": "v",
+}
+_SMALL = dict(zip("ァィゥェォャュョ", ("a", "i", "u", "e", "o", "ya", "yu", "yo"), strict=True))
+_INITIAL = tuple(_parts("g kk n d tt r m b pp s ss - j jj ch k t p h"))
+_MEDIAL = tuple(_parts("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i"))
+_FINAL = tuple(_parts("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t"))
+_HANGUL = range(0xAC00, 0xD7A4)
+_HIRAGANA = range(0x3041, 0x3097)
+
+
+def as_heard(key: str) -> str | None:
+    """Return *key* in Latin letters, or None if it is in no script that can be read so.
+
+    >>> as_heard("адидас"), as_heard("セフォラ"), as_heard("adidas")
+    ('adidas', 'sefora', None)
+    """
+    if key.isascii():
+        return None
+    heard: list[str] = []
+    text = unicodedata.normalize("NFC", key.casefold())
+    for pair, letter in _GREEK_PAIRS.items():
+        text = text.replace(pair, letter)
+    for char in text:
+        said = _said(char, heard)
+        if said is None:
+            return None
+        heard.append(said)
+    return "".join(heard).replace("-", "").replace("_", "")
+
+
+def hearings(key: str) -> tuple[str, ...]:
+    """Return what a name heard as *key* may have been in Latin letters, likeliest first.
+
+    Japanese and Korean put a vowel behind every consonant, and write "ph" as "f".
+
+    >>> hearings("アディダス")
+    ('adidasu', 'adidas')
+    """
+    heard = as_heard(key)
+    if heard is None:
+        return ()
+    closed = heard.replace("eu", "").removesuffix("u")
+    both = dict.fromkeys((heard, closed) if closed else (heard,))
+    return tuple(dict.fromkeys([*both, *(each.replace("f", "ph") for each in both)]))
+
+
+def _said(char: str, heard: list[str]) -> str | None:
+    if char.isascii():
+        return char
+    if ord(char) in _HANGUL:
+        rest, last = divmod(ord(char) - _HANGUL.start, 28)
+        first, middle = divmod(rest, 21)
+        return f"{_INITIAL[first]}{_MEDIAL[middle]}{_FINAL[last]}"
+    kana = chr(ord(char) + 0x60) if ord(char) in _HIRAGANA else char
+    if kana in _SMALL:
+        if heard:
+            heard[-1] = heard[-1][:-1]
+        return _SMALL[kana]
+    if kana in "ッー・":
+        return ""
+    letter = _plain(char)
+    return _KANA.get(kana) or _CYRILLIC.get(letter) or _GREEK.get(letter)
+
+
+def _plain(char: str) -> str:
+    """Return a Greek letter without its accent; Cyrillic "й" is a letter of its own."""
+    if char in _CYRILLIC:
+        return char
+    return unicodedata.normalize("NFD", char)[0]

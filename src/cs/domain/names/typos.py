@@ -1,0 +1,215 @@
+"""How likely one word is another, written wrong.
+
+A slip of the finger or of the ear is one of few: a letter doubled, left out, swapped with its
+neighbour, a vowel or a letter that sounds alike in place of another, the next key.  Names
+of two brands differ in other ways: "Lara" is not "Zara", "Dysona" is no Dyson.  So a difference
+has a weight by what it is, not by the number of letters alone.  Pure.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import pairwise
+
+from cs.domain.names.brand_match import name_keys
+
+#: A difference of more than this share of a name's letters is another name.
+MOST = 0.105
+#: Shorter names have too many neighbours: of 1,100 names of five letters in the bundled
+#: directory 41 % are one letter away from another, of those of four 77 % (bench/resolve.py).
+SHORTEST = 5
+
+#: Of a word among others more may be wrong, and it must not be shorter.
+_MOST_OF_WORD = 0.26
+_WORD = 4
+
+_VOWELS = frozenset("aeiouy")
+#: Letters that are heard alike.
+_SOUNDS = ("ckqxh", "szxc", "vwf", "iyj", "dt", "bp", "gj", "mn", "uw")
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+_DOUBLED = 0.4
+_SWAPPED = 0.5
+_LIKE_SOUND = 0.5
+_VOWEL = 0.6
+_NEXT_KEY = 0.7
+_LEFT_OUT = 0.7
+_EXTRA = 0.9
+_SWAPPED_OVER_ONE = 0.8
+_OTHER = 1.2
+#: More for the first letter, which people know, and for one more or less at the end, which
+#: makes another word.
+_FIRST = 0.6
+_ADDED_AT_END = 0.6
+_LEFT_OUT_AT_END = 0.3
+#: Of names with the same consonants, as many as this, only the vowels were misheard.
+_CONSONANTS = 5
+#: Wrong letters that are looked for, one more in a long name.
+_FEW, _LONG = 2, 11
+_SAME_CONSONANTS = 0.9
+
+
+def _pairs(groups: Iterable[str]) -> frozenset[tuple[str, str]]:
+    return frozenset((a, b) for group in groups for a in group for b in group if a != b)
+
+
+def _next_keys() -> frozenset[tuple[str, str]]:
+    beside = [(row[n], row[n + 1]) for row in _ROWS for n in range(len(row) - 1)]
+    for upper, lower in pairwise(_ROWS):
+        for n, key in enumerate(lower):
+            beside += [(key, upper[n]), *([(key, upper[n + 1])] if n + 1 < len(upper) else [])]
+    return frozenset(beside) | frozenset((b, a) for a, b in beside)
+
+
+_ALIKE = _pairs(_SOUNDS)
+_BESIDE = _next_keys()
+
+
+@lru_cache(maxsize=4096)
+def slip(asked: str, known: str) -> float:
+    """Return the weight of what makes *asked* differ from *known*, by letter of *known*.
+
+    0.0 is equal; more than `MOST` is another name.  Both are keys of names: lower case,
+    without spaces.
+
+    >>> round(slip("addidas", "adidas"), 2), round(slip("zora", "zara"), 2)
+    (0.07, 0.15)
+    """
+    if asked == known:
+        return 0.0
+    if not asked or not known:
+        return 1.0
+    weight = _weight(asked, known)
+    heard = _consonants(known)
+    if len(heard) >= _CONSONANTS and heard == _consonants(asked) and asked[0] == known[0]:
+        weight = min(weight, _SAME_CONSONANTS)
+    return weight / len(known)
+
+
+def is_slip(asked: str, known: str, most: float = MOST) -> bool:
+    """Say whether *asked* may be *known*, written wrong."""
+    return slip(asked, known) <= most
+
+
+def is_slip_by_words(asked: str, known: str) -> bool:
+    """Say whether each word of *asked* may be its word in *known*, written wrong.
+
+    "ASN Bank" is close to "ASB Bank" as a whole, and yet another word with a bank behind.
+    Names of as many words each are compared so; others are cut otherwise, and say nothing.
+    """
+    pairs = _words_of(asked), _words_of(known)
+    if len(pairs[0]) != len(pairs[1]) or len(pairs[0]) == 1:
+        return True
+    differing = [(a, b) for a, b in zip(*pairs, strict=True) if a != b]
+    return all(
+        min(len(a), len(b)) >= _WORD and slip(a, b) <= _MOST_OF_WORD for a, b in differing
+    )
+
+
+def _words_of(name: str) -> list[str]:
+    return [key for word in name.split() if (key := name_keys(word).spelling)]
+
+
+def _consonants(text: str) -> str:
+    """Return the consonants of *text*, of doubled ones one."""
+    kept = [char for char in text if char not in _VOWELS]
+    return "".join(c for n, c in enumerate(kept) if n == 0 or kept[n - 1] != c)
+
+
+def _weight(asked: str, known: str) -> float:
+    """Return the least sum of weights that makes *asked* of *known*."""
+    rows = [[0.0] * (len(known) + 1) for _ in range(len(asked) + 1)]
+    for j in range(1, len(known) + 1):
+        rows[0][j] = rows[0][j - 1] + _left_out(known, j - 1)
+    for i in range(1, len(asked) + 1):
+        rows[i][0] = rows[i - 1][0] + _added(asked, i - 1)
+        for j in range(1, len(known) + 1):
+            best = min(
+                rows[i - 1][j] + _added(asked, i - 1),
+                rows[i][j - 1] + _left_out(known, j - 1),
+                rows[i - 1][j - 1] + _instead(asked, i - 1, known[j - 1]),
+            )
+            for apart, weight in ((1, _SWAPPED), (2, _SWAPPED_OVER_ONE)):
+                if _swapped(asked, known, i - 1, j - 1, apart):
+                    best = min(best, rows[i - apart - 1][j - apart - 1] + weight)
+            rows[i][j] = best
+    return rows[-1][-1]
+
+
+def _swapped(asked: str, known: str, i: int, j: int, apart: int) -> bool:
+    if i < apart or j < apart or asked[i] == known[j]:
+        return False
+    ends = asked[i] == known[j - apart] and asked[i - apart] == known[j]
+    return ends and asked[i - apart + 1 : i] == known[j - apart + 1 : j]
+
+
+def _left_out(known: str, at: int) -> float:
+    if _is_double(known, at):
+        return _DOUBLED
+    ends = _FIRST if at == 0 else _LEFT_OUT_AT_END if at == len(known) - 1 else 0.0
+    return _LEFT_OUT + ends
+
+
+def _added(asked: str, at: int) -> float:
+    if _is_double(asked, at):
+        return _DOUBLED
+    ends = _FIRST if at == 0 else _ADDED_AT_END if at == len(asked) - 1 else 0.0
+    beside = at > 0 and (asked[at], asked[at - 1]) in _BESIDE
+    return (_NEXT_KEY if beside and not ends else _EXTRA) + ends
+
+
+def _is_double(text: str, at: int) -> bool:
+    return text[at] in (text[at - 1 : at], text[at + 1 : at + 2])
+
+
+def _instead(asked: str, at: int, other: str) -> float:
+    char = asked[at]
+    if char == other:
+        return 0.0
+    first = _FIRST if at == 0 else 0.0
+    if (char, other) in _ALIKE:
+        return _LIKE_SOUND + first
+    if char in _VOWELS and other in _VOWELS:
+        return _VOWEL + first
+    return (_NEXT_KEY if (char, other) in _BESIDE else _OTHER) + first
+
+
+class SimilarKeys:
+    """Keys of names, to be asked which of them another may be a slip of.
+
+    Args:
+        keys: In Latin letters and each at least `SHORTEST` long; others are left out.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._by_start: dict[tuple[int, str], list[str]] = {}
+        for key in keys:
+            if len(key) >= SHORTEST and key.isascii():
+                self._by_start.setdefault((len(key), key[0]), []).append(key)
+
+    def near(self, asked: str, most: float = MOST) -> list[tuple[str, float]]:
+        """Return the keys that *asked* may be a slip of, with how far, the nearest first.
+
+        Only those that begin as *asked* does, or with its second letter: who writes a name
+        wrong knows how it begins.
+        """
+        if len(asked) < SHORTEST - 1 or not asked.isascii():
+            return []
+        from rapidfuzz import process  # noqa: PLC0415  # 40 ms, for what is not spelt right
+        from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+        letters = _FEW if len(asked) < _LONG else _FEW + 1
+        distance: Callable[..., int] = OSA.distance
+        alike = [
+            key
+            for length in range(len(asked) - letters, len(asked) + letters + 1)
+            for start in dict.fromkeys(asked[:2])
+            for key, _, _ in process.extract(
+                asked,
+                self._by_start.get((length, start), ()),
+                scorer=distance,
+                score_cutoff=letters,
+                limit=None,
+            )
+        ]
+        found = [(key, off) for key in alike if (off := slip(asked, key)) <= most]
+        return sorted(found, key=lambda each: (each[1], each[0]))

@@ -1,0 +1,84 @@
+"""The bundled directory, asked as people ask: every spelling, and what it must leave open.
+
+One table, so that a rule that helps one kind and hurts another shows both at once.  None
+stands for "not this brand, and no other": no match, or ambiguous.
+"""
+
+import pytest
+
+from cs.domain.contact import Query
+from cs.domain.names.brand_names import canonical_domain
+from cs.pipeline.brand_resolver import BrandResolver
+from cs.sources.brand.directory import BundledDirectory
+
+Row = tuple[str | None, str | None, str | None]
+
+BY_NAME: dict[str, dict[str, str | None]] = {
+    "case and spacing": {"pATAGONIA": "patagonia.com", "Duo lingo": "duolingo.com"},
+    "punctuation": {"T.K.Maxx": "tkmaxx.com", "Sainsburys": "sainsburys.co.uk"},
+    "and": {"Marks + Spencer": "marksandspencer.com", "Barnes n Noble": "barnesandnoble.com"},
+    "accents": {"Citroen": "citroen.com", "Zabka": "zabka.pl"},
+    "two letters": {"Hunkemoeller": "hunkemoller.com", "Laederach": "laderach.com"},
+    "legal forms": {"Rossmann GmbH": "rossmann.de", "Mango S.A.": "mango.com"},
+    "group words": {"Miele Gruppe": "miele.com", "Macy's Stores": "macys.com"},
+    "signs": {"Oakley™": "oakley.com", "LEGO®": "lego.com"},
+    "plural, possessive": {"Nike's": "nike.com", "Birkenstocks": "birkenstock.com"},
+    "one letter": {"Swarowski": "swarovski.com", "Decatlhon": "decathlon.com"},
+    "two letters wrong": {"Tomy Hilfigger": "tommy.com", "Krispie Kreem": "krispykreme.com"},
+    "scripts": {"スターバックス": "starbucks.com", "Бургер Кинг": "bk.com"},
+    "abbreviations": {"VW": "vw.com", "DQ": "dairyqueen.com", "F45": "f45training.com"},
+    "former names": {"Facebook": "meta.com", "Statoil": "equinor.com"},
+    "sub-brands": {"Home2 Suites by Hilton": "hilton.com", "Old Navy": "oldnavy.com"},
+    "branches": {"Tk Maxx UK": "tkmaxx.com"},
+    "written as domain": {"www.nike.com": "nike.com", "https://zara.com/": "zara.com"},
+    "handles": {"@nike": "nike.com"},
+    "famous namesakes": {"Puma": "puma.com", "Target": "target.com", "Lidl": "lidl.com"},
+    "shared names": dict.fromkeys(
+        ("Travelodge", "Checkers", "Liberty", "Price Chopper", "Crown")
+    ),
+    "unknown": dict.fromkeys(
+        (
+            *("Dysona", "Adidiwear", "Sephira Jewels", "Starbarks Dog Treats", "Body"),
+            *("Zarra Textiles", "Subwave Audio", "Lidlow Farm Cheese", "Wendy Ashcombe"),
+        )
+    ),
+}
+BY_DOMAIN: list[Row] = [
+    # Countries, subdomains, aliases of a domain.
+    (None, "sephora.fr", "sephora.com"),
+    (None, "underarmour.it", "underarmour.com"),
+    (None, "eu.lululemon.co.uk", "lululemon.com"),
+    (None, "www2.shop.adidas.com", "adidas.com"),
+    (None, "oldnavy.gap.com", "oldnavy.com"),
+    (None, "hpb.com", "halfpricebooks.com"),
+    (None, "bmwgroup.com", "bmw.com"),
+    (None, "nike.myshopify.com", None),
+    (None, "nikestore.example", None),
+    # With a name: they agree, ...
+    ("Travelodge", "travelodge.co.uk", "travelodge.co.uk"),
+    ("Puma", "pumaenergy.com", "pumaenergy.com"),
+    ("Zara", "zara.de", "zara.com"),
+    ("Niike", "nike.com", "nike.com"),
+    ("Nike Football", "store.nike.com", "nike.com"),
+    ("Dove", "unilever.com", "unilever.com"),
+    # ... or contradict each other.
+    ("Nike", "adidas.com", None),
+    ("Puma Energy", "puma.com", None),
+    ("Dove", "nike.com", None),
+    ("Pepsi", "unilever.com", None),
+    ("Nike", "nobody-knows.example", None),
+]
+
+
+@pytest.mark.slow  # 1 s of CPU: the whole directory, with the index of looser forms
+async def test_the_bundled_directory_is_asked_as_people_ask() -> None:
+    resolver = BrandResolver([BundledDirectory()])
+    by_name: list[Row] = [(n, None, d) for kind in BY_NAME.values() for n, d in kind.items()]
+    other = []
+    for brand, domain, expected in by_name + BY_DOMAIN:
+        found = await resolver.resolve(Query(brand, domain and canonical_domain(domain)))
+        told = found.facts.domain if found.facts else None
+        if told != expected:
+            other.append((brand, domain, expected, told, found.status, found.score))
+
+    assert other == []
