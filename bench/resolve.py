@@ -1,48 +1,203 @@
-"""How often the bundled directory finds the brand it is asked for, and how fast.
+"""How often the right brand is found, how sure the answer was, and how fast it came.
 
-Each entry is asked for by its name, by each alias, by its domain, and by name and
-domain.  Ground truth is the directory itself, so this measures how distinct the names
-are and what the rules do where they are not; it says nothing of brands that are missing.
+The questions are made of the bundled directory: each kind of spelling that people use, done to
+brands drawn from it (the seed is fixed), and three kinds that must not be answered: brands that
+are taken out before they are asked for, pairs of a name and another brand's domain, and
+names that no directory has.  Truth is the directory itself, so nothing is said of brands
+that are missing.  What is drawn is drawn from the better known half: nobody misspells what
+nobody asks for.
 
-    .venv/bin/python bench/resolve.py
+    .venv/bin/python bench/resolve.py [--each 400] [--questions FILE.jsonl]
+
+With --questions a file of somebody else's is asked too, one JSON object a line: ``name``,
+``domain``, ``kind``, and ``expected`` with ``status`` (found, not_found, ambiguous) and
+``domain``; ``contested`` ones are counted apart.
 """
 
+import argparse
 import asyncio
-import resource
-import sys
+import json
+import random
+import string
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
 
 from cs.domain.contact import Query
-from cs.domain.names.brand_match import likeness
-from cs.domain.names.brand_names import Unacceptable, clean_brand
+from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
+from cs.pipeline.brand_candidates import SURE
 from cs.pipeline.brand_resolver import BrandResolver, Resolution
 from cs.sources.brand.directory import BundledDirectory
-from cs.sources.brand.entries import DirectoryEntry
+from cs.sources.brand.entries import DirectoryEntries, DirectoryEntry
+from cs.sources.brand.name_search import by_name
+from cs.sources.brand.popularity import popularity
 
-Question = tuple[Query, DirectoryEntry]
-EXAMPLES = 8
-
-
-def by_name(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
-    return ((Query(brand=entry.name), entry) for entry in entries)
-
-
-def by_alias(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
-    return ((Query(brand=alias), entry) for entry in entries for alias in entry.aliases)
-
-
-def by_domain(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
-    return ((Query(domain=entry.domain), entry) for entry in entries if entry.domain)
+CUTS = (0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+BINS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.01)
+EXAMPLES = 12
+UNKNOWN_WORDS = (
+    ("Harrow", "Solstrand", "Velvet", "Mossgrove", "Kinfolk", "Nordlys", "Brightwell", "Yuzu"),
+    ("& Reed", "Antler", "Lantern", "Pine", "& Daughter", "Moth", "Oat", "Kettle", "Smoke"),
+    ("Leather", "Ceramics", "Candle Co", "Apothecary", "Denim", "Bakers", "Swim", "Gin", ""),
+)
 
 
-def by_both(entries: Iterable[DirectoryEntry]) -> Iterator[Question]:
-    return (
-        (Query(brand=entry.name, domain=entry.domain), entry)
-        for entry in entries
-        if entry.domain
-    )
+class Asked(msgspec.Struct, frozen=True):
+    """A question; ``right`` are the domains that answer it, none if nobody should."""
+
+    kind: str
+    query: Query
+    right: frozenset[str] = frozenset()
+    contested: bool = False
+
+
+class Answered(msgspec.Struct, frozen=True):
+    asked: Asked
+    status: str
+    domain: str | None
+    score: float
+
+    def is_told_from(self, cut: float) -> bool:
+        """Say whether a cut-off of *cut* gives this answer; below ours, who is likeliest."""
+        if cut >= SURE or self.status == "matched":
+            return self.status == "matched" and self.score >= cut
+        return self.domain is not None and self.score >= cut
+
+    @property
+    def verdict(self) -> str:
+        if self.status == "matched":
+            return "right" if self.domain in self.asked.right else "wrong"
+        return "missed" if self.asked.right else "right"
+
+
+def one_letter(name: str, rnd: random.Random) -> str:
+    """Make one slip as people do: leave out, double, swap, the next vowel or key."""
+    if len(name) < 5:
+        return name
+    at = rnd.randrange(1, len(name))
+    kind = rnd.choice(("out", "double", "swap", "vowel", "key"))
+    if kind == "out":
+        return name[:at] + name[at + 1 :]
+    if kind == "double":
+        return name[:at] + name[at] + name[at:]
+    if kind == "swap" and at + 1 < len(name):
+        return name[:at] + name[at + 1] + name[at] + name[at + 2 :]
+    if kind == "vowel" and name[at].lower() in "aeiou":
+        return name[:at] + rnd.choice("aeiou") + name[at + 1 :]
+    return name[:at] + rnd.choice(string.ascii_lowercase) + name[at + 1 :]
+
+
+def two_letters(name: str, rnd: random.Random) -> str:
+    return one_letter(one_letter(name, rnd), rnd)
+
+
+SPELLINGS: dict[str, Callable[[str, random.Random], str]] = {
+    "as written": lambda name, _: name,
+    "capitals": lambda name, _: name.upper(),
+    "no spaces": lambda name, _: name.replace(" ", ""),
+    "no punctuation": lambda name, _: "".join(c for c in name if c.isalnum() or c == " "),
+    "legal form": lambda name, rnd: (
+        f"{name} {rnd.choice(('Inc.', 'GmbH', 'S.A.', 'Ltd', 'AG'))}"
+    ),
+    "group words": lambda name, rnd: f"{name} {rnd.choice(('Group', 'Holding', 'Stores'))}",
+    "possessive": lambda name, _: f"{name}'s",
+    "signs": lambda name, rnd: f"{name}{rnd.choice('™®')}",
+    "the": lambda name, _: f"The {name}",
+    "and": lambda name, rnd: name.replace("&", rnd.choice(("and", "+", "n"))),
+    "one letter wrong": one_letter,
+    "two letters wrong": two_letters,
+}
+#: Of these kinds only names that they change are asked.
+CHANGING = {"no spaces", "no punctuation", "and", "one letter wrong", "two letters wrong"}
+
+
+def spelt(
+    entries: Sequence[DirectoryEntry], each: int, rnd: random.Random
+) -> Iterator[tuple[str, str, DirectoryEntry]]:
+    for kind, change in SPELLINGS.items():
+        drawn = 0
+        for entry in rnd.sample(entries, len(entries)):
+            written = change(entry.name, rnd)
+            if drawn == each:
+                break
+            if len(written) > 1 and (kind not in CHANGING or written != entry.name):
+                drawn += 1
+                yield kind, written, entry
+
+
+def questions(entries: DirectoryEntries, each: int, rnd: random.Random) -> Iterator[Asked]:
+    standing = sorted((e for e in entries if e.domain), key=popularity, reverse=True)
+    known = [entry for entry in standing[: len(standing) // 2] if entry.name.isascii()]
+    for kind, written, entry in spelt(known, each, rnd):
+        yield Asked(kind, Query(brand=written), frozenset(_sites_of_name(entries, entry)))
+    for entry in rnd.sample(known, each):
+        right = frozenset({str(entry.domain)})
+        yield Asked("name and domain", Query(entry.name, entry.domain), right)
+        sub = rnd.choice(("shop", "eu", "m", "www2", "careers"))
+        if entry.named_at(str(entry.domain)):
+            yield Asked("subdomain", Query(None, f"{sub}.{entry.domain}"), right)
+    abroad = [(e, site) for e in known for site in e.other_domains if e.sister_site(site)]
+    for entry, site in rnd.sample(abroad, min(each, len(abroad))):
+        if len(entries.at(site)) == 1:
+            yield Asked("another country", Query(None, site), frozenset({str(entry.domain)}))
+    for one, other in pairwise(rnd.sample(known, each)):
+        if not set(one.domains) & set(other.domains) and one.parent != other.name:
+            yield Asked("contradiction", Query(one.name, other.domain))
+    for _ in range(each):
+        name = " ".join(filter(None, map(rnd.choice, UNKNOWN_WORDS)))
+        yield Asked("unknown", Query(brand=name))
+
+
+def _sites_of_name(entries: DirectoryEntries, entry: DirectoryEntry) -> Iterator[str]:
+    """Yield the main sites of whoever is called as *entry*, which is who may be meant."""
+    yield from (str(e.domain) for e in entries.named(entry.name) if e.domain)
+
+
+def taken_away(
+    entries: DirectoryEntries, each: int, rnd: random.Random
+) -> Iterator[tuple[str, float]]:
+    """Yield how sure somebody else is found for brands that are not there.
+
+    Who shares the name, an alias or a site is no mistake, and is left out with the brand.
+    """
+    every = list(entries)
+    for gone in rnd.sample(every, each * 5):
+        kin = {id(e) for e in entries.named(gone.name)} | {
+            id(e) for domain in gone.domains for e in entries.at(domain)
+        }
+        found = by_name(_Without(entries, kin | {id(gone)}), gone.name)
+        yield gone.name, max((each.score for each in found), default=0.0)
+
+
+class _Without(DirectoryEntries):
+    """The entries but for some, with the indexes of all."""
+
+    def __init__(self, entries: DirectoryEntries, gone: set[int]) -> None:
+        self.__dict__.update(entries.__dict__)
+        self._gone = gone
+
+    def named(self, brand: str) -> list[DirectoryEntry]:
+        return [entry for entry in super().named(brand) if id(entry) not in self._gone]
+
+    def _of(self, index, keys):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return [entry for entry in super()._of(index, keys) if id(entry) not in self._gone]
+
+    def near(self, key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return [near for near in super().near(key) if id(near.entry) not in self._gone]
+
+
+def from_file(file: Path) -> Iterator[Asked]:
+    for line in file.read_text().splitlines():
+        row = json.loads(line)
+        expected = row["expected"]
+        domain = row["domain"] and canonical_domain(row["domain"])
+        right = {expected["domain"]} if expected["status"] == "found" else set()
+        query = Query(row["name"] or None, domain)
+        yield Asked(row["kind"], query, frozenset(right), row["contested"])
 
 
 def acceptable(query: Query) -> bool:
@@ -52,51 +207,96 @@ def acceptable(query: Query) -> bool:
         return False
 
 
-def verdict(resolution: Resolution, entry: DirectoryEntry) -> str:
-    facts = resolution.facts
-    if facts is None:
-        return resolution.status
-    if facts.domain not in {entry.domain, *entry.other_domains}:
-        return "wrong"
-    return "right" if likeness(facts.name, entry.name) else "same domain, other name"
+async def answers(asked: Iterable[Asked], resolver: BrandResolver) -> list[Answered]:
+    told = []
+    for each in asked:
+        resolution: Resolution = await resolver.resolve(each.query)
+        told.append(Answered(each, resolution.status, likeliest(resolution), resolution.score))
+    return told
 
 
-async def measure(title: str, questions: Iterable[Question], resolver: BrandResolver) -> None:
-    asked = [question for question in questions if acceptable(question[0])]
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    began = time.perf_counter()
-    for query, entry in asked:
-        resolution = await resolver.resolve(query)
-        said = verdict(resolution, entry)
-        counts[said] += 1
-        if said in {"wrong", "same domain, other name"} and resolution.facts:
-            wrong.append(f"{query.brand or query.domain} -> {resolution.facts.name}")
-    each_us = (time.perf_counter() - began) / len(asked) * 1e6
-    print(f"\n{title}: {len(asked)} asked, {each_us:.0f} us each")
-    for said, count in counts.most_common():
-        print(f"  {said:24} {count:6} {count / len(asked):8.2%}")
-    for line in wrong[:: max(1, len(wrong) // EXAMPLES)][:EXAMPLES]:
-        print(f"    {line}")
+def likeliest(resolution: Resolution) -> str | None:
+    """Return the domain that was answered, or would have been with a lower cut-off."""
+    if resolution.facts:
+        return resolution.facts.domain
+    matches = [match for answer in resolution.answers for match in answer.matches]
+    return max(matches, key=lambda m: m.score).facts.domain if matches else None
+
+
+def tell_kinds(told: Sequence[Answered]) -> None:
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in told:
+        kinds[each.asked.kind][each.verdict] += 1
+    print(f"\n{'kind':24}{'asked':>8}{'right':>8}{'missed':>8}{'wrong':>8}")
+    for kind, counts in [*kinds.items(), ("all", sum(kinds.values(), Counter()))]:
+        cells = (counts.total(), *(counts[v] for v in ("right", "missed", "wrong")))
+        print(f"{kind:24}" + "".join(f"{cell:8}" for cell in cells))
+    for each in [each for each in told if each.verdict == "wrong"][:EXAMPLES]:
+        print(f"  {each.asked.kind}: {each.asked.query} -> {each.domain} ({each.score})")
+
+
+def tell_curve(told: Sequence[Answered]) -> None:
+    """Print what each cut-off would answer, and how much of that is wrong."""
+    findable = sum(bool(each.asked.right) for each in told)
+    print(f"\n{'cut-off':>8}{'answered':>10}{'coverage':>10}{'wrong':>8}{'risk':>9}")
+    for cut in CUTS:
+        sure = [each for each in told if each.is_told_from(cut)]
+        wrong = sum(each.domain not in each.asked.right for each in sure)
+        coverage = (len(sure) - wrong) / max(findable, 1)
+        mark = "  <- the cut-off" if cut == SURE else ""
+        risk = wrong / max(len(sure), 1)
+        print(f"{cut:8}{len(sure):10}{coverage:10.1%}{wrong:8}{risk:9.2%}{mark}")
+
+
+def tell_bins(told: Sequence[Answered]) -> None:
+    print(f"\n{'score':>12}{'answers':>9}{'mean':>8}{'right':>8}")
+    for low, high in pairwise(BINS):
+        inside = [a for a in told if a.status == "matched" and low <= a.score < high]
+        if inside:
+            mean = sum(a.score for a in inside) / len(inside)
+            right = sum(a.verdict == "right" for a in inside) / len(inside)
+            print(f"{low:5.2f} - {min(high, 1):4.2f}{len(inside):9}{mean:8.2f}{right:8.2f}")
 
 
 def main() -> None:
+    reading = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    reading.add_argument("--each", type=int, default=400, help="questions of each kind")
+    reading.add_argument("--questions", type=Path, help="somebody else's, too")
+    asked_for = reading.parse_args()
+    rnd = random.Random(20_261_123)
     directory = BundledDirectory()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
+    began = time.process_time()
     entries = directory.load()
-    took = time.perf_counter() - began
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    python = sys.version.split()[0]
-    print(f"{len(entries)} entries read in {took:.2f} s, {grown:.0f} MiB, Python {python}")
+    print(f"{len(entries)} entries read in {time.process_time() - began:.2f} s of CPU")
+    began = time.process_time()
+    by_name(entries, "no such name")
+    print(f"looser forms indexed in {time.process_time() - began:.2f} s of CPU")
     resolver = BrandResolver([directory])
-    for title, questions in (
-        ("by name", by_name(entries)),
-        ("by alias", by_alias(entries)),
-        ("by domain", by_domain(entries)),
-        ("by name and domain", by_both(entries)),
-    ):
-        asyncio.run(measure(title, questions, resolver))
+    asked = [q for q in questions(entries, asked_for.each, rnd) if acceptable(q.query)]
+    told = asyncio.run(answers(asked, resolver))
+    tell_kinds(told)
+    tell_curve(told)
+    tell_bins(told)
+    taken = [score for _, score in taken_away(entries, asked_for.each, rnd)]
+    sure = sum(score >= SURE for score in taken)
+    print(f"\nof {len(taken)} brands that were taken away {sure} are taken for somebody else")
+    names = [q.query.brand for q in asked if q.query.brand]
+    each_ms = []
+    for name in names:
+        began = time.process_time()
+        by_name(entries, name)
+        each_ms.append((time.process_time() - began) * 1e3)
+    each_ms.sort()
+    mean, worst = sum(each_ms) / len(each_ms), each_ms[-1]
+    p95 = each_ms[len(each_ms) * 95 // 100]
+    print(f"candidates by name: {mean:.2f} ms of CPU each, p95 {p95:.2f}, worst {worst:.2f}")
+    if asked_for.questions is not None:
+        others = asyncio.run(answers(from_file(asked_for.questions), resolver))
+        firm = [each for each in others if not each.asked.contested]
+        print(f"\n{asked_for.questions.name}: {len(others)}, {len(firm)} of them not contested")
+        tell_kinds(firm)
+        tell_curve(firm)
+        tell_bins(firm)
 
 
 if __name__ == "__main__":

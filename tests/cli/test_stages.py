@@ -30,7 +30,8 @@ def test_resolve_answers_in_a_stable_shape(here: Here) -> None:
     row = here("resolve", "-", "--offline", "--json", stdin=asked).rows[0]
 
     assert list(row) == [
-        *("id", "status", "domain", "linkedin", "parent", "instagram", "tiktok", "sources")
+        *("id", "status", "domain", "linkedin", "parent", "instagram", "tiktok", "sources"),
+        "score",
     ]
     assert (row["id"], row["status"], row["domain"]) == ("a", "matched", "nike.com")
     assert row["sources"] == {"directory": "used"}
