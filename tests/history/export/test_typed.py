@@ -47,8 +47,8 @@ from cs.eventlog.port import (
 )
 from cs.eventlog.sealing import key_name
 from cs.history import history as reading
+from cs.history.export import making, typed
 from cs.history.export import reading as page_reading
-from cs.history.export import typed
 from cs.history.export.errors import OtherExport
 from cs.history.export.reading import OpenPage, open_page
 from cs.history.export.tables import TABLES
@@ -198,8 +198,10 @@ class Exported(Searches):
         for stream, event in self.stored:
             await store.append(stream, (event,))
         events = await recorded(store)
-        for reveal in (False, True):
-            made = await store.export(f"{reveal}.duckdb", reveal=reveal)
+        for reveal, joined in ((False, making.JOINED), (True, 1 + len(events) // 3)):
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(making, "JOINED", joined)  # at once, or by portions
+                made = await store.export(f"{reveal}.duckdb", reveal=reveal)
             found = rows_of(made)
             agree(found, naive.tables(events, revealed=reveal))
             agree_with_runs(found, events)

@@ -14,19 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cs.history.export.errors import ExportFailed, OtherExport, disk_failures
+from cs.history.export.errors import OtherExport, disk_failures
 from cs.history.export.fact_columns import FACTS, columns_of
 from cs.history.export.facts import Rows
+from cs.history.export.making import Making, making, quoted
 
-#: Bytes that DuckDB holds in memory at most: a quarter of the machine's, and 1 GB at least.  It
-#: sorts on disk beyond, but the tables that `people` is joined of have to fit: some 250 MB for
-#: a million events.
-MEMORY = max(10**9, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4)
 _ARROW: dict[str, pa.DataType] = {
     "BIGINT": pa.int64(),
     "INTEGER": pa.int32(),
@@ -42,7 +38,7 @@ _SCHEMAS: dict[str, pa.Schema] = {
 #: Changes with what is written down as facts: another version's are not gone on with.
 FACTS_VERSION = 3
 
-_PLAN, _WRITING, _TEMPORARY = "plan.json", "writing", "tmp"
+_PLAN, _WRITING, _MAKING = "plan.json", "writing", "tmp"
 _ERASED, _WHO = "erased.parquet", "who.parquet"
 _PART = "facts-"
 
@@ -127,26 +123,18 @@ class Staging:
         return sorted(self._folder.glob(f"{_PART}*"))
 
     @contextmanager
-    def making(self) -> Iterator["Making"]:
+    def making(self) -> Iterator[Making]:
         """Yield what makes tables of the facts.
 
         Raises:
             ExportFailed: It cannot be written.
         """
-        with duckdb.connect(":memory:") as database:
-            making = Making(database)
-            temporary = quoted(self._folder / _TEMPORARY)
-            making.run(f"SET memory_limit = '{MEMORY}B'")
-            making.run(f"SET temp_directory = {temporary}")
-            # Nothing is fetched from anywhere.
-            making.run("SET autoinstall_known_extensions = false")
-            making.run("SET enable_progress_bar = false")
-            for fact in FACTS:
-                making.run(f"CREATE VIEW {fact} AS {self._stored(fact)}")
-            making.run("CREATE TABLE plan (selection VARCHAR, revealed BOOLEAN, upto BIGINT)")
+        facts = {fact: self._stored(fact) for fact in FACTS}
+        with making(facts, self._folder / _MAKING) as tables:
+            tables.run("CREATE TABLE plan (selection VARCHAR, revealed BOOLEAN, upto BIGINT)")
             plan = [self.plan.selection, self.plan.revealed, self.plan.upto]
-            making.run("INSERT INTO plan VALUES (?, ?, ?)", plan)
-            yield making
+            tables.run("INSERT INTO plan VALUES (?, ?, ?)", plan)
+            yield tables
 
     def _stored(self, fact: str) -> str:
         """Return SQL that selects all rows of *fact*."""
@@ -159,33 +147,6 @@ class Staging:
             return f"SELECT * FROM read_parquet([{', '.join(there)}])"
         nothing = (f"NULL::{kind} AS {name}" for name, kind in columns_of(fact))
         return f"SELECT {', '.join(nothing)} LIMIT 0"
-
-
-class Making:
-    """Made by `Staging.making`: facts are views of their names."""
-
-    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
-        self._database = database
-
-    def run(self, statement: str, values: Sequence[object] = ()) -> None:
-        """Run *statement*.
-
-        Raises:
-            ExportFailed: It cannot be written.
-        """
-        try:
-            self._database.execute(statement, list(values))
-        except duckdb.Error as error:
-            why = " ".join(str(error).split())
-            raise ExportFailed(f"the tables could not be made: {why}") from error
-
-    @contextmanager
-    def attached(self, path: Path) -> Iterator[Callable[[str], None]]:
-        """Attach a new file *path* as ``made``, and yield what runs statements."""
-        self.run(f"ATTACH {quoted(path)} AS made")
-        yield self.run
-        self.run("USE memory")
-        self.run("DETACH made")  # which writes down all that is still in memory
 
 
 def _write(file: Path, fact: str, rows: list[tuple[Any, ...]]) -> None:
@@ -240,8 +201,3 @@ def _plan(folder: Path, plan: Plan) -> Plan:
 
 def _position_of(part: Path) -> int:
     return int(part.name.removeprefix(_PART))
-
-
-def quoted(path: Path) -> str:
-    """Return *path* as a string of SQL."""
-    return "'" + str(path).replace("'", "''") + "'"

@@ -27,6 +27,8 @@ class Table(msgspec.Struct, frozen=True):
         about: What a row is, for people.
         made: SQL that selects the columns of facts (`cs.history.export.facts`).
         order: SQL of the order of the rows.
+        by_lookup: Those of its facts of which a row takes none but those of one lookup: with
+            a portion of the lookups in them, it is made of these.  It needs all of the others.
     """
 
     name: str
@@ -34,14 +36,19 @@ class Table(msgspec.Struct, frozen=True):
     columns: Sequence[Column]
     made: str
     order: str = "position"
+    by_lookup: Sequence[str] = ()
 
     @property
     def selected(self) -> str:
-        """Return SQL that selects its rows of facts, in their order."""
+        """Return SQL that selects its rows of facts, in no order."""
         columns = ", ".join(
             f"{column.name}::{column.type} AS {column.name}" for column in self.columns
         )
-        return f"SELECT {columns} FROM ({self.made}) ORDER BY {self.order}"
+        return f"SELECT {columns} FROM ({self.made})"
+
+    def ordered(self, rows: str) -> str:
+        """Return SQL that selects *rows*, which is SQL too, in their order."""
+        return f"SELECT * FROM ({rows}) ORDER BY {self.order}"
 
     def definition(self, place: str) -> str:
         """Return SQL that makes it in *place*, empty."""

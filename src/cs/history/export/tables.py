@@ -51,6 +51,7 @@ FROM admitted a
 LEFT JOIN settled s USING (search)
 LEFT JOIN (SELECT search, count(*) AS repeats FROM repeated GROUP BY search) r USING (search)
 """,
+    by_lookup=("admitted",),
 )
 _LOOKUPS = Table(
     "lookups",
@@ -103,6 +104,7 @@ LEFT JOIN (
     FROM admitted a LEFT JOIN settled s USING (search) GROUP BY a.lookup
 ) q USING (lookup)
 """,
+    by_lookup=("started", "resolved", "finished", "found", "admitted"),
 )
 _STAGES = Table(
     "stages",
@@ -162,6 +164,7 @@ SELECT lookup, stage, mail_domain, attempt, happened_at AS issued_at, deadline_a
        after_silence, after_restart, position, ended_position
 FROM dated
 """,
+    by_lookup=("issued", "failed", "answered", "finished"),
 )
 _PEOPLE = Table(
     "people",
@@ -234,6 +237,16 @@ LEFT JOIN best b USING (person)
 LEFT JOIN gone g USING (person)
 """,
     order="position, length(person), person",
+    by_lookup=(
+        "found",
+        "who",
+        "ranked",
+        "left_out",
+        "shown",
+        "checked",
+        "resolved",
+        "erased",
+    ),
 )
 _MAILBOXES = Table(
     "mailboxes",
@@ -265,6 +278,7 @@ SELECT c.person, c.lookup, c.happened_at AS checked_at, c.verified,
        c.position
 FROM checked c LEFT JOIN (SELECT DISTINCT person FROM erased) g USING (person)
 """,
+    by_lookup=("checked", "erased"),
 )
 _EVIDENCE = Table(
     "evidence",
@@ -293,6 +307,7 @@ SELECT e.person, e.lookup, e.n, e.happened_at AS found_at, e.mail_domain, e.verd
 FROM evidence e ANTI JOIN erased g USING (person)
 """,
     order="position, n",
+    by_lookup=("evidence", "erased"),
 )
 _CHARGES = Table(
     "charges",
@@ -315,6 +330,7 @@ LEFT JOIN admitted a USING (search)
 LEFT JOIN finished f ON f.lookup = s.lookup
 WHERE s.charged
 """,
+    by_lookup=("settled", "finished"),
 )
 _SOURCES = Table(
     "sources",

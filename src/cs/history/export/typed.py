@@ -15,8 +15,9 @@ import msgspec
 
 from cs.history.export.errors import OtherExport, disk_failures
 from cs.history.export.facts import FactRows
+from cs.history.export.making import Making, quoted
 from cs.history.export.reading import open_page
-from cs.history.export.staging import Making, Plan, Staging, opened, quoted
+from cs.history.export.staging import Plan, Staging, opened
 from cs.history.export.tables import TABLES
 from cs.history.export.views import VIEWS
 from cs.history.history import History, Progress
@@ -171,7 +172,8 @@ def _make_file(making: Making, out: Path, building: Callable[[str], object]) -> 
         for table in TABLES:
             building(table.name)
             run(table.definition("made."))
-            run(f"INSERT INTO made.{table.name} {table.selected}")
+            with making.rows(table) as rows:
+                run(f"INSERT INTO made.{table.name} {rows}")
             run(_comment(f"TABLE made.{table.name}", table.about))
             for column in table.columns:
                 run(_comment(f"COLUMN made.{table.name}.{column.name}", column.about))
@@ -186,7 +188,8 @@ def _make_folder(making: Making, out: Path, building: Callable[[str], object]) -
     for table in TABLES:
         building(table.name)
         file = quoted(out / f"{table.name}.parquet")
-        making.run(f"COPY ({table.selected}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
+        with making.rows(table) as rows:
+            making.run(f"COPY ({rows}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
     (out / "views.sql").write_text(views_sql())
 
 
