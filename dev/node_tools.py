@@ -57,13 +57,16 @@ def found_node() -> Path:
     return Path(found.origin).parent
 
 
-def installed(node: Path) -> Path:
+def installed(node: Path, source: Path = ROOT / "dev" / "node") -> Path:
     """Return the folder that holds `node_modules` as locked; made when it is not there.
+
+    Args:
+        node: Of the wheel.
+        source: Where package.json and its lock file are.
 
     Raises:
         Unavailable: The packages cannot be had.
     """
-    source = ROOT / "dev" / "node"
     digest = hashlib.sha256()
     for name in LOCKED:
         digest.update((source / name).read_bytes())
@@ -98,7 +101,7 @@ def install(node: Path, folder: Path) -> None:
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-3:]
-        raise Unavailable(f"the tools of dev/node cannot be installed: {' '.join(last)}")
+        raise Unavailable(f"the packages of Node.js cannot be installed: {' '.join(last)}")
 
 
 def environment(node: Path) -> dict[str, str]:
