@@ -56,6 +56,14 @@ def of_acme(asked: Asked) -> bool:
     return "Acme" in asked.says or "acme.example" in asked.says
 
 
+def always(answer: Answer) -> Respond:
+    return lambda _: answer
+
+
+def error(status: int, body: Any = None, **headers: str) -> Answer:
+    return status, ok({}, **headers)[1], json.dumps(body or {"message": "no"}).encode()
+
+
 # Shapes.
 
 
@@ -244,10 +252,6 @@ class Service:
     check_usd: float
     check_left: str | None = None
     own_faults: Sequence[tuple[Answer, str, bool]] = field(default_factory=list)
-
-
-def error(status: int, body: Any = None, **headers: str) -> Answer:
-    return status, ok({}, **headers)[1], json.dumps(body or {"message": "no"}).encode()
 
 
 SERVICES = [

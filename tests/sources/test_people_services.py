@@ -28,6 +28,7 @@ from sources.people_services import (
     Played,
     Respond,
     Service,
+    always,
     error,
     ok,
     source_of,
@@ -55,10 +56,6 @@ class TestEveryService(PeopleSourceContract):
         ]
         works = source_of(service, Played(service.says))
         return PeopleSourceCase(works, ACME, NOBODY, tuple(broken))
-
-
-def always(answer: Answer) -> Respond:
-    return lambda _: answer
 
 
 @asynccontextmanager
@@ -133,10 +130,11 @@ async def test_a_check_costs_little_and_says_what_is_left(service: Service) -> N
     (spent,) = await budgets.spending()
 
     assert (check.ended, check.left) == ("works", service.check_left)
-    assert check.usd == service.check_usd == spent.micros_today / 1e6
+    assert check.usd == service.check_usd == check.usd_today == spent.micros_today / 1e6
+    assert (check.usd_per_day, check.usd_per_month) == (10.0, 100.0)
     assert len(web.asked) == 1
     without = await source_of(service, client, key="").check()
-    assert without.ended == "not_configured"
+    assert without.ended == "not-configured"
     assert without.why == f"set sources.{service.name}.key"
     refused = await source_of(service, Played(always(error(401)))).check()
     assert refused.ended == "key-refused"

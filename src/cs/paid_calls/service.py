@@ -63,6 +63,7 @@ from cs.paid_calls.budgets.port import (
     Paused,
     Reserved,
     ServiceLimits,
+    Spending,
 )
 from cs.paid_calls.errors import CallsUnavailable, Unanswered
 from cs.paid_calls.paid import NOT_SENT, Paid
@@ -145,20 +146,31 @@ Judgement = ServiceProblem | _Ordinary | None
 Judge = Callable[[Response], Judgement]
 
 
+#: How a check may end beside the kinds of problems.
+WORKS, NOT_CONFIGURED, NOT_CHECKED = "works", "not-configured", "not-checked"
+
+
 class ServiceCheck(msgspec.Struct, frozen=True, kw_only=True):
     """How one check of a service ended.
 
     Attributes:
-        ended: ``works``, ``not-configured``, or the kind of the problem.
+        ended: ``works``, ``not-configured``, ``not-checked``, or the kind of the problem.
         why: For people, unless it works.
         left: What the service says is left: credits, calls.
         usd: What the check cost at most.
+        usd_per_call: The price, and below the caps, as the settings have them.
+        usd_today: What was spent so far, and below this month; the check counts.
     """
 
     ended: str
     why: str | None = None
     left: str | None = None
     usd: float = 0.0
+    usd_per_call: float | None = None
+    usd_per_day: float | None = None
+    usd_per_month: float | None = None
+    usd_today: float | None = None
+    usd_this_month: float | None = None
 
 
 class PaidService:
@@ -237,6 +249,30 @@ class PaidService:
             question: What is asked.
             left: Reads from the answer what the service says is left.
         """
+        if not self._settings.key:
+            return await self._told(ServiceCheck(ended=NOT_CONFIGURED, why="it has no key"))
+        return await self._told(await self._checked(question, left))
+
+    async def _told(self, check: ServiceCheck) -> ServiceCheck:
+        """Return *check* with prices, caps, and what was spent."""
+        settings = self._settings
+        spent: Spending | None = None
+        with suppress(CallsUnavailable):
+            every = await self._budgets.spending()
+            none = Spending(service=self.name)
+            spent = next((each for each in every if each.service == self.name), none)
+        return msgspec.structs.replace(
+            check,
+            usd_per_call=settings.usd_per_call,
+            usd_per_day=settings.usd_per_day,
+            usd_per_month=settings.usd_per_month,
+            usd_today=spent.micros_today / MICROS if spent else None,
+            usd_this_month=spent.micros_this_month / MICROS if spent else None,
+        )
+
+    async def _checked(
+        self, question: Question, left: Callable[[Response], str | None] | None
+    ) -> ServiceCheck:
         usd = self._settings.usd_per_call * question.units
         try:
             reserved = await self.reserve(question, through_pause=True)
@@ -248,12 +284,12 @@ class PaidService:
             if wrong.kind is not ProblemKind.NOTHING:
                 return _failed_check(wrong)
             await self._resume()  # it knows us, and nobody of whom it was asked
-            return ServiceCheck(ended="works")
+            return ServiceCheck(ended=WORKS)
         except (Unreachable, Forbidden) as error:
             return _failed_check(of_unreachable(self.name, error))
         except CallsUnavailable as error:
             return ServiceCheck(ended=ProblemKind.AWAY.value, why=str(error))
-        return ServiceCheck(ended="works", left=left(answer) if left else None, usd=usd)
+        return ServiceCheck(ended=WORKS, left=left(answer) if left else None, usd=usd)
 
     async def _resume(self) -> None:
         with suppress(CallsUnavailable):  # a pause ends by itself

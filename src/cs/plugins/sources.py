@@ -67,6 +67,7 @@ __all__ = [
     "Unanswered",
     "Unreachable",
     "causes_of",
+    "cost_of",
     "failed_brand",
     "failed_people",
     "missing_of",
@@ -197,6 +198,16 @@ def missing_of(source: object) -> str | None:
     """
     missing = getattr(source, "missing", None)
     return missing if isinstance(missing, str) else None
+
+
+def cost_of(source: object) -> float:
+    """Return how many US dollars one search of *source* can cost at most; 0 is free.
+
+    A source may say so itself in an attribute ``cost``.  Free people sources are asked first,
+    and the others only while too few people in a role are found.
+    """
+    cost = getattr(source, "cost", 0.0)
+    return float(cost) if isinstance(cost, int | float) else 0.0
 
 
 _STATUS_OF = {

@@ -3,9 +3,11 @@
 from typing import Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from structlog import get_logger
 
 from cs.domain.cause import raised_at, without_people
+from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED
 from cs.plugins.as_declared import as_declared
 from cs.plugins.causes import cause_of, is_ours, loggable
 from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings
@@ -18,7 +20,9 @@ from cs.plugins.sources import (
     PeopleAnswer,
     PeopleSource,
     Query,
+    ServiceCheck,
     SourceStatus,
+    cost_of,
     missing_of,
 )
 
@@ -43,6 +47,29 @@ class _IsolatedSource(Generic[S]):
             return missing_of(self._source)
         except Exception:  # noqa: BLE001  it is reported when it is asked
             return None
+
+    @property
+    def cost(self) -> float:
+        """US dollars that one search can cost at most, as the source says."""
+        try:
+            return cost_of(self._source)
+        except Exception:  # noqa: BLE001  it is reported when it is asked
+            return 0.0
+
+    async def check(self) -> ServiceCheck:
+        """Let the source check its service, if it knows how."""
+        own = getattr(self._source, "check", None)
+        if own is None:
+            why = self.missing or "it has no check of its own"
+            return ServiceCheck(ended=NOT_CONFIGURED if self.missing else NOT_CHECKED, why=why)
+        try:
+            found = as_declared(await own(), ServiceCheck)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            why = cause_of(error, self._settings)
+            return ServiceCheck(ended=SourceStatus.FAILED.value, why=why)
+        return replace(found, why=loggable(found.why, self._settings) if found.why else None)
 
     def _checked(self, answer: object, kind: type[A]) -> A:
         """Return *answer*, its words fit for the log; what is none has failed."""

@@ -1,6 +1,6 @@
 """A source whose questions are counted by how they ended, and timed."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 from typing import TypeVar
 
@@ -12,6 +12,8 @@ from cs.plugins.sources import (
     BrandSource,
     PeopleAnswer,
     PeopleSource,
+    ServiceCheck,
+    cost_of,
     missing_of,
 )
 
@@ -30,6 +32,14 @@ class _Measured:
     @property
     def missing(self) -> str | None:
         return missing_of(self._measured)
+
+    @property
+    def cost(self) -> float:
+        return cost_of(self._measured)
+
+    async def check(self) -> ServiceCheck:
+        check: Callable[[], Awaitable[ServiceCheck]] = getattr(self._measured, "check")  # noqa: B009
+        return await check()
 
     async def _timed(self, asked: Awaitable[A]) -> A:
         began = perf_counter()

@@ -9,12 +9,14 @@ from msgspec import Meta
 
 from cs.domain.names.brand_match import COMPANY, best_likeness
 from cs.domain.names.brand_names import canonical_domain
+from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
     BrandAnswer,
     BrandFacts,
     BrandMatch,
     Fetcher,
     Query,
+    ServiceCheck,
     SourceContext,
     SourceStatus,
     takes,
@@ -95,6 +97,16 @@ class WikidataSource:
             )
         ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
         return BrandAnswer(source=self.name, ended=ended, matches=matches)
+
+    async def check(self) -> ServiceCheck:
+        """Ask one question, and say whether Wikidata answers."""
+        if self._api is None:
+            return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
+        try:
+            await self._api.search("Wikidata")
+        except WikidataRefused as error:
+            return ServiceCheck(ended=error.ended.value, why=error.why)
+        return ServiceCheck(ended=WORKS)
 
     async def _matches(self, api: WikidataApi, query: Query) -> tuple[BrandMatch, ...]:
         hits: dict[str, WikidataHit] = {}

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
+from msgspec.structs import replace
+
 from cs.plugins.sources import (
     BrandFacts,
     PaidService,
@@ -69,9 +71,8 @@ class PaidPeopleSource(ABC, Generic[SettingsT]):
 
     async def check(self) -> ServiceCheck:
         """Make one call that costs as little as can be, and say whether the service works."""
-        if self.missing is not None:
-            return ServiceCheck(ended=SourceStatus.NOT_CONFIGURED.value, why=self.missing)
-        return await self.service.check(self.check_question(), self.left)
+        found = await self.service.check(self.check_question(), self.left)
+        return found if self.missing is None else replace(found, why=self.missing)
 
     @abstractmethod
     def check_question(self) -> Question:

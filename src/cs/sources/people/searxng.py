@@ -7,16 +7,23 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
     BrandFacts,
     Fetcher,
     PeopleAnswer,
+    ServiceCheck,
     SourceContext,
     SourceStatus,
     takes,
 )
 from cs.sources.people.searxng_api import SearxngApi
-from cs.sources.people.web_search import find_people, questions
+from cs.sources.people.web_search import (
+    SearchRefused,
+    WebQuestion,
+    find_people,
+    questions,
+)
 
 #: Questions asked at once, those about one name: a lookup waits for one answer instead of two.
 #: More would come sooner to nobody, and the engines behind SearXNG shut out whoever hurries.
@@ -56,6 +63,18 @@ class SearxngSource:
         return await find_people(
             self.name, self._api.search, asked, brand, limit=limit, at_once=AT_ONCE
         )
+
+    async def check(self) -> ServiceCheck:
+        """Ask one question, and say whether the instance answers with results."""
+        if self._api is None:
+            return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
+        try:
+            page = await self._api.search(WebQuestion("linkedin"))
+        except SearchRefused as refused:
+            return ServiceCheck(ended=refused.ended.value, why=refused.why)
+        if page.complaint is not None:
+            return ServiceCheck(ended=page.complaint.ended.value, why=page.complaint.why)
+        return ServiceCheck(ended=WORKS)
 
 
 class SearxngSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,66 @@
+"""Whether the services that sources ask can be asked, what that costs and what is left."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import msgspec
+
+from cs.assembly.plugins import StagePlugins, open_plugins
+from cs.assembly.service_budgets import open_budgets
+from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED, WORKS, ServiceCheck
+from cs.plugins.entry_points import Group, installed_plugins, names_of
+from cs.settings import Settings
+
+#: Endings of a check that are nobody's fault.
+NO_FAULT = frozenset({WORKS, NOT_CONFIGURED, NOT_CHECKED})
+
+
+class CheckedPlugin(msgspec.Struct, frozen=True, kw_only=True):
+    """One plug-in and how its check ended.
+
+    Attributes:
+        kind: ``brand source``, ``people source`` or ``verifier``.
+    """
+
+    name: str
+    kind: str
+    found: ServiceCheck
+
+
+def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
+    """Check every source that *settings* name, or that is installed; yield each as it ends.
+
+    Raises:
+        BadSettings: A plug-in that is named is not there, or cannot be used.
+    """
+    people: Sequence[str] | None = settings.people_sources
+    if people is None:  # those without a key, too
+        people = names_of(installed_plugins(Group.PEOPLE_SOURCES))
+    every = msgspec.structs.replace(settings, people_sources=tuple(people))
+    return check_plugins(
+        every,
+        lambda tools: [
+            *(("brand source", source) for source in tools.brand_sources),
+            *(("people source", source) for source in tools.people_sources),
+        ],
+    )
+
+
+async def check_plugins(
+    settings: Settings, chosen: Callable[[StagePlugins], Sequence[tuple[str, object]]]
+) -> AsyncIterator[CheckedPlugin]:
+    """Check those of the plug-ins of *settings* that are *chosen*, each with its kind."""
+    async with (
+        open_budgets(settings) as budgets,
+        open_plugins(settings, budgets=budgets) as tools,
+    ):
+        for kind, plugin in chosen(tools):
+            found = await _checked(plugin)
+            yield CheckedPlugin(name=getattr(plugin, "name", ""), kind=kind, found=found)
+
+
+async def _checked(plugin: object) -> ServiceCheck:
+    check = getattr(plugin, "check", None)
+    if check is None:
+        return ServiceCheck(ended=NOT_CHECKED, why="it has no check of its own")
+    found: ServiceCheck = await check()
+    return found

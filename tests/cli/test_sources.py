@@ -1,0 +1,67 @@
+"""`cs sources check`: what works, what it costs, what is left."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+from sources.people_services import KEY, always, error, hunter_says, ok, pdl_says
+from sources.played_services import on_port
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "cs.toml"
+
+
+def test_each_source_is_told_with_its_state_price_and_what_is_left(
+    here: Here, config: Path, tmp_path: Path
+) -> None:
+    searxng = always(ok({"results": [{"url": "x", "title": "y"}], "unresponsive_engines": []}))
+    with (
+        on_port(hunter_says) as hunter,
+        on_port(pdl_says) as pdl,
+        on_port(always(error(402))) as brave,
+        on_port(searxng) as web,
+    ):
+        tables = {
+            "hunter": f'url = "{hunter.url}"\nkey = "{KEY}"',
+            "pdl": f'url = "{pdl.url}"\nkey = "{KEY}"\nusd_per_day = 2.5',
+            "brave": f'url = "{brave.url}"\nkey = "{KEY}"',
+            "searxng": f'url = "{web.url}"',
+        }
+        toml = "".join(f"[sources.{name}]\n{lines}\n" for name, lines in tables.items())
+        config.write_text(f'data_dir = "{tmp_path}"\nbrand_sources = ["directory"]\n{toml}')
+
+        ran = here("sources", "check", "--json", f"--config={config}")
+        table = here("sources", "check", f"--config={config}", width=100)
+
+    rows = {row["name"]: row for row in ran.rows}
+    assert ran.code == table.code == 1
+    assert ran.err.strip() == table.err.strip() == "cs: failed: brave"
+    assert {name: row["ended"] for name, row in rows.items()} == {
+        "directory": "not-checked",
+        "apollo": "not-configured",
+        "brave": "no-credits",
+        "hunter": "works",
+        "pdl": "works",
+        "searxng": "works",
+        "serper": "not-configured",
+    }
+    assert rows["hunter"]["left"] == "600 of 1,000 searches"
+    assert (rows["pdl"]["usd_per_day"], rows["pdl"]["usd_today"]) == (2.5, 0.0)
+    assert rows["brave"]["why"].startswith("brave has no credits left")
+    assert rows["apollo"]["why"] == "set sources.apollo.key"
+    assert KEY not in ran.out + ran.err + table.out
+    for shown in ("600 of 1,000 searches left", "$0.00 of $2.5", "no-credits", "3 of 7 work"):
+        assert shown in table.out
+    assert [len(each.asked) for each in (hunter, pdl, brave, web)] == [2, 2, 2, 2]
+
+
+def test_where_all_is_well_it_ends_well(here: Here, tmp_path: Path) -> None:
+    words = ("sources", "check", f"--data-dir={tmp_path}")
+
+    ran = here(*words, CS_BRAND_SOURCES="directory", CS_PEOPLE_SOURCES="searxng")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "0 of 2 work; this check cost $0.000 at most" in ran.out
