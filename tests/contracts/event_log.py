@@ -78,6 +78,15 @@ class EventLogContract:
         assert said(await log.read("key-a", limit=0)) == []
         assert said(await log.read("key-a", limit=None)) == list(range(7))
 
+    async def test_reads_at_once_get_each_what_it_asked_for(self, log: EventLog) -> None:
+        await log.append([Append("key-a", NO_STREAM, units(*range(4)))])
+        await log.append([Append("key-b", NO_STREAM, units(8, 9))])
+        asked = [("key-a", 0), ("key-b", 0), ("key-a", 2), ("key-never", 0), ("key-a", 0, 1)]
+
+        found = await asyncio.gather(*(log.read(*each) for each in asked))
+
+        assert [said(each) for each in found] == [[1, 2, 3], [9], [3], [], [1]]
+
     async def test_events_are_selected_by_topic_and_by_stream(self, log: EventLog) -> None:
         await log.append([Append("key-a", NO_STREAM, units(1, 2))])
         await log.append([Append("service", NO_STREAM, [Paused(at=AT), Resumed(at=AT)])])
