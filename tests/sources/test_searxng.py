@@ -198,7 +198,7 @@ async def test_questions_are_few_and_name_brand_and_parent() -> None:
     assert all(
         family in " ".join(asked) for family in ("influencer", "social", "partnership", "brand")
     )
-    assert web.most_at_once <= 4
+    assert web.most_at_once <= 5
     assert all(one.path.startswith("/search?") for one in web.asked)
 
 

@@ -27,7 +27,7 @@ from cs.sources.people.web_search import (
 
 #: Questions asked at once, those about one name: a lookup waits for one answer instead of two.
 #: More would come sooner to nobody, and the engines behind SearXNG shut out whoever hurries.
-AT_ONCE = 4
+AT_ONCE = 5
 
 
 class SearxngSource:

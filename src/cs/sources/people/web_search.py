@@ -246,5 +246,7 @@ def _works_at(person: SearchResult, names: tuple[str, ...]) -> bool:
     The classifier leaves out what a headline marks as past ("ex-Acme"); who names no
     employer at all was found for another reason.
     """
-    employers = (classify(person.headline or "").company, person.company)
-    return any(is_employer(employer, names) for employer in employers if employer)
+    if person.company and is_employer(person.company, names):
+        return True  # most are; a headline takes 0.3 ms to classify
+    employer = classify(person.headline or "").company
+    return employer is not None and is_employer(employer, names)
