@@ -84,7 +84,12 @@ def figures(found: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     for name, each in found.items():
         second, last = median(each[WEEK : 2 * WEEK]), median(each[-WEEK:])
         grown = round((last / second - 1) * 100, 1)
-        rows[name] = {"second_week_mib": second, "last_week_mib": last, "grown_percent": grown}
+        rows[name] = {
+            "second_week_mib": second,
+            "last_week_mib": last,
+            "grown_percent": grown,
+            "by_day": list(each),
+        }
     return rows
 
 
