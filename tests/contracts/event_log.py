@@ -81,9 +81,12 @@ class EventLogContract:
     async def test_reads_at_once_get_each_what_it_asked_for(self, log: EventLog) -> None:
         await log.append([Append("key-a", NO_STREAM, units(*range(4)))])
         await log.append([Append("key-b", NO_STREAM, units(8, 9))])
-        asked = [("key-a", 0), ("key-b", 0), ("key-a", 2), ("key-never", 0), ("key-a", 0, 1)]
+        asked = (("key-a", 0, 9), ("key-b", 0, 9), ("key-a", 2, 9), ("key-never", 0, 9))
 
-        found = await asyncio.gather(*(log.read(*each) for each in asked))
+        found = await asyncio.gather(
+            *(log.read(stream, after, most) for stream, after, most in asked),
+            log.read("key-a", 0, 1),
+        )
 
         assert [said(each) for each in found] == [[1, 2, 3], [9], [3], [], [1]]
 

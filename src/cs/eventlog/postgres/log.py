@@ -25,7 +25,6 @@ from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected
 from cs.postgres.pruning import PAGE
 
-
 _stored_row: Callable[[Sequence[Any]], StoredRow] = tuple
 
 
