@@ -12,6 +12,7 @@ from cs.assembly.folder_stores import open_folder
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.disclosure import DisclosureMade
 from cs.domain.rule_sets import RANKING
+from cs.history.identities import identities
 from cs.runtime.data_folder import DataFolder
 from harness.servers.fixtures import new_database
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
@@ -206,6 +207,29 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
     assert isinstance(made, DisclosureMade)
     assert (made.command, made.why) == ("replay verdicts", why)
     assert here(*words, "--reveal=why").code == 2
+
+
+def test_people_have_their_pseudonyms_where_they_are_wanted(
+    history: Path, stricter: Path, here: Here
+) -> None:
+    words = ("replay", "ranking", f"--rules={stricter}", f"--data-dir={history}")
+
+    rows = said(here(*words, "--json", "--people").rows, "difference")
+
+    async def wanted() -> list[str]:
+        async with (
+            open_folder(DataFolder(history)) as data,
+            identities(data.log, data.keys) as people,
+        ):
+            names = [str(row["person"]) for row in rows]
+            who = await people.of(names)
+            return [who[name] for name in names]
+
+    told = [str(row["who"]) for row in rows]
+    assert told == asyncio.run(wanted())
+    assert all(who.startswith("person_") for who in told)
+    assert told[0] in here(*words, "--people").out
+    assert {row["who"] for row in said(here(*words, "--json").rows, "difference")} == {None}
 
 
 @pytest.mark.slow

@@ -1,14 +1,15 @@
 """``cs replay``: rules run again over all of the history, and what would be otherwise."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import App, Group, Parameter
+from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.parallel_replay import ReplayJob, replayed
@@ -16,6 +17,7 @@ from cs.cli.moment import At, end_of, never_looked_up
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
 from cs.cli.progress import Progress
+from cs.cli.pseudonyms import People
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import brand_stream
@@ -23,6 +25,7 @@ from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.history import History
+from cs.history.identities import identities
 from cs.history.replay.charges import AffectedLookup, charge_differences
 from cs.history.replay.difference import AnswerDifference, ChargeDifference, Totals
 from cs.history.replay.recorded import Kind
@@ -101,21 +104,25 @@ DEFAULTS = ReplayOptions()
 
 
 @app.command
-def ranking(options: ReplayOptions = DEFAULTS, *, reveal: Reveal = None) -> None:
+def ranking(
+    options: ReplayOptions = DEFAULTS, *, people: People = False, reveal: Reveal = None
+) -> None:
     """Rank all people found again: who would be shown, who not any more, who elsewhere.
 
     Example: `cs replay ranking --rules stricter.py --processes 2`
     """
-    _run(_Run("ranking", options, reveal))
+    _run(_Run("ranking", options, reveal, people=people))
 
 
 @app.command
-def verdicts(options: ReplayOptions = DEFAULTS, *, reveal: Reveal = None) -> None:
+def verdicts(
+    options: ReplayOptions = DEFAULTS, *, people: People = False, reveal: Reveal = None
+) -> None:
     """Read all conversations with mail servers again: whose mailbox would be verified.
 
     Example: `cs replay verdicts --rules ../worktree --json > differences.ndjson`
     """
-    _run(_Run("verdicts", options, reveal))
+    _run(_Run("verdicts", options, reveal, people=people))
 
 
 @app.command
@@ -142,7 +149,9 @@ class _Found:
 class _Run:
     """One replay, from the command line to what is shown of it."""
 
-    def __init__(self, kind: Kind, options: ReplayOptions, reveal: str | None) -> None:
+    def __init__(
+        self, kind: Kind, options: ReplayOptions, reveal: str | None, *, people: bool = False
+    ) -> None:
         options.check()
         check_reason(reveal)
         self.kind = kind
@@ -151,6 +160,7 @@ class _Run:
         self.upto = 0
         self.found = _Found()
         self._reveal = reveal
+        self._people = people
 
     async def differences(
         self, settings: Settings
@@ -160,7 +170,7 @@ class _Run:
             self.upto = await end_of(History(data.log), self.options.at)
             await self._disclose(data)
             with Progress() as progress:
-                async with aclosing(self._of_brands(data, settings, progress)) as of_brands:
+                async with aclosing(self._named(data, settings, progress)) as of_brands:
                     async for told in of_brands:
                         yield told
                 charges = charge_differences(data.log, self.found.affected, self.upto)
@@ -176,9 +186,34 @@ class _Run:
             command = f"replay {self.kind}"
             await disclose(data, command, self._reveal, asked, upto=self.upto)
 
-    async def _of_brands(
+    async def _named(
         self, data: CommandContext, settings: Settings, progress: Progress
     ) -> AsyncGenerator[AnswerDifference, None]:
+        """Yield the differences in answers, with people's pseudonyms where they are wanted."""
+
+        def show(position: int, upto: int) -> None:
+            progress.show(f"telling people apart: {position} of {upto} positions read")
+
+        async with AsyncExitStack() as stack:
+            people = None
+            if self._people:
+                told_apart = identities(data.log, data.keys, show)
+                people = await stack.enter_async_context(told_apart)
+            of_brands = self._of_brands(data, settings, progress)
+            await stack.enter_async_context(aclosing(of_brands))
+            async for differences in of_brands:
+                if people is None:
+                    for each in differences:
+                        yield each
+                else:
+                    who = await people.of({d.person for d in differences if d.person})
+                    for each in differences:
+                        yield replace(each, who=who.get(each.person or ""))
+
+    async def _of_brands(
+        self, data: CommandContext, settings: Settings, progress: Progress
+    ) -> AsyncGenerator[Sequence[AnswerDifference], None]:
+        """Yield the differences in answers, those of some brands at a time."""
         found, done = self.found, 0
         streams = await brand_streams(data.log, self.kind, self.upto)
         if self.query is not None:
@@ -197,8 +232,7 @@ class _Run:
                     found.affected.update(brand.affected)
                     if brand.differences or brand.affected:
                         found.of_brand(brand.stream, brand.query).add(brand.totals)
-                    for difference in brand.differences:
-                        yield difference
+                yield [each for brand in brands for each in brand.differences]
                 done += len(brands)
                 progress.show(
                     f"{done} of {len(streams)} brands, {found.every.answers} answers run "
@@ -317,7 +351,7 @@ _COLUMNS = {
 
 
 def _example(told: AnswerDifference) -> str:
-    who = told.name or told.person or told.lookup
+    who = told.name or told.who or told.person or told.lookup
     brand = _called(told.brand, told.domain)
     return f"{told.change}: {brand}, {who}: {_words(told.was)} -> {_words(told.would_be)}"
 

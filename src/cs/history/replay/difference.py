@@ -28,6 +28,7 @@ class AnswerDifference(
         brand, domain: As the brand was asked for.
         lookup: In which lookup.
         person: About whom, ``<lookup>#p1``; ``None``: about the brand.
+        who: Their pseudonym over all lookups, where it was asked for.
         rules: That answered then, "not recorded" if nobody wrote it down.
         was: What they said.
         would_be: What is said now.
@@ -40,6 +41,7 @@ class AnswerDifference(
     domain: str | None
     lookup: str
     person: str | None = None
+    who: str | None = None
     rules: str
     was: Any
     would_be: Any
