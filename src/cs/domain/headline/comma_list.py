@@ -38,6 +38,9 @@ def by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
         leads_firm = (
             FOUNDER.found(flat(role[0])) and not has_level(piece) and not is_place(piece)
         )
+        if not marked and is_work(piece) and _is_before_name(pieces, n):
+            role.append(piece)
+            continue
         if not marked and ((is_firm(piece) and not is_scope(piece)) or leads_firm):
             company = piece
             break
@@ -66,7 +69,12 @@ def _is_before_name(pieces: list[str], n: int) -> bool:
     """Say whether piece *n* is a few words before the employer: "student living, Unite"."""
     following = pieces[n + 1 : n + 2]
     few = len(pieces[n].split()) <= 3 and not words.TAGLINE.match(pieces[n])
-    return few and bool(following) and looks_like_a_name(following[0])
+    return (
+        few
+        and bool(following)
+        and looks_like_a_name(following[0])
+        and not is_place(following[0])
+    )
 
 
 def _is_line_of_brand(pieces: list[str], n: int) -> bool:

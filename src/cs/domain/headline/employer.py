@@ -80,7 +80,11 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
         if is_place(firm) or hit["little"] == "in":
             if is_place(firm) or (hit["little"] in _WITHIN and not is_work(firm)):
                 return role, None
-        elif looks_like_a_name(firm) and not is_work(firm):
+        elif (
+            hit["little"] not in _BEFORE_PLACES
+            and looks_like_a_name(firm)
+            and not is_work(firm)
+        ):
             return role, firm
     if joined := _JOINED_AT.search(text):
         role = text[: joined.start()]
@@ -94,6 +98,8 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
     return text, None
 
 
+#: Before a place, and no employer: "yoga à Lyon".
+_BEFORE_PLACES = frozenset({"à", "a"})
 _WITHIN = frozenset({"in", "en", "em", "w"})
 #: Written together with the employer's name: Hebrew before it, Hungarian after it.
 _JOINED_AT = re.compile(
@@ -138,15 +144,15 @@ def last_name(role: str) -> tuple[str, str | None]:
 
 
 def _is_title(text: str) -> bool:
-    return (
-        has_level(text)
-        and family_named(text) is not Family.OTHER
-        and not title_words_left(text)
-    )
+    if not has_level(text) or title_words_left(text):
+        return False
+    return family_named(text) is not Family.OTHER or not (text.isascii() or is_bare(text))
 
 
 def _has_known_word(name: str) -> bool:
-    return any(is_work(word) or len(flat(word)) < 2 for word in re.split(r"[\s/-]", name))
+    return is_work(name) or any(
+        is_work(word) or len(flat(word)) < 2 for word in re.split(r"[\s/-]", name)
+    )
 
 
 def is_work(text: str) -> bool:

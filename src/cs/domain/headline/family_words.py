@@ -42,16 +42,44 @@ INFLUENCER = table(
 NOT_INFLUENCER = Phrases(
     """
     medical_kol* scientific_kol* pharma_kol* celebrity_chef celebrity_stylist
-    celebrity_trainer celebrity_photographer creator_tools creator_of influence_operations
-    influence_de_la sphere_of_influence trafic_d_influence under_the_influence
+    celebrity_trainer celebrity_photographer influencer_platform influencer_software
+    influencer_saas influencer_tech influencer_tool influencer_app influencer_suite
+    influencer_marketplace influencer_plattform influencer_solutions
+    influencer_marketing_platform influencer_marketing_software influencer_marketing_saas
+    influencer_marketing_tech influencer_marketing_tool influencer_marketing_app
+    influencer_marketing_suite influencer_marketing_marketplace
+    influencer_marketing_plattform influencer_marketing_solutions creator_platform
+    creator_software creator_saas creator_tech creator_tool creator_app creator_suite
+    creator_marketplace creator_plattform creator_solutions creator_marketing_platform
+    creator_marketing_software creator_marketing_saas creator_marketing_tech
+    creator_marketing_tool creator_marketing_app creator_marketing_suite
+    creator_marketing_marketplace creator_marketing_plattform creator_marketing_solutions
+    influence_platform influence_software influence_saas influence_tech influence_tool
+    influence_app influence_suite influence_marketplace influence_plattform
+    influence_solutions social_media_marketing_platform social_media_marketing_software
+    social_media_marketing_saas social_media_marketing_tech social_media_marketing_tool
+    social_media_marketing_app social_media_marketing_suite
+    social_media_marketing_marketplace social_media_marketing_plattform
+    social_media_marketing_solutions ugc_platform ugc_software ugc_saas ugc_tech ugc_tool
+    ugc_app ugc_suite ugc_marketplace ugc_plattform ugc_solutions ambassador_platform
+    ambassador_software ambassador_saas ambassador_tech ambassador_tool ambassador_app
+    ambassador_suite ambassador_marketplace ambassador_plattform ambassador_solutions
+    affiliate_and_influencer_platform affiliate_and_influencer_software
+    affiliate_and_influencer_saas affiliate_and_influencer_tech affiliate_and_influencer_tool
+    affiliate_and_influencer_app affiliate_and_influencer_suite
+    affiliate_and_influencer_marketplace affiliate_and_influencer_plattform
+    affiliate_and_influencer_solutions plateforme_d_influence plateforme_influence
+    plataforma_de_influencers piattaforma_di_influencer_marketing creator_tools creator_of
+    influence_operations influence_de_la sphere_of_influence trafic_d_influence
+    under_the_influence
     """
 )
 SOCIAL = table(
     "social",
     """
-    social socials socialmedia *socialmedia smm some_manager reseaux_sociaux medias_sociaux
-    media_sociaux redes_sociales redes_sociais medios_sociales midias_sociais midia_social
-    rrss media_sociali reti_sociali canali_social soziale_medien sozialen_medien
+    social socials socialmedia *socialmedia socialmedia* smm some_manager reseaux_sociaux
+    medias_sociaux media_sociaux redes_sociales redes_sociais medios_sociales midias_sociais
+    midia_social rrss media_sociali reti_sociali canali_social soziale_medien sozialen_medien
     soziale_netzwerke sozialen_netzwerke sociale_media sociala_medier sociale_medier
     sosiale_medier sosiaalisen_median sosiaalinen_media somepaallikko somevastaava
     mediow_spolecznosciow* media_spolecznosciow* mediami_spolecznosciow* socialnich_siti
@@ -66,9 +94,14 @@ SOCIAL = table(
 NOT_SOCIAL = table(
     "not_social",
     """
-    social_work* social_impact* social_responsib* corporate_social social_service*
-    social_care social_media_customer* social_customer* social_media_care social_support
-    social_media_support social_science* social_scientist* social_polic* social_justice
+    *cion_social *sion_social *dad_social *miento_social *dade_social *cao_social
+    *encia_social *ancia_social centro_social centre_social plan_social fondo_social
+    area_social socialmedia_software socialmedia_suite socialmedia_tool socialmedia_platform
+    social_suite socialmedia_management_software social_listening_software
+    social_listening_suite social_analytics_software social_software social_tech social_work*
+    social_impact* social_responsib* corporate_social social_service* social_care
+    socialmedia_customer* social_customer* socialmedia_care social_support
+    socialmedia_support social_science* social_scientist* social_polic* social_justice
     social_innovat* social_enterpris* social_entrepreneur* social_security social_selling
     social_protection social_value social_sustainab* social_housing social_welfare
     social_event* social_club* social_educat* social_pedagog* social_stud* social_research*
@@ -209,14 +242,16 @@ NOT_BRAND = table(
 #: Who serves brands, one of which is not named, and the brands.
 FOR_BRANDS = Phrases(
     """
-    account accounts client clients customer shopper category buyer buying kunden*
-    kundenberat* key_account clientele comptes compte cuentas clientes contas conti klant*
-    konto kund accountmanager vendor agency wholesale franchise licensee serving
+    business practice commercial operations logistics ecommerce e_commerce consultancy
+    etatdirektor* publicite account accounts client clients customer shopper category buyer
+    buying kunden* kundenberat* key_account clientele comptes compte cuentas clientes contas
+    conti klant* konto kund accountmanager vendor agency wholesale franchise licensee serving
     """
 )
 BRANDS = Phrases(
     """
-    brands marques marcas marken marchi merken varumarken merkevarer varemaerker marek
+    brand_clients brand_accounts per_brand brands marques marcas marken marchi merken
+    varumarken merkevarer varemaerker marek
     """
 )
 #: Work for a brand that is not its marketing, wherever the word stands.
@@ -224,12 +259,13 @@ NO_BRAND_WORK = Phrases(
     """
     designer designers design_director art_director creative_director copywriter
     copy_director illustrator photographer videographer consultant consultants coach lawyer
-    counsel attorney paralegal product_manager product_marketing trade_marketing
-    field_marketing shopper_marketing trade_and_shopper handelsmarketing trademarketing
-    ticari_pazarlama marketing_de_canal mercadeo_de_canal marketing_terrain beraterin berater
-    consultor consultora consulente designerin grafik* graphiste disenador* disenad*
-    directeur_artistique directrice_artistique direction_artistique direttore_creativo
-    director_creativo directora_creativa diretor_de_arte diretor_criativo direttore_artistico
+    creative_lead head_of_creative creative_manager counsel attorney paralegal
+    product_manager product_marketing trade_marketing field_marketing shopper_marketing
+    trade_and_shopper handelsmarketing trademarketing ticari_pazarlama marketing_de_canal
+    mercadeo_de_canal marketing_terrain beraterin berater consultor consultora consulente
+    designerin grafik* graphiste disenador* disenad* directeur_artistique
+    directrice_artistique direction_artistique direttore_creativo director_creativo
+    directora_creativa diretor_de_arte diretor_criativo direttore_artistico
     """,
     "デザイナー 디자이너 设计师 トレードマーケティング 트레이드 通路 渠道营销",
 )
@@ -306,13 +342,26 @@ ASSISTANT_TO = LazyPattern(
     r"chief|cmo|ceo|"
     r"coo|president|managing|founder|leadership|board|vice)\b))|"
     r"\b(?:assistant|assistante|assistent|assistentin|assistenz|asistente|asystentka|asystent|"
-    r"assistente|asistan|ea|pa|e a|\w*assistent|\w*assistentin|\w*assistenz|adjointe?|"
+    r"assistente|asistan|ea|pa|e a|segretari[ao]|secretaresse|\w*assistent|\w*assistentin|"
+    r"\w*assistenz|adjointe?|"
     r"adjunt[oa]|"
     r"secretaria|sekretar\w*|sekreteri?|secretary|sekretarin|sekretar|secretaire|secretaria|"
     r"chief of staff|adjutant|right hand|support)"
     r" (?:to|for|of|der|des|dem|von|de|du|del|della|do|da|al|alla|a la|a l|a|au|an|van het|"
     r"van de|van|"
-    r"till|til|dla|d|dell|av|for) "
+    r"till|til|dla|d|dell|di|av|for|fur die|fur den|fur) "
+)
+#: Who looks after creators and sells what they do: "manager of YouTubers".
+TALENT_AGENT = LazyPattern(
+    r"(?<!\w)(?:manager\w*|agent\w*|representante|rep|represents?|management|booker|impresario|"
+    r"empresari[oa]|agenciador\w*|looks after) (?:of|for|to|von|fur|de|d|di|van|voor|dla|para|"
+    r"des) "
+    r"(?:\w+ ){0,2}?(?:creators?|influencer\w*|influenceurs|youtuber\w*|streamer\w*|"
+    r"tiktoker\w*|"
+    r"creadores|criadores|createurs|talents|tworcow|influenciador\w*|podcasters)(?!\w)"
+    r"(?! (?:marketing|relations|partnerships?|strategy|programs?|programmes?|campaigns?|"
+    r"content|"
+    r"operations|communications?|and (?:partnerships|marketing|social|pr|brand)))"
 )
 #: Where the case alone says who is helped.
 ASSISTANT_OF = LazyPattern(
@@ -322,7 +371,8 @@ ASSISTANT_OF = LazyPattern(
 )
 #: Where the assistant is named last: "director's assistant".
 LEADERS_ASSISTANT = LazyPattern(
-    r"(?:总监|总裁|总经理|董事长|社長|本部長|部長|社长|部长|执行长|ceo|본부장|부장|대표|이사|"
+    r"(?:总监|总裁|总经理|董事长|社長|本部長|部長|社长|部长|执行长|ceo|cmo|coo|cfo|본부장|"
+    r"부장|대표|이사|"
     r"실장|상무|임원) ?"
     r"(?:助理|秘书|秘書|付き秘書|비서|보좌)|"
     r"(?<!\w)\w*(?:johtajan|paallikon|direktoru|baskani|igazgato|igazgatoi|direktoren|chefens) "

@@ -36,14 +36,15 @@ _ABBREVIATION = re.compile(
     r"(?<!\w)(?:sr|jr|snr|dir|mgr|mngr|asst|assoc|inc|co|corp|ltd|st|mr|mrs|ms|dr|prof|dept|"
     r"intl|"
     r"int|natl|nat|reg|exec|ing|dipl|bros|vs|prev|coord|mktg|mkt|comm|comms|resp|gte|gta|ger|"
-    r"enc|infl|influ|inf|part|partn|téc|tec|dtor|dtora|gral|tel|sen|ehem|"
+    r"enc|subger|subgte|infl|influ|inf|part|partn|téc|tec|dtor|dtora|gral|tel|sen|ehem|"
     r"jun|stv|leit|mark|med|\w)\.$",
     re.IGNORECASE,
 )
 #: Letters that stand for a bar: "Brand Manager I Nike".
 _CROSS = re.compile(r"(?<=\w)\s[xX×]\s(?=[^\W\d_a-zà-ÿ])")
 _LETTER_BAR = re.compile(
-    r"(?<=\w)\s[Ilıǀ丨]\s*$|(?<=\w)\s[Ilıǀ丨]\s(?=[^\W_a-zà-ÿ])(?!I\s|Am\b|Have\b)|\s\\+\s|"
+    r"(?<=\w)\s[Ilıǀ丨]\s*$|(?<=\w)\s(?:[Iıǀ丨]|ll?|II)\s(?=[^\W_a-zà-ÿ])(?!I\s|Am\b|Have\b)|"
+    r"\s\\+\s|"
     r"\s>+\s|\s::+\s"
 )
 #: The sign of an abbreviation in Hebrew, which is typed as a quotation mark.
@@ -72,7 +73,7 @@ def _tidy(text: str) -> str:
     text = _BRACKETS.sub(_bracketed, text)
     text = words.GENDERS.sub(" ", _ADDRESS.sub(" ", text))
     text = _CROSS.sub(_crossed, _LETTER_BAR.sub(" | ", text))
-    return re.sub(r" {2,}", " ", text).strip()
+    return re.sub(r" {2,}", " ", re.sub(r"\s+(?=[.,;!?](?:\s|$))", "", text)).strip()
 
 
 def _crossed(hit: re.Match[str]) -> str:
@@ -90,6 +91,8 @@ def _bracketed(hit: re.Match[str]) -> str:
         return f" {time_words.OVER} "
     if time_words.REPORTS_TO.search(inner):
         return " "
+    if time_words.TO_COME_BRACKET.match(inner):
+        return f" {time_words.OVER} "
     if time_words.YEARS.search(inner) or inner.casefold() in {"株", "주", "전", "현"}:
         return f" {hit[0]} "
     if time_words.FORMER.match(inner) or time_words.WISH.match(inner):
@@ -163,17 +166,21 @@ def _of_today(found: list[Part]) -> list[Part]:
     a bare wish ("Open to work") makes wishes of the parts after it that name no employer.
     """
     today: list[Part] = []
-    past = wish = wished = False
+    past = wish = wished = awarded = False
     for part in found:
+        if awarded and part.joint == "-":
+            continue
+        awarded = words.AWARDED.fullmatch(part.text) is not None
         if (past or wish) and part.joint == "/" and not time_words.NOW.match(part.text):
             continue
         if time_words.YEARS.search(part.text):
             past = False
             continue
         texts, past, wish = _today(part.text)
-        bare = (
-            wish and not texts and (len(flat(part.text).split()) <= 3 or is_seeker(part.text))
-        )
+        seeker = is_seeker(part.text)
+        bare = seeker or (wish and not texts and len(flat(part.text).split()) <= 3)
+        if seeker:
+            texts = []
         if wished and not words.AT.search(part.text) and not time_words.NOW.search(part.text):
             continue
         wished = wished or (bare and not today)
@@ -193,7 +200,7 @@ def _today(text: str) -> tuple[list[str], bool, bool]:
     """Return the pieces of *text* about today; whether it ends in the past; or in a wish."""
     texts: list[str] = []
     wish = past = False
-    text = _of_its_holder(text)
+    text = time_words.TURNED.sub("", _of_its_holder(text))
     if ended := time_words.ENDED.search(text):
         # "Until 2021 Brand Manager", or "Brand Manager until 2021".
         before, after = text[: ended.start()], text[ended.end() :]
@@ -206,6 +213,9 @@ def _today(text: str) -> tuple[list[str], bool, bool]:
             return ([before] if kept else []), True, False
         text = after[now.start() :]
     if time_words.WANTED.search(text):
+        return [], False, True
+    coming = time_words.COMING.search(text)
+    if coming and not _names_role(text[coming.end() :]) and not time_words.NOW.search(text):
         return [], False, True
     for _ in range(8):
         former, wished = time_words.FORMER.search(text), time_words.WISH.search(text)

@@ -41,7 +41,10 @@ def family_of(role: str) -> Family:
 
 def family_of_work(role: str) -> Family:
     """As `family_of`, of a role that is no creator's, and does not help a leader."""
-    if words.OTHER_WORK.found(words.BESIDES.without(_spoken(role))):
+    spoken = _spoken(role)
+    if words.TALENT_AGENT.search(spoken) or words.OTHER_WORK.found(
+        words.BESIDES.without(spoken)
+    ):
         return Family.OTHER
     named = family_named(_of_others(role))
     if named is not Family.OTHER and _is_founder_only(role):
@@ -72,9 +75,14 @@ def is_bare(role: str) -> bool:
     return is_level(role) and family_named(role) is Family.OTHER
 
 
+def _folded(role: str) -> str:
+    # "SoMe" is what Scandinavians call social media; "some" is a word.
+    return folded(role.replace("SoMe", "social media"))
+
+
 def _spoken(role: str) -> str:
     """Words as they are spoken; commas stay, so that words on both sides are not one phrase."""
-    pieces = _APART.split(_AND.sub(" and ", folded(role)))
+    pieces = _APART.split(_AND.sub(" and ", _folded(role)))
     return " , ".join(flat(piece) for piece in pieces)
 
 
@@ -100,7 +108,7 @@ _HELPERS = {Level.UNKNOWN, Level.COORDINATOR, Level.INTERN}
 
 def is_creator(role: str) -> bool:
     """Say whether *role* is that of a creator, not of somebody who works with creators."""
-    pieces = [flat(piece) for piece in _JOINT.split(folded(role))[::2]]
+    pieces = [flat(piece) for piece in _JOINT.split(_folded(role))[::2]]
     return any(pieces) and all(map(_is_creator, filter(None, pieces)))
 
 
@@ -113,7 +121,7 @@ def _is_creator(piece: str) -> bool:
 
 def _of_others(role: str) -> str:
     """Leave out of *role* that its holder is a creator too: "Social Lead & Content Creator"."""
-    split = _JOINT.split(folded(role))
+    split = _JOINT.split(_folded(role))
     pieces, joints = split[::2], split[1::2]
     return "".join(
         piece + (f" {joints[n]} " if n < len(joints) else "")
@@ -145,7 +153,7 @@ def _is_founder_only(role: str) -> bool:
         return False
     others = [
         piece
-        for piece in _JOINT.split(folded(role))[::2]
+        for piece in _JOINT.split(_folded(role))[::2]
         if not words.FOUNDER.found(flat(piece)) and level_of(piece) in ELIGIBLE
     ]
     return all(family_named(piece) is Family.OTHER for piece in others)
@@ -157,6 +165,7 @@ def _names_influencers(text: str) -> bool:
 
 
 def _names_social(text: str) -> bool:
+    text = text.replace("social media", "socialmedia")
     if words.SOCIAL.found(words.NOT_SOCIAL.without(text)):
         return True
     return words.COMMUNITY.found(text) and not words.OTHER_COMMUNITY.found(text)
@@ -164,7 +173,7 @@ def _names_social(text: str) -> bool:
 
 def is_community(role: str) -> bool:
     """Say whether *role* is of the social family only by its community."""
-    text = _spoken(role)
+    text = _spoken(role).replace("social media", "socialmedia")
     return words.COMMUNITY.found(text) and not words.SOCIAL.found(
         words.NOT_SOCIAL.without(text)
     )

@@ -38,7 +38,8 @@ _MISLEADING = Phrases(
     lead_gen* leads key_opinion_leader* thought_leader* opinion_leader* head_office
     executive_chef chef_de_cuisine chef_de_partie sous_chef chef_de_rang product_owner
     process_owner editor_in_chief chief_of_staff executive_search exec_search
-    """
+    """,
+    "헤드헌터 헤드헌팅",
 )
 _INTERN = table(
     "intern",

@@ -100,6 +100,10 @@ SEVERAL = Phrases(
     managern managerinnen leitern leiterinnen menedzerowie managerow менеджеры директора
     """
 )
+#: "The creator marketing platform".
+_ARTICLE = re.compile(
+    r"(?:the|an?|la|le|l['’]|une?|die|das|eine|el|una|il|de|het|een|o|a)\s?[a-z]"
+)
 ROLES_TO_FILL = Phrases(
     "roles positionen positions postes puestos posiciones vagas posizioni vacatures jobs "
     "openings opportunities",
@@ -120,6 +124,13 @@ _NAME = re.compile(
     r"^[^\W\d_a-zà-ÿα-ώа-яёіїєґ]|^\d|^[a-z]+[A-Z]|^[a-z]\.|^@|\.[a-z]{2,4}$|^[dl]['’][A-Z]"
 )
 _SMALL = word_set("of the and & de la le du des del di da do y e et und for van von by")
+
+
+#: Written small within the names of firms and places.
+_IN_NAMES = word_set(
+    "stad kommun kommune markt universitetssjukehus universitetssykehus sjukhus sykehus "
+    "hospital bank foods drinks skole skola universitet"
+)
 
 
 def is_firm(text: str) -> bool:
@@ -146,6 +157,8 @@ def is_offer(text: str) -> bool:
     words = flat(text)
     if ROLES_TO_FILL.found(words):
         return True
+    if _ARTICLE.match(text) and words_of_parts.PRODUCT.found(words):
+        return True
     if has_level(text):
         return False
     if SEVERAL.found(words):
@@ -171,4 +184,6 @@ def looks_like_a_name(text: str) -> bool:
     """Say whether every word that matters in *text* is written like a name."""
     words = text.replace("-", " ").split()
     weighty = [word for word in words if word.casefold() not in _SMALL]
+    if len(weighty) > 1 and _NAME.search(weighty[0]):
+        weighty = [word for word in weighty if word not in _IN_NAMES]
     return 0 < len(words) <= 6 and bool(weighty) and all(map(_NAME.search, weighty))

@@ -34,6 +34,8 @@ _LONG = [
     "executive",
     "creator",
     "creators",
+    "community",
+    "leiterin",
 ]
 #: Too short for any slip: only neighbouring letters swapped, or one written twice.
 _SHORT = ["brand", "social", "media", "head", "senior", "lead"]
@@ -100,6 +102,14 @@ _WORDS = (
             "created",
             "influence",
             "sociaal",
+            "influenceur",
+            "influenceurs",
+            "influenceuse",
+            "ambasador",
+            "ambassade",
+            "communities",
+            "manageur",
+            "leiter",
             "socialt",
             "leade",
             "mediaa",

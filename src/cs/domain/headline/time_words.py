@@ -32,12 +32,25 @@ _SPELL = any_of(
         """
     )
 )
+_COUNT = any_of(
+    word_set(
+        """
+        five six seven eight nine ten eleven twelve fifteen twenty fünf sechs sieben acht neun
+        zehn cinq six sept huit neuf dix quinze cinco seis siete ocho nueve diez cinque sei
+        sette
+        otto nove dieci sete oito dez vijf zes zeven acht negen tien fem sex sju åtta nio tio
+        pięć sześć siedem osiem dziesięć
+        """
+    )
+)
 #: "After ten years as", "spent a decade as", "seven years leading", "led".
 _LONG_AGO = (
     r"(?<!\w)(?:spent|after|following|nach|après|tras|dopo|após|davor|na|efter|po|после|"
     r"після)\s"
     rf"(?:[\w-]+\s){{1,4}}?{_SPELL}(?!\w)|"
     rf"^\d+\+?\s{_SPELL}\s(?=[^\W\d_a-zà-ÿ])|"
+    rf"^(?:{_COUNT})\s{_SPELL}\s(?:in|lang|at|bei|chez|en|head|brand|leiter\w*|as|of)(?!\w)|"
+    r"(?-i:^(?:Var|Was|War|Ero|Era|Fui)\s)|"
     rf"(?<!\w)\w+\s{_SPELL}\s(?:as|als|comme|como|come|som|jako|leading|running|heading)(?!\w)|"
     r"(?-i:(?<!\w)(?:[Ll]ed|[Rr]an|[Hh]eaded)(?=\s(?!by)))"
 )
@@ -78,13 +91,25 @@ ENDED = LazyPattern(
 )
 #: The whole of a bracket that says so.
 ENDED_BRACKET = LazyPattern(
-    r"(?:left|retired|ended|departed|resigned|no\slonger|bis|until|till|hasta|jusqu|fino|até|"
+    r"(?:currently\s)?(?:left|unemployed|redundant|laid\soff|retired|ended|departed|resigned|"
+    r"no\slonger|bis|until|till|hasta|jusqu|fino|até|"
     r"tot|"
     r"do)(?!\w)|" + _written("gone"),
     re.IGNORECASE,
 )
+#: The whole of a bracket that says that it is still to come: "(starting May)".
+TO_COME_BRACKET = LazyPattern(
+    r"(?:start(?:s|ing)?|joining|from|as\sof|incoming|effective|beginning|ab|dès|à\spartir|"
+    r"a\spartir|vanaf|from\snext)\s.*\w|(?:incoming|designate|elect|designiert\w*|future|"
+    r"soon)$",
+    re.IGNORECASE,
+)
 #: All of the part is an offer, a wish, or something to come.
-WANTED = LazyPattern(_written("wanted") + r"|\d{1,2}月(?:から|より)", re.IGNORECASE)
+WANTED = LazyPattern(
+    _written("wanted")
+    + r"|\d{1,2}月(?:から|より)|\d{1,2}월부터|[来來](?:月|年|春)(?:から|より)",
+    re.IGNORECASE,
+)
 #: Away for a while: the role is still held.
 LEAVE = LazyPattern(
     rf"(?:(?<!\w)(?:currently|just)\s)?(?:{_written('leave')})"
@@ -96,7 +121,7 @@ NOW = LazyPattern(
     "(?:"
     + _written(
         "now",
-        """now these_days nowadays currently current today presently turned aktuell derzeit
+        """now these_days nowadays currently current today presently aktuell derzeit
         heute jetzt actuellement maintenant aujourd'hui
         actualmente actual ahora hoy atualmente atual
         agora hoje attualmente ora oggi momenteel nu tegenwoordig nuvarande nuværende nykyinen
@@ -129,16 +154,21 @@ _MONTHS = any_of(
         """
     )
 )
-#: "From January:", "ab Mai".
+#: "From January:", "ab Mai"; of languages that say "since" so too only where it stands first.
+_FROM = (
+    r"(?:(?<!\w)(?:from|starting|as\sof|ab|dès|vanaf|a\spartir\s(?:de|do)|"
+    r"à\spartir\s(?:de|d['’]))|^(?:desde|dal|da|från|fra|od))"
+    r"\s(?:\d+\S{0,2}\s)?(?:mitte\s|anfang\s|early\s|mid\s)?"
+    rf"(?:{_MONTHS}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|o[ck]t|nov|de[cz])(?=[\s.:,]|"
+    rf"$))(?!\w)|"
+    r"(?<!\w)ab\s\d{1,2}\.\s?\d{0,2}\.?(?=\s)"
+)
+#: What is to come, told after it: "Head of Social from 1 September".
+COMING = LazyPattern(_FROM, re.IGNORECASE)
 _COMING = (
-    r"(?<!\w)(?:from|starting|as\sof|ab|dès|desde|dal|da|vanaf|från|fra|od|a\spartir\s(?:de|"
-    r"do)|"
-    r"à\spartir\sd['’e])\s(?:\d+\S{0,2}\s)?(?:mitte\s|anfang\s|early\s|mid\s)?"
-    rf"(?:{_MONTHS}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|o[ck]t|nov|de[cz])(?=[\s.:,]|$)|"
-    rf"20\d\d)"
-    r"(?!\w)|(?<!\w)next(?:\sup)?\s?:|(?<!\w)moving\sto|(?<!\w)start(?:ing)?\s(?:soon|next|as|"
-    r"in)"
-    r"(?!\w)|(?<!\w)hiring(?!\s(?:manager|lead|partner|coordinator|specialist|team))(?!\w)|"
+    rf"{_FROM}|(?<!\w)next(?:\sup)?\s?:|(?<!\w)moving\sto|"
+    r"(?<!\w)start(?:ing|s)?\s(?:soon|next|as|in|at)(?!\w)|"
+    r"(?<!\w)hiring(?!\s(?:manager|lead|partner|coordinator|specialist|team))(?!\w)|"
     r"(?<!\w)future(?!\sof)(?!\w)"
 )
 #: From here on it is a wish.
@@ -174,13 +204,21 @@ SINCE = LazyPattern(
 _LEADER = (
     r"(?=(?:[\w&-]+\s){0,3}?(?:head|director|vp|svp|evp|chief|cmo|ceo|manager|lead|vice)(?!\w))"
 )
+#: What somebody was before: "brand manager turned ceramicist".
+TURNED = LazyPattern(r"^[^|]*?[\s-]turned[\s-]", re.IGNORECASE)
 #: What follows is the role of somebody else.
 REPORTS_TO = LazyPattern(
     r"(?:,\s*)?(?<!\w)(?:(?:who|that|which|i|und|y|et|e|que|qui|die|der)\s)?"
     r"(?:(?:reporting|reports?|direct\sreport)(?:\sdirectly|\sstraight|"
     r"\sline)?\s(?:in)?to(?!\w)|"
     rf"(?:working|works?)\s(?:for|under|with|alongside)\s(?:the\s|our\s|a\s){_LEADER}|"
-    rf"(?:on|in)\sthe\s(?:team|office)\sof|supporting\s(?:the|our)\s{_LEADER}|"
+    rf"(?:line[-\s])?managed\sby\s|(?:under|alongside)\s(?:the\s|our\s|a\s){_LEADER}|"
+    r"(?:answering|answers|accountable)\sto\s|under\sthe\s(?:direction|supervision|"
+    r"leadership)\sof|"
+    rf"(?:working|works)\sclosely\swith\s|bajo\s(?:la|el)\s|unter\s(?:der\s)?leitung|"
+    rf"sotto\s(?:la|il)\s|"
+    rf"(?:(?:on|in)\s)?the\steam\sof|(?:in\sthe\s)?office\sof\s(?:the\s|our\s){_LEADER}|"
+    rf"supporting\s(?:the|our)\s{_LEADER}|"
     r"berichtet\s(?:direkt\s)?an|unterstellt\sder|rattaché(?:e|\(e\))?\s(?:au|à)(?!\w)|"
     r"sous\sla\s(?:direction|responsabilité)\sd|report(?:a|ando)\s(?:al?|o|ao|à)(?!\w)|"
     r"depend(?:e|iente)\sde|a\sriporto\sd|riporta\sal?|rapporteert\saan|rapporterar\still|"

@@ -30,7 +30,8 @@ TAGLINE = LazyPattern(
     r"connections|seguidores|abonnés|kontakte|contactos)|experienced in|experience|expertise|"
     r"skills|specializing|specialising|specialized|skilled|j'aide|j'accompagne|passionné\w*|"
     r"ich helfe|ich unterstütze|leidenschaft\w*|ayudo|ayudando|apasionad\w+|apaixonad\w+|"
-    r"ajudo|ajudando|aiuto|appassionat\w+|ik help|gepassioneerd\w*|jag hjälper|pomagam|"
+    r"ajudo|ajudando|aiuto (?:i|le|gli|aziende|brand|marchi|imprese)|appassionat\w+|ik help|"
+    r"gepassioneerd\w*|jag hjälper|pomagam|"
     r"amante|creyente|creo en|enamorad\w+|born (?:in|and|to)|living|based in|certified|"
     r"google certified|"
     r"meta certified|hubspot certified|speaker on|quote|“|\"|«)(?:\b|(?<=\W))",
@@ -39,23 +40,32 @@ TAGLINE = LazyPattern(
 #: A part with one of these is a degree, a certificate, an award or a hobby.
 NO_ROLE = Phrases(
     """
-    certified certificate certification certifie certifiee zertifiziert* certificad*
-    certificato award awards winner winners nominee finalist finalists of_the_year shortlist*
-    ausgezeichnet* gewinner* preistrager* des_jahres del_ano de_l_annee dell_anno do_ano
-    van_het_jaar arets roku yilin prix laureat* premio premios premiado premiada premiata
-    premiato ganador* vincitor* vencedor* winnaar* to_watch nagroda nagrodzon* pris_ prize
-    awarded recognised_as recognized_as named_one honoree honouree hall_of_fame longlist* mba
-    bba bsc ba msc phd emba student students student_of studying graduate graduated alumnus
-    alumna alumni degree bachelor bachelors master masters diploma etudiant etudiante
-    etudiants etudiantes_en diplome* studentin studierende* absolvent* estudiante* estudante*
-    studente studentessa universitari* class_of enthusiast enthusiaste geek nerd junkie
-    addict aficionado lover mom mum mama dad papa mother father wife husband storyteller
-    builder guru ninja maven evangelist wizard dreamer thinker foodie traveler traveller
-    runner marathoner yogi vegan she_her he_him they_them followers connections newsletter
-    fluent bilingual trilingual polyglot forbes tedx changemaker problem_solver people_person
-    marketer_at_heart multilingual cat_person dog_person introvert extrovert
+    nominated nominat* recompense* commended certified certificate certification certifie
+    certifiee zertifiziert* certificad* certificato award awards winner winners nominee
+    finalist finalists of_the_year shortlist* ausgezeichnet* gewinner* preistrager*
+    des_jahres del_ano de_l_annee dell_anno do_ano van_het_jaar arets roku yilin prix
+    laureat* premio premios premiado premiada premiata premiato ganador* vincitor* vencedor*
+    winnaar* to_watch nagroda nagrodzon* pris_ prize awarded recognised_as recognized_as
+    named_one honoree honouree hall_of_fame longlist* mba bba bsc ba msc phd emba student
+    students student_of studying graduate graduated alumnus alumna alumni degree bachelor
+    bachelors master masters diploma etudiant etudiante etudiants etudiantes_en diplome*
+    studentin studierende* absolvent* estudiante* estudante* studente studentessa
+    universitari* class_of enthusiast enthusiaste geek nerd junkie addict aficionado lover
+    mom mum mama dad papa mother father wife husband storyteller builder guru ninja maven
+    evangelist wizard dreamer thinker foodie traveler traveller runner marathoner yogi vegan
+    she_her he_him they_them followers connections newsletter fluent bilingual trilingual
+    polyglot forbes tedx changemaker problem_solver people_person marketer_at_heart
+    multilingual cat_person dog_person introvert extrovert
     """,
     "大学 대학교 학생 学生 受賞 资格证",
+)
+#: A part that says nothing but that an award follows.
+AWARDED = LazyPattern(
+    r"(?:\w+\s)?(?:finalist|winner|shortlisted|nominee|runner-up|gewinner\w*|preisträger\w*|"
+    r"lauréate?|"
+    r"finaliste|finalista|ganadora?|vincitore|vincitrice|vencedora?|winnaar|vinnare|"
+    r"laureatk?a?)",
+    re.IGNORECASE,
 )
 #: Who finds people for others' roles: what they name besides is not theirs.
 _RECRUITERS = (
@@ -64,7 +74,7 @@ _RECRUITERS = (
     search_consultant search_partner talent_acquisition talent_partner staffing
     personalberat* personalvermittl* personalreferent* rekruter* rekrutacj* recrutement
     recruteur recruteuse chasseur_de_tetes chasseuse_de_tetes cazatalentos seleccionador*
-    reclutador* consultor*_de_seleccion seleccion_de_personal selezionator*
+    reclutador* consultor*_de_seleccion seleccion_de_personal selezionator* selezionatric*
     selezione_del_personale cacciatore_di_teste recrutador* recrutamento rekryterare
     rekryteringskonsult* rekrutterer rekrutteringsradgiver rekrutteringskonsulent
     werving_en_selectie рекрутер* ise_alim toborzo* personalista personalistka career_coach
@@ -81,10 +91,12 @@ SEEKER = Phrases(
     recherche_active_d_emploi recherche_d_un_emploi demandeur_d_emploi demandeuse_d_emploi
     jobsuche arbeitssuchend* arbeitslos* ricerca_di_lavoro cerca_di_lavoro
     cerca_di_occupazione werkzoekend* op_zoek_naar_werk soker_jobb jobsogende szukam_pracy
+    a_l_ecoute ouvert_aux ouverte_aux abierta_a abierto_a aberta_a aberto_a aperta_a aperto_a
+    oppen_for apen_for aben_for avoin_uusille otwarta_na otwarty_na firsatlara_acik offen_fur
     poszukuje_pracy looking_for_work seeking_work available_for_work mencari_kerja
     is_ariyorum поиске_работы
     """,
-    "求職 転職活動 구직 求职 找工作",
+    "求職 転職活動 就職活動 이직 구직 求职 找工作 看机会",
 )
 #: What a firm sells, not what somebody does: "influencer marketing platform".
 PRODUCT = Phrases(
@@ -103,12 +115,16 @@ LIVING = Phrases(
     resident flex_workspace workspace workspaces flexible_office flex_office serviced_office
     serviced_offices business_centre business_center office_space senior_living
     retirement_living retirement_village housing property properties real_estate hoa
-    homeowners condominium condo living_neighborhood neighborhood_by bedrijvenverzamelgebouw
-    wohnheim* wohnanlage* studentenwohnheim* burogemeinschaft residence_etudiante
-    espace_de_travail espacio_de_trabajo residencia_de_estudiantes condominio studentato
-    community_living lettings wework regus industrious mindspace greystar habyt selina wojo
-    utopicus convene knotel spaces unite_students the_student_hotel the_social_hub
-    student_roost vita_student talent_garden impact_hub mokrin
+    homeowners condominium condo retirement retirement_community rentals lofts towers
+    residences dormitory hostel halls_of_residence shared_offices shared_office
+    innovation_campus incubator maker_space makerspace oficinas_flexibles uffici_condivisi
+    bureaux_partages kontorfellesskap kontorsfaellesskab kontorshotell flats
+    living_neighborhood neighborhood_by bedrijvenverzamelgebouw wohnheim* wohnanlage*
+    studentenwohnheim* burogemeinschaft residence_etudiante espace_de_travail
+    espacio_de_trabajo residencia_de_estudiantes condominio studentato community_living
+    lettings wework regus industrious mindspace greystar habyt selina wojo utopicus convene
+    knotel spaces unite_students the_student_hotel the_social_hub student_roost vita_student
+    talent_garden impact_hub mokrin
     """,
     "コワーキング 共同住宅 シェアハウス 코워킹 공유오피스 联合办公 公寓",
 )
@@ -155,7 +171,8 @@ AT = LazyPattern(
 )
 #: As written.  What follows is the employer if it is a name and no line of work.
 PERHAPS_AT = LazyPattern(
-    rf"\s(?P<little>{any_of(' '.join(said('at')).split())}|en|em|na|no|nas|nos|in|w|we|ve|for|"
+    rf"\s(?P<little>{any_of(' '.join(said('at')).split())}|à|a|en|em|na|no|nas|nos|in|w|we|ve|"
+    rf"for|"
     rf"with|für|pour|para|por|per|au|"
     r"aux|på|i|u|v|в|"
     r"в компании|de|da|do|di|du|del|della|dell'|dello|von|van)\s"
@@ -182,12 +199,14 @@ GENDERS = LazyPattern(
 TAIL = LazyPattern(
     r"\s(?:for|to|für|pour|para|per|voor)\s(?:[\w&-]+\s){0,4}?(?:brands|clients|companies|"
     r"businesses|"
-    r"agencies|founders|start-?ups|scale-?ups|marken|marques|marcas|merken)\b"
-    r"(?:[^,]*(?=,\s[^\W\d_a-zà-ÿ][^,]*$)|.*$)|"
+    r"agencies|campaigns|founders|start-?ups|scale-?ups|marken|marques|marcas|merken)\b"
+    r"(?:[^,]*(?=,\s(?-i:[^\W\d_a-zà-ÿ])[^,]*$)|.*$)|"
     r"\s(?:speciali[sz](?:ing|ed) in|with (?:over |more than |\d+|a passion)|passionate about|"
-    r"working (?:across|with|on)|serving|representing|helping|focus(?:ed|ing) on|who (?:loves|"
+    r"in private practice|by day|by night|by trade|by profession|in-house|"
+    r"(?-i:leading|managing|overseeing|handling|running)|working (?:across|with|on)|serving|"
+    r"representing|helping|focus(?:ed|ing) on|who (?:loves|"
     r"is|has)|mit \d+|avec \d+|con \d+|com \d+)\b"
-    r"(?:[^,]*(?=,\s[^\W\d_a-zà-ÿ][^,]*$)|.*$)",
+    r"(?:[^,]*(?=,\s(?-i:[^\W\d_a-zà-ÿ])[^,]*$)|.*$)",
     re.IGNORECASE,
 )
 #: Before a role, and no part of it.
@@ -195,7 +214,8 @@ LEAD_IN = LazyPattern(
     r"^(?:(?:now|today|nowadays|these days|currently|presently),?\s(?:a\s|an\s|the\s)?|"
     r"(?:i am|i'm|ich bin|je suis|soy|sou|sono|ik ben|jag är|jestem)\s+(?:the|a|an|der|die|"
     r"das|le|la|el|o|um|uma|il|un|una|een|en)?\s*|working as (?:an?|the)?\s*|employed as\s+|"
-    r"award[- ]winning\s+|award[- ]winner\s+|experienced\s+|seasoned\s+|passionate\s+|"
+    r"(?:multi[- ])?award[- ]winning\s+|award[- ]winner\s+|experienced\s+|seasoned\s+|"
+    r"passionate\s+|"
     r"results[- ]driven\s+|dynamic\s+|proud\s+|new(?:ly appointed)?\s+|"
     r"(?:the|your)\s+|als\s+|title:\s*|job title:\s*|role:\s*|position:\s*)",
     re.IGNORECASE,

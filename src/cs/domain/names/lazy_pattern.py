@@ -26,6 +26,9 @@ class LazyPattern:
     def match(self, text: str) -> re.Match[str] | None:
         return self._compiled.match(text)
 
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        return self._compiled.fullmatch(text)
+
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
         return self._compiled.search(text, start)
 

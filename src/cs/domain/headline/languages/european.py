@@ -13,13 +13,15 @@ GREEK = Vocabulary(
     """,
     not_social="κοινωνικη_λειτουργος κοινωνικος_λειτουργος κοινωνικων_υπηρεσιων",
     partnerships="συνεργασιων συνεργασιες χορηγιων χορηγιες συμπραξεων συνεταιρισμων",
-    brand="μαρκας μαρκα μαρκων επωνυμιας μπραντ",
+    brand="εμπορικου_σηματος εμπορικων_σηματων μαρκας μαρκα μαρκων επωνυμιας μπραντ",
     other_work="πωλησεων πωλητ* προσληψεων ανθρωπινου_δυναμικου",
     intern="ασκουμεν* πρακτικη_ασκηση",
     coordinator="""
     ειδικος συντονιστ* συντονιστρια αναλυτ* βοηθος στελεχος υπαλληλος γραμματεας
     """,
-    manager="υπευθυνη υπευθυνος μανατζερ προισταμεν*",
+    manager="""
+    διαχειριστ* διαχειριστρια αρχηγος_ομαδας υπευθυνη υπευθυνος μανατζερ προισταμεν*
+    """,
     head="επικεφαλης",
     director="διευθυντης διευθυντρια διευθυντ*",
     vp="αντιπροεδρος",
@@ -33,8 +35,11 @@ GREEK = Vocabulary(
     """,
     place="αθηνα ελλαδα θεσσαλονικη κυπρος",
     job="""
-    λογιστ* δικηγορ* μηχανικ* δασκαλ* καθηγητ* γιατρ* ιατρος νοσηλευτ* πωλητ* πωλητρια
-    δημοσιογραφ* γραφιστ* αρχιτεκτον* φαρμακοποι* σχεδιαστ* προγραμματιστ*
+    μελισσοκομ* κηπουρ* υδραυλικ* ηλεκτρολογ* οδηγος μαγειρας σερβιτορ* κομμωτ*
+    φυσικοθεραπευτ* οδοντιατρ* κτηνιατρ* ψυχολογ* οικονομολογ* αστυνομικ* πυροσβεστ* πιλοτος
+    ταμιας αποθηκαριος γραμματεας μεταφραστ* βιολογ* χημικος λογιστ* δικηγορ* μηχανικ*
+    δασκαλ* καθηγητ* γιατρ* ιατρος νοσηλευτ* πωλητ* πωλητρια δημοσιογραφ* γραφιστ*
+    αρχιτεκτον* φαρμακοποι* σχεδιαστ* προγραμματιστ*
     """,
     past="πρώην τέως παλαιότερα",
     now="τώρα σήμερα",
@@ -61,18 +66,26 @@ TURKISH = Vocabulary(
     senior="kidemli",
     trade="ve pazarlama iletisim dijital kurumsal icerik stratejik reklam",
     job="""
-    muhasebeci* hemsire* ogretmen* doktor avukat* muhendis* mimar eczaci* asci garson kuafor
+    kasiyer* depocu kurye berber elektrikci* tesisatci* marangoz cicekci arici ciftci firinci
+    kasap temizlikci pilot polis itfaiyeci veteriner dis_hekimi hakim savci ekonomist
+    kutuphaneci tarihci biyolog kimyager terzi fizyoterapist diyetisyen cevirmen garson
+    barista muhasebeci* hemsire* ogretmen* doktor avukat* muhendis* mimar eczaci* asci kuafor
     sofor* psikolog* sekreter* satis_danisman* yazilimci* gazeteci* grafiker tercuman
     """,
     past="eski önceki önceden daha_önce",
-    gone="emekli",
-    wish="yakında müstakbel arıyoruz iş_arıyorum aranıyor işsiz",
+    gone="fırsatlara_açık emekli",
+    wish="""
+    iş_arayışında iş_arayışındayım yakında müstakbel arıyoruz iş_arıyorum aranıyor işsiz
+    """,
     wanted="aranıyor",
     leave="doğum_izninde doğum_izni",
+    now="bugün",
 )
 
 HUNGARIAN = Vocabulary(
-    influencer="influenszer* influencer* velemenyvezer* tartalomgyart* nagykovet*",
+    influencer="""
+    tartalomkeszit* influenszer* influencer* velemenyvezer* tartalomgyart* nagykovet*
+    """,
     social="kozossegi_media* kozossegimedia*",
     not_social="szocialis_munkas szocialis_lakas*",
     partnerships="szponzor* partnerseg* partnerkapcsolat* egyuttmukod*",
@@ -92,12 +105,17 @@ HUNGARIAN = Vocabulary(
     trade="es marketing kommunikacios kommunikacio digitalis ertekesitesi online",
     place="budapest magyarorszag debrecen szeged",
     job="""
-    konyvelo* ugyved* mernok* tanar* orvos* apolo* elado* ujsagiro* tervezo* fejleszto*
-    fodrasz* szakacs* gyogyszeresz*
+    raktaros* penztaros* futar sofor* villanyszerel* vizszerel* asztalos* kertesz* meheszkedo
+    pek hentes cukrasz* takarito* biro ugyesz pilota rendor tuzolto* allatorvos* fogorvos*
+    kozgazdasz* statisztikus tortenesz* biologus* vegyesz* konyvtaros* fordito* tolmacs*
+    pincer* barista pszichologus* ovono gyogytornasz* konyvelo* ugyved* mernok* tanar* orvos*
+    apolo* elado* ujsagiro* tervezo* fejleszto* fodrasz* szakacs* gyogyszeresz*
     """,
     past="volt korábban egykori ex-",
     gone="nyugdíjas",
-    wish="állást_keresek keresek keresünk álláskereső felveszünk leendő hamarosan",
+    wish="""
+    állást_keres állást_keresek keresek keresünk álláskereső felveszünk leendő hamarosan
+    """,
     leave="gyesen gyeden gyes gyed szülési_szabadságon",
 )
 
@@ -118,12 +136,16 @@ FINNISH = Vocabulary(
     trade="ja viestinta viestinnan markkinointi markkinoinnin digitaalinen sisalto",
     place="tampere turku oulu espoo vantaa suomi",
     job="""
-    sairaanhoitaj* kirjanpitaj* opettaj* laakari* myyja* insinoori* juristi* toimittaj*
-    lahihoitaj* lastenhoitaj* kokki kampaaja* sosionomi* ohjelmoij*
+    kassatyontekija varastotyontekija kuljettaja sahkoasentaja putkiasentaja puuseppa
+    puutarhuri leipuri teurastaja siivooja tuomari lentaja poliisi palomies elainlaakari
+    hammaslaakari ekonomisti historioitsija biologi kemisti kirjastonhoitaja kaantaja tulkki
+    tarjoilija psykologi fysioterapeutti lastentarhanopettaja sairaanhoitaj* kirjanpitaj*
+    opettaj* laakari* myyja* insinoori* juristi* toimittaj* lahihoitaj* lastenhoitaj* kokki
+    kampaaja* sosionomi* ohjelmoij*
     """,
     past="entinen ent. aiemmin aikaisemmin",
     gone="eläkkeellä eläkeläinen",
-    wish="tuleva etsimme työnhakija työtön haemme etsin",
+    wish="avoin_uusille tuleva etsimme työnhakija työtön haemme etsin",
     leave="äitiyslomalla vanhempainvapaalla perhevapaalla hoitovapaalla",
 )
 

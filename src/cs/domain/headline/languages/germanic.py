@@ -43,9 +43,10 @@ GERMAN = Vocabulary(
     under="juniormanag* assistenzmanag*",
     c_level="geschaftsfuhrend* vorsitzende* inhaberin grunderin gesellschafter*",
     trade="""
-    offentlichkeitsarbeit unternehmenskommunikation presse presse_und werbung veranstaltung*
-    mediaplanung strategische* digitale* nationale* internationale* und konzernkommunikation
-    vermarktung handel einzelhandel
+    susswaren getranke lebensmittel mode sport musik schonheit haushalt tiernahrung qualitat
+    logistik controlling einkauf offentlichkeitsarbeit unternehmenskommunikation presse
+    presse_und werbung veranstaltung* mediaplanung strategische* digitale* nationale*
+    internationale* und konzernkommunikation vermarktung handel einzelhandel
     """,
     place="""
     dortmund essen bremen hannover nurnberg dresden bonn mannheim karlsruhe augsburg
@@ -53,11 +54,18 @@ GERMAN = Vocabulary(
     luzern d_a_ch ost west sud nord norddeutschland suddeutschland bayern hessen sachsen nrw
     """,
     job="""
-    *therapeut* krankenschwester* krankenpfleger* pflegefach* altenpfleger* pfleger pflegerin
-    buchhalter* steuerberater* steuerfach* wirtschaftsprufer* verkaufer* lehrer* lehrkraft*
-    erzieher* arzt arztin facharzt* apotheker* rechtsanwalt* rechtsanwalti* notar* architekt*
-    elektriker* mechaniker* mechatroniker* friseur* backer backerin koch kochin kellner*
-    fahrer* polizist* polizei* feuerwehrmann kaufmann kauffrau *kaufmann *kauffrau tischler*
+    imker* topfer* lokfuhrer* metzgermeister* meister gebaudereiniger* reinigungskraft*
+    lagerist* lagermitarbeiter* kraftfahrer* berufskraftfahrer* pilot pilotin flugbegleiter*
+    schornsteinfeger* maurer* dachdecker* klempner* installateur* konditor* fleischer*
+    florist* raumpfleger* altenpflegehelfer* medizinische_fachangestellte* zahnmedizinisch*
+    steward* anwalt anwaltin richter richterin staatsanwalt* pastor* pfarrer* tierarzt*
+    hebammen mathematiker* physiker* statistiker* biolog* geolog* archaolog* historiker*
+    philosoph* trainer trainerin kinderpfleger* *therapeut *therapeutin krankenschwester*
+    krankenpfleger* pflegefach* altenpfleger* pfleger pflegerin buchhalter* steuerberater*
+    steuerfach* wirtschaftsprufer* verkaufer* lehrer* lehrkraft* erzieher* arzt arztin
+    facharzt* apotheker* rechtsanwalt* rechtsanwalti* notar* architekt* elektriker*
+    mechaniker* mechatroniker* friseur* backer backerin koch kochin kellner* fahrer*
+    polizist* polizei* feuerwehrmann kaufmann kauffrau *kaufmann *kauffrau tischler*
     schreiner* physiotherapeut* hebamme zahnarzt* moderator* autor autorin lektor*
     ubersetzer* dolmetscher* grafiker* mediengestalter* sekretar* hausmeister*
     sozialarbeiter* sozialpadagog* psycholog* forscher* wissenschaftler* informatiker*
@@ -66,16 +74,21 @@ GERMAN = Vocabulary(
     personalreferent* logopad* landwirt* schauspieler* sanger sangerin musiker*
     """,
     past="""
-    ehemalig ehemaliger ehemalige ehemaligen war ich_war früherer vorher zuletzt davor
+    einst damals einstige einstiger vormalige vormaliger ex- gewesene in_einem_früheren_leben
+    bis_zuletzt ich_habe habe_ich zuletzt_war ich_hatte geleitet lang_leiter ehemalig
+    ehemaliger ehemalige ehemaligen war ich_war früherer vorher zuletzt davor
     langjährige_erfahrung_als ex-chef
     """,
     gone="a.D. i.R. im_Ruhestand pensioniert pensionierte in_Rente bis_vor_kurzem",
     wish="""
-    gesucht:* wir_suchen stellenangebot stellenanzeige offene_stelle offene_stellen künftige
-    künftiger künftig zukünftige zukünftiger zukünftig angehende angehender arbeitslos
-    arbeitslose demnächst bald_als bald werdende verfügbar_ab ab_sofort_verfügbar
-    stellensuchend wir_stellen_ein jetzt_bewerben verstärkung_gesucht neue_herausforderung
-    auf_stellensuche
+    wechsle_zu wechselt_zu übernehme_ab starte_als beginne_als stelle_frei
+    stellenausschreibung gesucht_wird freigestellt wechselwillig stellensuche
+    auf_der_suche_nach ich_suche bewirb_dich jetzt_bewerben: verfügbar werde ich_werde
+    ich_starte starte_im suche_neue offen_für gesucht:* wir_suchen stellenangebot
+    stellenanzeige offene_stelle offene_stellen künftige künftiger künftig zukünftige
+    zukünftiger zukünftig angehende angehender arbeitslos arbeitslose demnächst bald_als bald
+    werdende verfügbar_ab ab_sofort_verfügbar stellensuchend wir_stellen_ein jetzt_bewerben
+    verstärkung_gesucht neue_herausforderung auf_stellensuche
     """,
     wanted="gesucht designiert designierte designierter",
     leave="""
@@ -84,16 +97,22 @@ GERMAN = Vocabulary(
     elternzeitvertretung mutterschutz
     """,
     at="an_der am an_dem bei_der bei_dem bei_den im_hause",
+    now="nun mittlerweile inzwischen",
 )
 
 DUTCH = Vocabulary(
-    influencer="influencermarketeer* influencermanag* merkambassadeur*",
+    influencer="""
+    ambassadeursprogramma* ambassadeursverantw* influencermarketeer* influencermanag*
+    merkambassadeur*
+    """,
     social="sociale_media socialmediamanag* social_mediamanag* sociale_kanalen",
     not_social="""
     sociale_huur* sociale_woning* sociale_zaken sociaal_werk* sociale_woningbouw
     maatschappelijk_werk*
     """,
-    partnerships="samenwerkingsverband* sponsormanag* sponsorwerving partnershipmanag*",
+    partnerships="""
+    partnership* samenwerkingsverband* sponsormanag* sponsorwerving partnershipmanag*
+    """,
     brand="""
     merkverantw* merkenmanag* merkactivatie merkactivaties merkpositioner* merkidentiteit
     """,
@@ -118,17 +137,26 @@ DUTCH = Vocabulary(
     trade="en communicatie merken voor verkoop strategisch* partnerships inhoud",
     place="den_haag eindhoven groningen haarlem breda tilburg nijmegen arnhem gent leuven",
     job="""
-    boekhouder* verpleegkundig* leraar lerares leerkracht* arts huisarts advocaat advocate
-    apotheker* kok ober kapper* kapster bakker fysiotherapeut* tandarts* elektricien*
-    monteur* psycholoog verkoper* verkoopster* secretaresse* programmeur* ontwikkelaar*
-    vertaler* makelaar* timmerman schilder zorgverlener* pedagogisch* onderwijzer* jurist*
-    politieagent* beveiliger* administratief* loodgieter* winkelmedewerk*
+    docent docenten imker pottenbakker kraamverzorg* vrachtwagenchauffeur* magazijn*
+    schoonmaker* schoonmaakster lasser* metselaar* stukadoor* tandartsassistent*
+    doktersassistent* logopedist* dierenarts* notaris rechter fysicus slager bloemist*
+    hovenier tuinman piloot steward* conducteur boekhouder* verpleegkundig* leraar lerares
+    leerkracht* arts huisarts advocaat advocate apotheker* kok ober kapper* kapster bakker
+    fysiotherapeut* tandarts* elektricien* monteur* psycholoog verkoper* verkoopster*
+    secretaresse* programmeur* ontwikkelaar* vertaler* makelaar* timmerman schilder
+    zorgverlener* pedagogisch* onderwijzer* jurist* politieagent* beveiliger* administratief*
+    loodgieter* winkelmedewerk*
     """,
-    past="was gewezen vroegere oud- ex- voorheen eerder vroeger voormalige eerdere_functie",
+    past="""
+    ooit in_een_vorig_leven vroeger_nog ik_heb geweest jarenlang ik_was gewerkt_als was
+    gewezen vroegere oud- ex- voorheen eerder vroeger voormalige eerdere_functie
+    """,
     gone="gepensioneerd gepensioneerde met_pensioen",
     wish="""
-    binnenkort aankomend aankomende toekomstig toekomstige wij_zoeken we_zoeken gezocht:*
-    vacature vacatures werkzoekend werkzoekende werkloos op_zoek beschikbaar
+    wij_werven zoekt_werk per_direct_beschikbaar start_per beschikbaar_per ik_word
+    start_binnenkort binnenkort aankomend aankomende toekomstig toekomstige wij_zoeken
+    we_zoeken gezocht:* vacature vacatures werkzoekend werkzoekende werkloos op_zoek
+    beschikbaar
     """,
     wanted="gezocht",
     leave="""
@@ -136,6 +164,7 @@ DUTCH = Vocabulary(
     ouderschapsverlof met_bevallingsverlof in_moederschapsrust zwangerschapsvervanging
     """,
     at="bij_de bij_het aan_de aan_het",
+    now="tegenwoordig inmiddels",
 )
 
 SWEDISH = Vocabulary(
@@ -152,29 +181,36 @@ SWEDISH = Vocabulary(
     """,
     manager="ansvarig* *ansvarig chef chefen ledare *ledare gruppchef* enhetschef* *chef",
     head="avdelningschef*",
-    director="direktor*",
+    director="*direktoren *direktor direktor*",
     c_level="vd verkstallande* agare delagare styrelseordforande",
     trade="och marknad* marknadsforing kommunikation for i digital pa",
     place="uppsala vasteras orebro linkoping lund umea",
     job="""
-    sjukskotersk* larare lakare saljare ekonom redovisningsekonom* jurist* advokat* revisor*
-    ingenjor* butiksbitrade* underskotersk* forskollarare* kock frisor* tandlakare* snickare
-    elektriker* barnmorsk* psykolog* butikssaljare* polis utvecklare*
+    murare malare lastbilschauffor busschauffor lagerarbetare bagare slaktare flygvardinna
+    pilot apotekare arkitekt arbetsterapeut* fysioterapeut* veterinar* prast domare
+    bibliotekarie stadare kock servitor servitris brandman barnskotare fritidsledare
+    socionom* sjukskotersk* larare lakare saljare ekonom redovisningsekonom* jurist* advokat*
+    revisor* ingenjor* butiksbitrade* underskotersk* forskollarare* frisor* tandlakare*
+    snickare elektriker* barnmorsk* psykolog* butikssaljare* polis utvecklare*
     """,
-    past="f.d f.d. fd tidigare förutvarande jag_var var_tidigare avgående",
+    past="""
+    en_gång en_gång_i_tiden i_många_år arbetade f.d f.d. fd tidigare förutvarande jag_var
+    var_tidigare avgående
+    """,
     gone="pensionerad pensionär",
     wish="""
-    snart blivande tillträdande vi_söker arbetssökande jobbsökande vi_rekryterar sökes:*
-    söker kommande arbetslös
+    söker_jobb ny_som tillträder öppen_för snart blivande tillträdande vi_söker arbetssökande
+    jobbsökande vi_rekryterar sökes:* söker kommande arbetslös
     """,
     wanted="sökes",
     leave="föräldraledig föräldraledighet mammaledig pappaledig tjänstledig",
+    now="numera idag",
 )
 
 DANISH_AND_NORWEGIAN = Vocabulary(
     influencer="""
-    pavirker* paavirker* influenser* influent* innholdsskaper* indholdsskaber*
-    influencersamarbejd* influencersamarbeid*
+    ambassador* ambassadorprogram* pavirker* paavirker* influenser* influent* innholdsskaper*
+    indholdsskaber* influencersamarbejd* influencersamarbeid*
     """,
     social="""
     sociale_medier sosiale_medier sosiale_kanaler sociale_kanaler some_ansvarlig* some_chef
@@ -182,7 +218,10 @@ DANISH_AND_NORWEGIAN = Vocabulary(
     some_strateg* some_radgiver some_manager
     """,
     not_social="sosialarbeid* socialradgiv* sosialtjeneste* sosial_boligbygg* sosionom*",
-    partnerships="sponsor* sponsorat* sponsorater samarbeids* samarbejds* partnerskabs*",
+    partnerships="""
+    partneransvarlig* partnersjef* partnermarked* partnerchef* sponsor* sponsorat*
+    sponsorater samarbeids* samarbejds* partnerskabs*
+    """,
     brand="""
     merkevare* maerkevare* varemaerke* merkevarebygging brandchef brandansvarlig brandleder
     """,
@@ -210,15 +249,20 @@ DANISH_AND_NORWEGIAN = Vocabulary(
     """,
     place="aarhus odense aalborg bergen trondheim stavanger kristiansand tromso",
     job="""
-    regnskapsforer* sykepleier* laerer* lege advokat* ingenior* butikkmedarbeider revisor*
-    bogholder* sygeplejersk* laege saelger* selger* ekspedient* tandlaege* tannlege*
-    paedagog* journalist* snekker* frisor* kokk kok elektriker* jordmor jordemoder
-    politibetjent helsefagarbeider* barnehagelaerer* utvikler* udvikler*
+    tomrer* murer maler lastbilchauffor lastebilsjafor lagerarbeider lagermedarbejder bager
+    baker slagter slakter pilot farmaceut* farmasoyt arkitekt* fysioterapeut* dyrlaege
+    veterinaer prest praest dommer bibliotekar* renholder* rengoringsassistent tjener
+    servitor brannmann brandmand vernepleier* barnepleier* sosionom* regnskapsforer*
+    sykepleier* laerer* lege advokat* ingenior* butikkmedarbeider revisor* bogholder*
+    sygeplejersk* laege saelger* selger* ekspedient* tandlaege* tannlege* paedagog*
+    journalist* snekker* frisor* kokk kok elektriker* jordmor jordemoder politibetjent
+    helsefagarbeider* barnehagelaerer* utvikler* udvikler*
     """,
-    past="tidl. tidligere forhenværende eks- jeg_var fhv. avgått",
+    past="engang førhen en_gang tidl. tidligere forhenværende eks- jeg_var fhv. avgått",
     gone="pensjonert pensjonist pensioneret",
     wish="""
-    snart kommende vi_søger vi_søker jobsøgende jobbsøker arbeidssøker ledig påtroppende
+    søger_nyt_job ledig_nå søker_ny_jobb starter_som åben_for åpen_for tiltræder snart
+    kommende vi_søger vi_søker jobsøgende jobbsøker arbeidssøker ledig påtroppende
     tiltrædende fremtidig arbeidsledig arbejdsløs søger_job søker_jobb ser_etter
     """,
     wanted="søkes søges",
@@ -227,6 +271,7 @@ DANISH_AND_NORWEGIAN = Vocabulary(
     på_barselsorlov på_barsel barselsorlov barselsvikar på_orlov i_foreldrepermisjon
     foreldrepermisjon i_permisjon mammapermisjon pappapermisjon barsel
     """,
+    now="i_dag",
 )
 
 LANGUAGES = (GERMAN, DUTCH, SWEDISH, DANISH_AND_NORWEGIAN)

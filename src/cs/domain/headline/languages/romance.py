@@ -39,9 +39,9 @@ FRENCH = Vocabulary(
     """,
     intern="alternant apprenti_e",
     coordinator="""
-    conseiller conseillere coordonnateur* coordonnatrice* coordo assist adjoint_administratif
-    adjointe_administrative redactrice* redacteur* agent_administratif employe employee
-    technicien* charge_de chargee_de commis preposee prepose
+    stratege conseiller conseillere coordonnateur* coordonnatrice* coordo assist
+    adjoint_administratif adjointe_administrative redactrice* redacteur* agent_administratif
+    employe employee technicien* charge_de chargee_de commis preposee prepose
     """,
     manager="""
     gestionnaire superviseur* resp respo chef cheffe chef_d_equipe cheffe_d_equipe pilote_de
@@ -55,38 +55,52 @@ FRENCH = Vocabulary(
     under="assistante assistant apprentie",
     creator="influenceur influenceuse createur_de_contenu creatrice_de_contenu egerie",
     trade="""
-    contenu contenus relation relations presse rp editorial editoriale evenementiel image
-    developpement numerique publicite mecenat a aux au avec d_l par ventes achats clientele
-    europe_du_sud europe_du_nord france_et_benelux experience_client strategique
+    musique sport mode beaute luxe maison alimentaire boissons jeux cinema bebe cheveux
+    parfum soin maquillage qualite logistique contenu contenus relation relations presse rp
+    editorial editoriale evenementiel image developpement numerique publicite mecenat a aux
+    au avec d_l par ventes achats clientele europe_du_sud europe_du_nord france_et_benelux
+    experience_client strategique
     """,
     place="""
     toulouse nantes strasbourg nice rennes grenoble montpellier quebec ile_de_france idf
     """,
     job="""
-    agent agente representant* infirmier* comptable* vendeur vendeuse* professeur*
-    enseignant* medecin* avocat* notaire* ingenieur* architecte* pharmacien* cuisinier*
-    cuisiniere serveur serveuse coiffeu* boulanger* patissier* chauffeur* kine
-    kinesitherapeute* sage_femme* dentiste* electricien* mecanicien* plombier* journaliste*
-    traduct* psychologue* hotesse commerciale technico_commercial* attache*_commercial*
-    delegue*_commercial* caissier* caissiere developpeu* dessinat* formateur* formatrice*
-    educateur* educatrice* juriste* auditeur* auditrice conducteur* gardien* aide_soignant*
-    agent_immobilier ecrivain* sommelier* artisan* libraire* veterinaire* acheteur acheteuse
-    recruteur recruteuse chasseur_de_tetes chasseuse_de_tetes actuaire* menuisier*
-    agriculteur* rh ressources_humaines illustratrice illustrateur
+    fleuriste* instituteur* institutrice* sophrologue* potier* apicult* ouvrier* cariste*
+    magasinier* manutentionnaire* macon* couvreur* paysagiste* jardinier* boucher*
+    poissonnier* fromager* caviste* oenologue* pompier* policier* militaire* pilote steward
+    hotesse_de_l_air kinesith* orthophoniste* osteopathe* podologue* radiologue* chirurgien*
+    anesthesiste* opticien* audioprothesiste* huissier* greffier* magistrat* juge biologiste*
+    chimiste* physicien* statisticien* economiste* historien* archeologue* geometre*
+    urbaniste* ergotherapeute* puericult* animatrice animateur coach* monteur* soudeur*
+    agent_de_securite agent_d_entretien routier livreur* agent agente representant*
+    infirmier* comptable* vendeur vendeuse* professeur* enseignant* medecin* avocat* notaire*
+    ingenieur* architecte* pharmacien* cuisinier* cuisiniere serveur serveuse coiffeu*
+    boulanger* patissier* chauffeur* kine kinesitherapeute* sage_femme* dentiste*
+    electricien* mecanicien* plombier* journaliste* traduct* psychologue* hotesse commerciale
+    technico_commercial* attache*_commercial* delegue*_commercial* caissier* caissiere
+    developpeu* dessinat* formateur* formatrice* educateur* educatrice* juriste* auditeur*
+    auditrice conducteur* gardien* aide_soignant* agent_immobilier ecrivain* sommelier*
+    artisan* libraire* veterinaire* acheteur acheteuse recruteur recruteuse chasseur_de_tetes
+    chasseuse_de_tetes actuaire* menuisier* agriculteur* rh ressources_humaines illustratrice
+    illustrateur
     """,
     past="""
-    j'ai_été j'étais j'ai_dirigé j'ai_piloté j'ai_travaillé était passé_par passée_par
-    anciens anciennes ancien-ne ex. après_avoir_été
+    autrefois jadis naguère reconverti reconvertie dans_une_autre_vie il_y_a avant,
+    j'ai_longtemps j'ai_travaillé j'ai_géré j'ai_mené j'ai_occupé j'ai_passé j'ai_toujours
+    anciennement j'ai_été j'étais j'ai_dirigé j'ai_piloté était passé_par passée_par anciens
+    anciennes ancien-ne ex. après_avoir_été
     """,
     gone="""
     retraité retraitée en_retraite à_la_retraite jusqu'à_récemment jusqu'à_l'an_dernier
     """,
     wish="""
-    bientôt prochainement futur future à_partir_de dès_janvier dès_septembre recrute
-    je_recrute nous_recrutons on_recrute recrutons demandeur_d'emploi demandeuse_d'emploi
-    sans_emploi chômage poste_à_pourvoir offre_d'emploi cherche en_reconversion en_transition
-    recherche_un recherche_une recherche_active en_veille poste_ouvert nous_cherchons
-    on_cherche rejoignez j'intègre rejoint prise_de_poste
+    j'arrive_chez nommée_à_compter en_veille_active cherche_cdi poste: offre: on_recrute:
+    postulez à_compter_du je_rejoins ouvert_aux ouverte_aux à_l'écoute_d* je_serai
+    j'intégrerai bientôt prochainement futur future à_partir_de dès_janvier dès_septembre
+    recrute je_recrute nous_recrutons on_recrute recrutons demandeur_d'emploi
+    demandeuse_d'emploi sans_emploi chômage poste_à_pourvoir offre_d'emploi cherche
+    en_reconversion en_transition recherche_un recherche_une recherche_active en_veille
+    poste_ouvert nous_cherchons on_cherche rejoignez j'intègre rejoint prise_de_poste
     """,
     leave="""
     actuellement_en_congé_maternité en_congé_maternité en_congé_de_maternité
@@ -94,6 +108,7 @@ FRENCH = Vocabulary(
     remplacement_congé_maternité congé_paternité en_congé_sabbatique
     """,
     at="au_sein_de à_la à_l' au aux",
+    now="désormais dorénavant",
 )
 
 SPANISH = Vocabulary(
@@ -135,8 +150,8 @@ SPANISH = Vocabulary(
     asesora redactor* tec asistenta ayudante
     """,
     manager="""
-    resp respble gte gerenta enc jefe_de jefa_de jefatura lider lideresa supervisora
-    subgerente coordinador_general responsable_de
+    rble rpble respons respble jef subger subgte resp gte gerenta enc jefe_de jefa_de
+    jefatura lider lideresa supervisora subgerente coordinador_general responsable_de
     """,
     director="dir dtor dtora dtor_a director_a subdirector subdirectora",
     vp="vicepresidenta vicepresidencia",
@@ -147,34 +162,47 @@ SPANISH = Vocabulary(
     under="auxiliar ayudante",
     creator="influencer creadora_de_contenido creador_de_contenido influenciadora streamer",
     trade="""
-    mercadeo mkt comercial publicidad contenido contenidos digitales relaciones publicas
-    comunicaciones corporativa corporativo estrategicas estrategico nuevos negocios prensa
-    para y con por en su e iberia andina cono_sur negocio cuentas clientes
+    alimentacion bebidas moda belleza deporte deportes musica hogar cuidado personal cervezas
+    vinos lacteos calidad logistica mercadeo mkt comercial publicidad contenido contenidos
+    digitales relaciones publicas comunicaciones corporativa corporativo estrategicas
+    estrategico nuevos negocios prensa para y con por en su e iberia andina cono_sur negocio
+    cuentas clientes
     """,
     place="""
     sevilla bilbao malaga zaragoza monterrey guadalajara medellin cali quito ecuador bolivia
     paraguay panama costa_rica guatemala venezuela caracas montevideo rosario cordoba espana
     """,
     job="""
-    representante* agente* enfermer* contador contadora contable* vendedor* abogad* profesor*
-    maestro maestra medico medica ingenier* arquitect* farmaceutic* cociner* camarer*
-    peluquer* panader* conductor* fisioterapeut* dentista* electricista* mecanico mecanica
-    periodista* psicolog* secretari* recepcionista* dependient* cajer* administrativ*
-    desarrollador* programador* asesor* jurista* auditor* policia bombero* carpinter*
-    albanil* electromecanic* veterinari* escritor* odontolog* agronom* biolog* quimic*
-    docente* reclutador* cazatalentos notario seleccionador* reponedor* mesero mesera azafata
-    bibliotecari*
+    albañil florista apicultor* alfarer* pescador* agricultor* ganader* jardiner* soldador*
+    fontaner* pintor* repartidor* camioner* taxista* almacener* operari* mozo_de_almacen
+    carnicer* pescader* pasteler* barrender* limpiador* cuidador* niñera matron* podolog*
+    optic* logopeda* cirujan* radiolog* psicopedagog* juez jueza fiscal procurador* militar
+    piloto economista* estadistic* historiador* arqueolog* sociolog* guardia_civil
+    interprete* sastre modista representante* agente* enfermer* contador contadora contable*
+    vendedor* abogad* profesor* maestro maestra medico medica ingenier* arquitect*
+    farmaceutic* cociner* camarer* peluquer* panader* conductor* fisioterapeut* dentista*
+    electricista* mecanico mecanica periodista* psicolog* secretari* recepcionista*
+    dependient* cajer* administrativ* desarrollador* programador* asesor* jurista* auditor*
+    policia bombero* carpinter* albanil* electromecanic* veterinari* escritor* odontolog*
+    agronom* biolog* quimic* docente* reclutador* cazatalentos notario seleccionador*
+    reponedor* mesero mesera azafata bibliotecari*
     """,
     past="""
-    fui fue he_sido trabajé era lideré dirigí ex. exgerente exdirectora exdirector
-    exresponsable ex-jefa pasada_experiencia ya_no tras_años antiguamente previamente
+    en_su_día en_otra_vida antaño pasé tras_mi_etapa después_de tras_dejar exjefa exjefe
+    ex-directora ex-gerente dejé durante_años durante_muchos_años gestioné coordiné llevé
+    trabajé_como fui fue he_sido trabajé era lideré dirigí ex. exgerente exdirectora
+    exdirector exresponsable ex-jefa pasada_experiencia ya_no tras_años antiguamente
+    previamente
     """,
     gone="jubilado jubilada retirado retirada hasta_hace_poco",
     wish="""
-    próximamente próximo próxima a_partir_de futuro futura buscamos contratamos
-    estamos_contratando contratando se_busca vacante vacantes oferta_de_empleo desempleado
-    desempleada en_paro sin_empleo en_transición disponibilidad_inmediata búsqueda_activa
-    búsqueda_laboral en_búsqueda_activa busca incorporación_en empiezo_en busco_trabajo
+    se_incorpora se_necesita incorporamos seleccionamos oferta: busco_empleo sin_trabajo
+    a_la_búsqueda buscando_empleo en_breve me_incorporo nueva_incorporación abierta_a
+    abierto_a seré empiezo buscando_nuevos me_uno_a próximamente próximo próxima a_partir_de
+    futuro futura buscamos contratamos estamos_contratando contratando se_busca vacante
+    vacantes oferta_de_empleo desempleado desempleada en_paro sin_empleo en_transición
+    disponibilidad_inmediata búsqueda_activa búsqueda_laboral en_búsqueda_activa busca
+    incorporación_en empiezo_en busco_trabajo
     """,
     leave="""
     de_baja_maternal de_baja_por_maternidad baja_maternal baja_por_maternidad
@@ -196,16 +224,18 @@ ITALIAN = Vocabulary(
     not_brand="marchio_privato marca_del_distributore marchi_propri brevetti_e_marchi",
     other_work="""
     direttore_commerciale direttrice_commerciale responsabile_commerciale direttore_vendite
-    responsabile_vendite capo_area selezionator* selezione_del_personale ricerca_e_selezione
-    direttore_artistico direttrice_artistica direttore_creativo direttrice_creativa grafico
-    grafica agente_di_talenti cacciatore_di_teste addetto_vendite addetta_vendite acquisti
-    responsabile_di_negozio risorse_umane
+    responsabile_vendite capo_area selezionator* selezionatric* selezione_del_personale
+    ricerca_e_selezione direttore_artistico direttrice_artistica direttore_creativo
+    direttrice_creativa grafico grafica agente_di_talenti cacciatore_di_teste addetto_vendite
+    addetta_vendite acquisti responsabile_di_negozio risorse_umane
     """,
     intern="tirocinante tirocinanti stagiste stage_in praticante apprendistato",
     coordinator="""
     coord impiegat* tecnic* referente addett* ausiliari* redattor* redattrice* istruttore
     """,
-    manager="resp resp_le responsab capoprogetto capo_progetto caporeparto vice_responsabile",
+    manager="""
+    respons resp resp_le responsab capoprogetto capo_progetto caporeparto vice_responsabile
+    """,
     director="dir dirett vicedirettore vicedirettrice vice_direttore direttrice",
     c_level="""
     amm_re socio_fondatore socia_fondatrice imprenditore imprenditrice presidentessa
@@ -213,27 +243,37 @@ ITALIAN = Vocabulary(
     under="aiuto assistente vice_responsabile",
     creator="creator influencer",
     trade="""
-    contenuti relazioni pubbliche comunicazione_e esterna stampa eventi commerciale digitale
-    canale canali strategica e con per dermocosmesi vendite
+    alimentari bevande moda bellezza sport musica casa cura profumi cosmetica vini qualita
+    logistica contenuti relazioni pubbliche comunicazione_e esterna stampa eventi commerciale
+    digitale canale canali strategica e con per dermocosmesi vendite
     """,
     place="verona genova palermo bari catania padova trieste brescia",
     job="""
-    infermier* commercialista* ragionier* contabile* commess* venditor* venditrice avvocat*
-    insegnante* professor* maestro maestra medico ingegner* architett* farmacist* cuoc*
-    camerier* parrucchier* panettier* autista autisti fisioterapist* dentista elettricist*
-    meccanico giornalist* psicolog* segretari* programmator* sviluppator* tradutt* consulent*
-    operai* barista sommelier* notaio veterinari* idraulic* muratore falegname magazzinier*
-    selezionator* libraio estetista* pasticcer* ostetric* scrittore scrittrice fotograf*
+    fiorista apicoltore apicoltrice vasaio ceramista agricoltore contadin* giardinier*
+    saldatore imbianchino corriere camionista tassista carpentiere macellaio pescivendolo
+    pizzaiol* gelataio addetto_alle_pulizie badante colf logopedista ottic* chirurgo
+    radiologo giudice magistrato militare poliziotto carabiniere pilota economista statistico
+    storic* archeolog* sociolog* biolog* chimic* geometra perito architetta sarta interprete
+    bibliotecari* custode portiere bidello infermier* commercialista* ragionier* contabile*
+    commess* venditor* venditrice avvocat* insegnante* professor* maestro maestra medico
+    ingegner* architett* farmacist* cuoc* camerier* parrucchier* panettier* autista autisti
+    fisioterapist* dentista elettricist* meccanico giornalist* psicolog* segretari*
+    programmator* sviluppator* tradutt* consulent* operai* barista sommelier* notaio
+    veterinari* idraulic* muratore falegname magazzinier* selezionator* selezionatric*
+    libraio estetista* pasticcer* ostetric* scrittore scrittrice fotograf*
     """,
     past="""
-    sono_stata sono_stato ho_lavorato ho_guidato ho_diretto ero fui in_precedenza ex.
-    prima_ero
+    un_tempo in_un'altra_vita dopo_anni lasciato ho_lasciato ho_gestito ho_curato
+    ho_coordinato per_anni sono_stata sono_stato ho_lavorato ho_guidato ho_diretto ero fui
+    in_precedenza ex. prima_ero
     """,
     gone="in_pensione pensionato pensionata fino_a_poco_fa",
     wish="""
-    prossimo prossima prossimamente futuro futura cerchiamo assumiamo stiamo_assumendo
-    cercasi offerta_di_lavoro disoccupato disoccupata in_transizione a_partire_da sarò
-    disponibile_da in_cerca disponibile candidati posizione_aperta
+    in_arrivo selezioniamo ricerchiamo ricerca_di_personale cerco_lavoro inizio_a aperta_a
+    aperto_a inizierò entrerò prossimo prossima prossimamente futuro futura cerchiamo
+    assumiamo stiamo_assumendo cercasi offerta_di_lavoro disoccupato disoccupata
+    in_transizione a_partire_da sarò disponibile_da in_cerca disponibile candidati
+    posizione_aperta
     """,
     leave="""
     attualmente_in_maternità in_maternità in_congedo_di_maternità in_congedo_maternità
@@ -241,6 +281,7 @@ ITALIAN = Vocabulary(
     sostituzione_maternità
     """,
     at="presso_il presso_la presso_lo all' al alla allo nel nella",
+    now="adesso",
 )
 
 PORTUGUESE = Vocabulary(
@@ -276,13 +317,20 @@ PORTUGUESE = Vocabulary(
     under="auxiliar ajudante",
     creator="influenciadora influenciador criadora_de_conteudo criador_de_conteudo",
     trade="""
-    conteudo conteudos comercial publicidade comunicacao relacoes publicas imprensa digitais
-    estrategicas estrategico negocios vendas e para com cervejas nacional
+    alimentos bebidas moda beleza esportes esporte desporto musica casa cuidados cosmeticos
+    vinhos premium qualidade logistica conteudo conteudos comercial publicidade comunicacao
+    relacoes publicas imprensa digitais estrategicas estrategico negocios vendas e para com
+    cervejas nacional
     """,
     place="""
     curitiba porto_alegre belo_horizonte brasilia salvador recife fortaleza coimbra braga
     """,
     job="""
+    florista apicultor* agricultor* jardineir* soldador* encanador* pintor* entregador*
+    caminhoneir* taxista* operador_de_caixa acougueir* confeiteir* faxineir* diarista
+    cuidador* baba fonoaudiolog* cirurgi* radiologista* juiz juiza promotor_de_justica
+    militar bombeir* piloto comissari* economista* estatistic* historiador* arqueolog*
+    sociolog* interprete* costureir* bibliotecari* porteir* rececionista* canalizador*
     representante* agente* enfermeir* contador contadora contabilista* vendedor* advogad*
     professor* medico medica engenheir* arquitet* farmaceutic* cozinheir* garcom garconete
     cabeleireir* padeir* motorista* fisioterapeuta* dentista* eletricista* mecanico
@@ -291,13 +339,15 @@ PORTUGUESE = Vocabulary(
     pedreiro policial servidor*_public* recrutador* biolog* escritor* fotograf*
     """,
     past="""
-    já_fui fui trabalhei era liderei passagem_por passagens_por com_passagem ex. atuei
-    antigamente
+    outrora em_outra_vida depois_de_anos deixei ex-gerente gerenciei coordenei geri dirigi
+    por_anos já_fui fui trabalhei era liderei passagem_por passagens_por com_passagem ex.
+    atuei antigamente
     """,
     gone="aposentado aposentada até_recentemente",
     wish="""
-    em_breve próximo próxima futuro futura contratando contrata-se vaga vagas vaga:*
-    procura-se estamos_contratando desempregado desempregada em_transição recolocação
+    selecionamos procuro_emprego à_procura_de entro_em vou_ser aberta_a aberto_a serei
+    começo_em em_breve próximo próxima futuro futura contratando contrata-se vaga vagas
+    vaga:* procura-se estamos_contratando desempregado desempregada em_transição recolocação
     disponível a_partir_de procuramos buscamos em_busca_de
     """,
     leave="""

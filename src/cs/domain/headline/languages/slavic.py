@@ -29,22 +29,31 @@ POLISH = Vocabulary(
     """,
     place="lodz katowice lublin szczecin bialystok gdynia",
     job="""
-    ksiegow* pielegnia* nauczyciel* lekarz lekarka prawnik prawniczka adwokat radca_prawny
-    inzynier* architekt* farmaceut* kucharz kelner* fryzjer* kierowca* fizjoterapeut*
-    dentyst* elektryk* mechanik* dziennikar* psycholog* sekretark* sprzedaw* programist*
-    tlumacz* handlowiec handlowc* magazynier* polozna policjant* rekruter* grafik graficzka
+    pszczelarz florystka ogrodnik spawacz hydraulik murarz malarz kurier taksowkarz rolnik
+    piekarz rzeznik cukiernik sprzataczka opiekunka logopeda optyk chirurg radiolog sedzia
+    prokurator zolnierz strazak pilot ekonomista statystyk historyk archeolog socjolog biolog
+    chemik bibliotekar* weterynarz barista tlumaczka krawcowa stolarz ksiegow* pielegnia*
+    nauczyciel* lekarz lekarka prawnik prawniczka adwokat radca_prawny inzynier* architekt*
+    farmaceut* kucharz kelner* fryzjer* kierowca* fizjoterapeut* dentyst* elektryk* mechanik*
+    dziennikar* psycholog* sekretark* sprzedaw* programist* tlumacz* handlowiec handlowc*
+    magazynier* polozna policjant* rekruter* grafik graficzka
     """,
-    past="dawny dawna były była byłem byłam eks- poprzedni",
+    past="""
+    niegdyś w_poprzednim_życiu kiedyś pracowałam pracowałem prowadziłam prowadziłem dawny
+    dawna były była byłem byłam eks- poprzedni
+    """,
     gone="na_emeryturze emerytowany emerytowana emeryt emerytka",
     wish="""
-    przyszły przyszła wkrótce zatrudnię zatrudniamy szukamy rekrutujemy rekrutuję bezrobotny
-    bezrobotna poszukujemy szukam szukam_pracy:* niebawem
+    oferta_pracy praca: szuka_pracy otwarta_na otwarty_na będę przyszły przyszła wkrótce
+    zatrudnię zatrudniamy szukamy rekrutujemy rekrutuję bezrobotny bezrobotna poszukujemy
+    szukam szukam_pracy:* niebawem
     """,
     leave="""
     na_urlopie_macierzyńskim urlop_macierzyński na_macierzyńskim na_urlopie_rodzicielskim
     urlop_rodzicielski na_urlopie_wychowawczym
     """,
     at="w we w_firmie",
+    now="dziś dzisiaj",
 )
 
 CZECH_AND_SLOVAK = Vocabulary(
@@ -66,17 +75,21 @@ CZECH_AND_SLOVAK = Vocabulary(
     trade="a pro pre komunikace marketingu obsahu skladu prodeje znacky oddeleni",
     place="brno ostrava plzen bratislava kosice cesko slovensko",
     job="""
-    ucetni uctovni* zdravotni_sestra ucitel* lekar* pravni* advokat* inzenyr* inzinier*
-    prodavac* prodavack* predavac* programator* novinar* ridic kuchar* kadernic* ucitelka
-    personalist* zubar*
+    skladnik* zednik murar malir instalater kuryr farmar pekar reznik cukrar uklizecka
+    logoped* optik chirurg* soudce vojak hasic pilot ekonom* statistik* historik* archeolog*
+    biolog* chemik* knihovn* veterinar* vceler* zahradnik* kuchar* cisnik servirka ucetni
+    uctovni* zdravotni_sestra ucitel* lekar* pravni* advokat* inzenyr* inzinier* prodavac*
+    prodavack* predavac* programator* novinar* ridic kadernic* ucitelka personalist* zubar*
     """,
-    past="bývalý bývalá dříve předtím ex- predtým",
+    past="dřívější kdysi pracoval pracovala bývalý bývalá dříve předtím ex- predtým",
     gone="v_důchodu",
     wish="""
-    hledáme budoucí brzy nezaměstnaný nezaměstnaná hľadám hľadáme nabíráme přijmeme prijmeme
+    hledám_práci hledá_se volná_pozice hľadám_prácu hledáme budoucí brzy nezaměstnaný
+    nezaměstnaná hľadám hľadáme nabíráme přijmeme prijmeme
     """,
     leave="na_mateřské na_mateřské_dovolené mateřská_dovolená na_rodičovské na_materskej",
     at="v ve u vo",
+    now="dnes teď",
 )
 
 RUSSIAN = Vocabulary(
@@ -106,23 +119,29 @@ RUSSIAN = Vocabulary(
     """,
     place="москва россия санкт_петербург петербург спб казань екатеринбург новосибирск минск",
     job="""
-    бухгалтер* юрист* врач* учител* инженер* медсестр* продавец* продавщиц* программист*
-    дизайнер* журналист* водител* преподавател* психолог* повар* экономист* переводчик*
-    логист* адвокат* фармацевт* рекрутер* стоматолог* парикмахер* секретар* разработчик*
+    флорист* садовни* сварщик* сантехник* маляр* курьер* таксист* фермер* пекар* мясник*
+    кондитер* уборщи* няня логопед* хирург* судья военн* пожарн* пилот* пчеловод*
+    библиотекар* ветеринар* кассир* официант* бариста электрик* механик* слесар* архитектор*
+    социолог* историк* биолог* химик* бухгалтер* юрист* врач* учител* инженер* медсестр*
+    продавец* продавщиц* программист* дизайнер* журналист* водител* преподавател* психолог*
+    повар* экономист* переводчик* логист* адвокат* фармацевт* рекрутер* стоматолог*
+    парикмахер* секретар* разработчик*
     """,
     past="бывший бывшая ранее экс- раньше прежде работал работала был была",
     gone="на_пенсии",
     wish="""
-    ищем требуется вакансия вакансии будущий будущая безработный безработная скоро ищу_работу
+    ищу_работу ищем требуется вакансия вакансии будущий будущая безработный безработная скоро
     в_поисках нанимаем набираем
     """,
     leave="в_декрете в_декретном_отпуске декретный_отпуск в_отпуске_по_уходу",
     at="в во в_компании у",
+    now="теперь сегодня",
 )
 
 UKRAINIAN = Vocabulary(
     influencer="""
-    інфлюенс* інфлуенс* блогер* амбасадор* лідер*_думок впливов*_маркетинг* креатор*
+    інфлюєнс* інфлуєнс* інфлюенс* інфлуенс* блогер* амбасадор* лідер*_думок
+    впливов*_маркетинг* креатор*
     """,
     social="соцмереж* соціальн*_мереж* соціальн*_медіа смм",
     not_social="соціальн*_працівни* соціальн*_захист* соціальн*_житл*",
@@ -131,8 +150,8 @@ UKRAINIAN = Vocabulary(
     other_work="продаж* рекрутер* добір*_персонал* арт_директор* закупів*",
     intern="стажер* стажист* практикант*",
     coordinator="спеціаліст* фахів* координатор* асистент* помічни* аналітик* молодш*",
-    manager="менеджер менеджера менеджером менеджерк* тімлід* лід",
-    head="керівни* начальни* очільни* голова",
+    manager="тимлід* керівни* менеджер менеджера менеджером менеджерк* тімлід* лід",
+    head="начальни* очільни* голова",
     vp="віце_президент*",
     c_level="засновни* співзасновни* власни* генеральн*_директор* підприєм*",
     under="молодший молодша помічник помічниця асистент асистентка",
@@ -143,14 +162,22 @@ UKRAINIAN = Vocabulary(
     """,
     place="київ україна львів одеса харків дніпро",
     job="""
-    бухгалтер* юрист* лікар* вчител* інженер* медсестр* продав* програміст* дизайнер*
-    журналіст* водій викладач* психолог* кухар* економіст* перекладач* розробни*
+    флорист* садівни* зварювальни* сантехні* маляр* курєр* таксист* фермер* пекар* кондитер*
+    прибиральни* няня логопед* хірург* суддя військов* пожежн* пілот* бджоляр* бібліотекар*
+    ветеринар* касир* офіціант* бариста електрик* механік* слюсар* архітектор* соціолог*
+    історик* біолог* хімік* фармацевт* консультант* бухгалтер* юрист* лікар* вчител* інженер*
+    медсестр* продав* програміст* дизайнер* журналіст* водій викладач* психолог* кухар*
+    економіст* перекладач* розробни*
     """,
     past="колишній колишня раніше екс- екс працював працювала був була",
     gone="на_пенсії",
-    wish="шукаю шукаємо у_пошуку в_пошуку вакансія безробітний безробітна майбутній майбутня",
+    wish="""
+    шукаю_роботу шукаю шукаємо у_пошуку в_пошуку вакансія безробітний безробітна майбутній
+    майбутня
+    """,
     leave="у_декреті в_декреті у_декретній_відпустці декретна_відпустка",
     at="у в в_компанії у_компанії",
+    now="зараз тепер нині",
 )
 
 BALKAN = Vocabulary(
