@@ -6,7 +6,7 @@
 // separated by commas), CS_KAFKA_PREFIX, CS_KAFKA_TLS, CS_KAFKA_SASL, CS_KAFKA_USERNAME,
 // CS_KAFKA_PASSWORD. A private authority for TLS: NODE_EXTRA_CA_CERTS, which Node.js reads.
 
-import { Kafka, Partitioners, logLevel } from "kafkajs";
+import { Kafka, PartitionAssigners, Partitioners, logLevel } from "kafkajs";
 
 import { STAGE, answer } from "./ranking.js";
 
@@ -37,7 +37,14 @@ const kafka = new Kafka({
 });
 // murmur2 over the key, as every producer of the service: records of one key stay in order.
 const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
-const consumer = kafka.consumer({ groupId: GROUP, maxWaitTimeInMs: 500 });
+// All members of a group split its partitions in one way: the service's workers by "roundrobin",
+// which kafkajs has under a name of its own.
+const roundRobin = (given) => ({ ...PartitionAssigners.roundRobin(given), name: "roundrobin" });
+const consumer = kafka.consumer({
+  groupId: GROUP,
+  partitionAssigners: [roundRobin],
+  maxWaitTimeInMs: 500,
+});
 
 /** Return the work in `value`. Throws what is wrong with it; a newer field does no harm. */
 function readWork(value) {

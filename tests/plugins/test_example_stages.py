@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from runpy import run_path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -53,11 +54,33 @@ def node_example(folder: Path) -> Example:
     return Example(folder, [node / "bin" / "node", *start.split()[1:]])
 
 
+class Running:
+    """An example that runs, and what it has printed."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self.printed: list[str] = []
+
+    def wait_for(self, partitions: int) -> None:
+        """Return once it says that it has so many partitions."""
+        assert self._process.stderr is not None
+        while f" runs, with {partitions} partitions" not in "".join(self.printed[-1:]):
+            line = self._process.stderr.readline()
+            assert line, f"it has ended: {self.printed}"
+            self.printed.append(line)
+
+    def end(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            rest = self._process.communicate(timeout=STOP_S)[1]
+            self.printed += rest.splitlines(keepends=True)
+        assert self._process.returncode == 0, self.printed
+
+
 @contextmanager
-def started(example: Example, settings: Mapping[str, str]) -> Iterator[list[str]]:
-    """Run *example* until left; yield once it has its partitions what it has printed."""
+def started(example: Example, settings: Mapping[str, str]) -> Iterator[Running]:
+    """Run *example* until left, or until it is ended."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
-    printed: list[str] = []
     with subprocess.Popen(
         example.command,
         cwd=example.folder,
@@ -65,46 +88,46 @@ def started(example: Example, settings: Mapping[str, str]) -> Iterator[list[str]
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stderr is not None
+        running = Running(process)
         try:
-            while not printed or " runs, with 12 partitions" not in printed[-1]:
-                line = process.stderr.readline()
-                assert line, f"it has ended: {printed}"
-                printed.append(line)
-            yield printed
+            yield running
+            running.end()
         finally:
-            process.terminate()
-            try:
-                printed += process.communicate(timeout=STOP_S)[1].splitlines(keepends=True)
-            except subprocess.TimeoutExpired:
+            if process.poll() is None:
                 process.kill()
-    assert process.returncode == 0, printed
 
 
 @pytest.mark.slow
 def test_each_does_the_work_of_ours_on_kafka(clustered: Clustered, tmp_path: Path) -> None:
+    """The one in Python alone, the two side by side, and the one in Node.js alone."""
     cluster = clustered.cluster
     workers = cluster.of("stage-ranking")
     settings = workers[0].environment
     given = {name: settings[name] for name in ITS_SETTINGS if name in settings}
-    found: list[dict[str, Any]] = []
     for worker in workers:
         worker.end()
     try:
-        with clustered.client(clustered.new_key()) as client:
-            for example, brand in (
-                (python_example(), "Veltrana"),
-                (node_example(tmp_path / "node"), "veltrana.test"),
-            ):
-                with started(example, given) as printed:
-                    asked = {"brand" if "." not in brand else "domain": brand, "wait": True}
-                    found.append(client.post("/contacts", json=asked).json())
-                assert [line for line in printed if " runs, with " not in line] == []
+        with (
+            clustered.client(clustered.new_key()) as client,
+            started(python_example(), given) as python,
+        ):
+            python.wait_for(12)
+            by_python = client.post("/contacts", json={"brand": "Veltrana", "wait": True})
+            with started(node_example(tmp_path / "node"), given) as node:
+                node.wait_for(6)
+                python.wait_for(6)
+                python.end()
+                node.wait_for(12)
+                asked = {"domain": "veltrana.test", "wait": True}
+                by_node = client.post("/contacts", json=asked)
     finally:
         cluster.start_missing()
 
-    assert [each["cached"] for each in found] == [False, False]
-    assert [is_ranked_by_weights(each) for each in found] == [True, True]
+    for answer in (by_python.json(), by_node.json()):
+        assert is_ranked_by_weights(answer), answer
+        assert answer["cached"] is False
+    printed = "".join(python.printed + node.printed)
+    assert not re.search("Traceback|Crash|bug in", printed), printed
 
 
 @pytest.mark.slow
