@@ -16,6 +16,9 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"  # could not find out
 
 
+#: The reason of a service that may not tell of a person (HTTP 451): who they are, they are
+#: suppressed from then on.
+RESTRICTED = "restricted"
 #: Verdicts that would be the same if asked again at once (contract C6).
 DEFINITE = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.CATCH_ALL})
 

@@ -1,0 +1,118 @@
+"""Reacher's HTTP API, of an instance of one's own or hosted: what it found over SMTP.
+
+Its word ("safe", "risky", "invalid") is not enough: known servers make it say "safe" of
+addresses that nothing proves, so the findings beneath must all agree.  Sender, HELO and
+time-out are the instance's; in a request they are ignored without a proxy.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cs.plugins.verifiers import Question, Verdict, VerifierContext, takes
+from cs.verifiers.services.hosted import (
+    Adapter,
+    HostedSettings,
+    HostedVerifier,
+    Said,
+    hosted,
+    word,
+)
+
+NAME = "reacher"
+
+
+class ReacherSettings(HostedSettings, frozen=True, kw_only=True):
+    """What ``[verifiers.reacher]`` takes; ``key`` only if the instance has a secret."""
+
+    url: Annotated[
+        str,
+        Meta(pattern=r"^(https?://\S+)?$", description="with its version: …/v1; empty: off"),
+    ] = ""
+    key_header: Annotated[str, Meta(description="authorization for the hosted service")] = (
+        "x-reacher-secret"
+    )
+    calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    burst: Annotated[int, Meta(ge=1, le=1000)] = 5
+
+
+class _Part(msgspec.Struct):
+    """A part of the answer; an ``error`` stands in the place of its findings."""
+
+    error: object = None
+
+
+class _Misc(_Part):
+    is_disposable: bool | None = None
+
+
+class _Mx(_Part):
+    accepts_mail: bool | None = None
+
+
+class _Smtp(_Part):
+    can_connect_smtp: bool | None = None
+    has_full_inbox: bool | None = None
+    is_catch_all: bool | None = None
+    is_deliverable: bool | None = None
+    is_disabled: bool | None = None
+
+
+class _Syntax(_Part):
+    is_valid_syntax: bool | None = None
+
+
+class ReacherAnswer(msgspec.Struct):
+    is_reachable: str
+    misc: _Misc = msgspec.field(default_factory=_Misc)
+    mx: _Mx = msgspec.field(default_factory=_Mx)
+    smtp: _Smtp = msgspec.field(default_factory=_Smtp)
+    syntax: _Syntax = msgspec.field(default_factory=_Syntax)
+
+
+def read(answer: ReacherAnswer) -> Said:
+    """Return what Reacher says of an address."""
+    smtp, said = answer.smtp, word(answer.is_reachable)
+    findings = (
+        f"is_reachable={said} accepts_mail={answer.mx.accepts_mail} "
+        f"can_connect_smtp={smtp.can_connect_smtp} is_deliverable={smtp.is_deliverable} "
+        f"is_catch_all={smtp.is_catch_all} has_full_inbox={smtp.has_full_inbox} "
+        f"is_disabled={smtp.is_disabled}"
+    )
+    told = (findings,)
+    reason = f"said-{said}"
+    if any(part.error is not None for part in (answer.misc, answer.mx, smtp, answer.syntax)):
+        return Said(Verdict.UNKNOWN, reason, told=told)
+    if answer.syntax.is_valid_syntax is False or answer.mx.accepts_mail is False:
+        return Said(Verdict.UNDELIVERABLE, reason, told=told)
+    if smtp.is_catch_all:
+        return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+    if smtp.has_full_inbox:
+        return Said(Verdict.MAILBOX_FULL, reason, told=told)
+    if not (smtp.can_connect_smtp and answer.mx.accepts_mail):
+        return Said(Verdict.UNKNOWN, reason, told=told)
+    if smtp.is_disabled or (answer.is_reachable == "invalid" and smtp.is_deliverable is False):
+        return Said(Verdict.UNDELIVERABLE, reason, told=told)
+    proved = (
+        answer.is_reachable == "safe"
+        and smtp.is_deliverable is True
+        and smtp.is_catch_all is False
+        and not answer.misc.is_disposable
+    )
+    return Said(Verdict.DELIVERABLE if proved else Verdict.UNKNOWN, reason, told=told)
+
+
+ADAPTER = Adapter(
+    name=NAME,
+    question=lambda address: Question(path="/check_email", json={"to_email": address}),
+    answer=ReacherAnswer,
+    read=read,
+)
+
+
+@takes(ReacherSettings)
+def from_context(context: VerifierContext) -> HostedVerifier[ReacherAnswer] | None:
+    settings = msgspec.convert(context.settings, ReacherSettings)
+    headers = {settings.key_header: settings.key} if settings.key else None
+    return hosted(ADAPTER, context, settings, headers=headers)
