@@ -22,6 +22,7 @@ RULES = (
     "cs.pipeline.brand_choice",
     "cs.pipeline.brand_resolver",
     "cs.pipeline.verification",
+    "cs.pipeline.waterfall",
     "cs.verifiers.smtp.domain_check",
     "cs.verifiers.smtp.exchangers",
     "cs.verifiers.smtp.probe",
@@ -40,7 +41,7 @@ BEGIN = {
 DIGESTS = {
     "ranking-3": "ce9de46e79863ac0",
     "mail-replies-2": "bfe5cb4d49772088",
-    "verification-1": "157b2786b73f9a3a",
+    "verification-2": "85910e7956eb454b",
     "resolution-2": "3197afb3bb734738",
 }
 

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from cs.domain.contact import Candidate, Checked, Query
+from cs.domain.mail.conclusion import DISAGREE, concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stages.work import (
     AnyFinding,
@@ -20,6 +22,7 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.verification import Verification
+from cs.pipeline.waterfall import PaidCaps
 from cs.plugins.verifiers import DomainCheck
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -246,6 +249,92 @@ async def test_a_catch_all_is_known_although_another_does_not_know() -> None:
     )
 
     assert ada.verdict is CATCH_ALL
+
+
+# Paid verifiers.
+
+
+def paid(otherwise: Answer = (NO, None), **answers: Answer) -> ScriptedVerifier:
+    by_local = {local.replace("_", "."): answer for local, answer in answers.items()}
+    return ScriptedVerifier(by_local, otherwise, name="paid", cost=80)
+
+
+async def test_a_paid_verifier_is_asked_only_what_the_free_ones_left_open() -> None:
+    free = ScriptedVerifier({"ada.kern": (NO, None), "akern": (UNKNOWN, None)}, name="free")
+    dear = paid(ada=(YES, None))
+
+    (ada,) = await checked(free, dear)
+
+    assert (ada.address, ada.verifier) == ("ada@acme.example", "paid")
+    assert free.asked == ["ada.kern@acme.example", "akern@acme.example"]
+    assert dear.asked == ["akern@acme.example", "ada@acme.example"]
+
+
+@pytest.mark.parametrize("verdict", [YES, NO, FULL, CATCH_ALL])
+async def test_a_paid_verifier_is_never_asked_what_is_settled(verdict: Verdict) -> None:
+    dear = paid((YES, None))
+
+    await checked(ScriptedVerifier(otherwise=(verdict, None)), dear)
+
+    assert dear.asked == []
+
+
+async def test_a_greylist_that_opens_in_time_is_waited_for_and_nobody_is_paid() -> None:
+    dear = paid((YES, None))
+    work = Work(
+        lookup="brand-a.1",
+        stage="verification",
+        item="acme.example",
+        attempt=1,
+        deadline_at=AT + timedelta(seconds=90),
+        input=VerificationInput("acme.example", (ADA,), DomainFacts()),
+    )
+    free = ScriptedVerifier(otherwise=(UNKNOWN, 60.0), name="free")
+
+    async def report(_: AnyFinding) -> None: ...
+
+    finding = await Verification((free, dear)).handle(work, report)
+
+    assert isinstance(finding, Failed)
+    assert (finding.retry_in_s, dear.asked) == (60.0, [])
+
+
+async def test_calls_for_a_person_and_for_a_search_are_capped() -> None:
+    people = tuple(candidate(f"p{a}", f"Ad{a} Ker{a}") for a in "bcdefghjklmn")
+    stage = Verification((free := ScriptedVerifier(otherwise=(UNKNOWN, None)), dear := paid()))
+
+    async def report(_: AnyFinding) -> None: ...
+
+    for domain in ("acme.example", "acme-mail.example"):
+        work = Work(
+            lookup="brand-a.1",
+            stage="verification",
+            item=domain,
+            attempt=1,
+            deadline_at=AT,
+            input=VerificationInput(domain, people, DomainFacts()),
+        )
+        await stage.handle(work, report)
+
+    of_one = [asked for asked in dear.asked if "adb" in asked or "kerb" in asked]
+    assert len(of_one) == PaidCaps().per_person
+    assert len(dear.asked) == PaidCaps().per_search
+    assert len(free.asked) == 24
+
+
+async def test_two_verifiers_that_contradict_each_other_verify_nobody() -> None:
+    """As a service says "valid" of an address at a domain that accepts everybody."""
+
+    one = Evidence(
+        address="ada@acme.example", verdict=CATCH_ALL, reason="r", verifier="a", at=AT
+    )
+    other = msgspec.structs.replace(one, verdict=YES, verifier="b")
+
+    answer = decisive([one, other])
+
+    assert (answer.verdict, answer.reason) == (UNKNOWN, DISAGREE)
+    assert decisive([other]).verdict is YES
+    assert concluded({"ada@acme.example": [one, other]}).address is None
 
 
 # Coming back later.

@@ -11,7 +11,7 @@ from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
-from cs.pipeline.verification import ask
+from cs.pipeline.waterfall import ask
 from cs.plugins.plugin_settings import PluginSettings
 from cs.verifiers.isolated import FAILED, IsolatedVerifier
 from sources.test_isolated import PEOPLE, RAISED

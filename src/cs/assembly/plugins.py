@@ -16,6 +16,7 @@ from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, Paid
 from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
+from cs.pipeline.waterfall import PaidCaps
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.errors import PluginError
 from cs.plugins.registry import brand_sources, people_sources, stages, verifiers
@@ -38,6 +39,7 @@ class StagePlugins(msgspec.Struct, frozen=True):
     verifiers: Sequence[Verifier]
     stages: Sequence[Stage] = ()
     misconfiguration: Misconfiguration = msgspec.field(default_factory=Misconfiguration)
+    paid_caps: PaidCaps = PaidCaps()
 
     @property
     def names(self) -> list[str]:
@@ -176,13 +178,16 @@ def _make_plugins(
                 MeasuredVerifier(
                     IsolatedVerifier(each, clock.now, of_verifier(settings, each.name)), metrics
                 )
-                for each in verifiers(for_verifier, enabled=settings.verifiers)
+                for each in _ordered(
+                    verifiers(for_verifier, enabled=settings.verifiers), settings
+                )
             ],
             [
                 IsolatedStage(each, of_stage(settings, each.name))
                 for each in stages(for_stage, enabled=settings.stages)
             ],
             misconfiguration,
+            PaidCaps(per_person=settings.paid_per_person, per_search=settings.paid_per_search),
         )
     except PluginError as error:
         raise BadSettings(str(error)) from error
@@ -201,6 +206,18 @@ def people_with_keys(settings: Settings) -> Sequence[str]:
         for name in names_of(installed_plugins(Group.PEOPLE_SOURCES))
         if name not in KEYED or of_source(settings, name).get("key")
     ]
+
+
+def _ordered(found: Sequence[Verifier], settings: Settings) -> Sequence[Verifier]:
+    """Return the verifiers in the order of the settings; who is not named there comes after.
+
+    Raises:
+        BadSettings: One is named that is not there, or that is not set up.
+    """
+    order = {name: number for number, name in enumerate(settings.verifier_order)}
+    if missing := order.keys() - {each.name for each in found}:
+        raise BadSettings(f"verifier_order: no such verifier is set up: {min(missing)}")
+    return sorted(found, key=lambda each: order.get(each.name, len(order)))
 
 
 def unusable_settings(plugins: StagePlugins) -> dict[str, str]:

@@ -11,6 +11,7 @@ from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.ranking import Ranking
 from cs.pipeline.verification import Verification
+from cs.pipeline.waterfall import PaidQuestions
 from cs.plugins.stages import Stage
 
 
@@ -29,7 +30,8 @@ def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
         case "ranking":
             return Ranking()
         case "verification":
-            return Verification(plugins.verifiers, plugins.misconfiguration)
+            questions = PaidQuestions(plugins.paid_caps)
+            return Verification(plugins.verifiers, plugins.misconfiguration, questions)
         case _:
             assert_never(name)
 

@@ -26,7 +26,7 @@ from cs.pipeline.brand_resolver import (
     resolve_line,
     resolve_offline,
 )
-from cs.pipeline.verification import ask
+from cs.pipeline.waterfall import ask
 from cs.plugins.verifiers import DomainCheck, Verifier
 from cs.sources.brand.directory import BundledDirectory
 

@@ -22,7 +22,15 @@ from cs.domain.brand.events import RecordFinding
 from cs.domain.causation import AnyCause, MessageCause
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.stages.table import PROGRESS
-from cs.domain.stages.work import Alive, AnyFinding, Outcome, RankingDone, checked_in
+from cs.domain.stages.work import (
+    Alive,
+    AnyFinding,
+    DomainVerified,
+    Failed,
+    Outcome,
+    RankingDone,
+    checked_in,
+)
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
@@ -223,7 +231,7 @@ class OutcomeRecorder:
     async def _command(self, outcome: Outcome) -> RecordFinding:
         self._log_unknown_verifiers(outcome)
         known: dict[str, DomainFacts] = {}
-        if isinstance(outcome.finding, RankingDone):
+        if isinstance(outcome.finding, RankingDone | DomainVerified | Failed):
             known = await self._lookups.known(outcome.lookup)
         return RecordFinding(
             lookup=outcome.lookup,

@@ -13,6 +13,7 @@ import msgspec
 
 from cs.domain.causation import AnyCause
 from cs.domain.contact import Checked, Person, Sighting
+from cs.domain.mail.mailbox import RESTRICTED
 from cs.domain.stages.table import PROGRESS
 from cs.domain.stages.work import AnyFinding, checked_in, sightings_in, with_people
 from cs.eventlog.fingerprints import email_print, fingerprints
@@ -93,10 +94,19 @@ class SuppressionFilter:
         return fingerprints(self._keys, msgspec.to_builtins(sighting))
 
     async def _suppressed_in(self, checked: Iterable[Checked]) -> dict[str, str]:
+        checked = tuple(checked)
         prints = {
             each.person: email_print(self._keys, each.address)
             for each in checked
             if each.address is not None
         }
         gone = await self._suppressed(prints.values())
-        return {person: print_ for person, print_ in prints.items() if print_ in gone}
+        suppressed = {person: print_ for person, print_ in prints.items() if print_ in gone}
+        # A service may not tell of them (HTTP 451): they are suppressed from now on.
+        restricted = {
+            each.person: email_print(self._keys, found.address)
+            for each in checked
+            for found in each.evidence
+            if found.reason == RESTRICTED
+        }
+        return {**suppressed, **restricted}

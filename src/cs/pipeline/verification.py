@@ -21,11 +21,9 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
+from cs.pipeline.waterfall import OpenedVerifier, PaidCaps, PaidQuestions, Waterfall
 from cs.plugins.stages import Report
 from cs.plugins.verifiers import DomainCheck, Verifier
-
-#: Verdicts after which no other verifier is asked about an address.
-_SETTLED = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.MAILBOX_FULL})
 
 
 class PersonCheck(NamedTuple):
@@ -43,10 +41,17 @@ class PersonCheck(NamedTuple):
 
 @dataclass(frozen=True)
 class Verification:
-    """Args: *verifiers*: cheapest first."""
+    """Asks verifiers whose mailbox exists.
+
+    Args:
+        verifiers: In the order of asking; what costs something comes after all that is free.
+        misconfiguration: Where it is noted that there are none.
+        questions: Counts what paid verifiers are asked.
+    """
 
     verifiers: Sequence[Verifier]
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
+    questions: PaidQuestions = field(default_factory=lambda: PaidQuestions(PaidCaps()))
     name: StageName = "verification"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
@@ -60,13 +65,20 @@ class Verification:
         later: list[Checked] = []
         waits: list[float] = []
         async with AsyncExitStack() as stack:
-            checks = [
-                await stack.enter_async_context(v.open(asked.mail_domain, asked.known))
+            opened = [
+                OpenedVerifier(
+                    v.name,
+                    v.cost > 0,
+                    await stack.enter_async_context(v.open(asked.mail_domain, asked.known)),
+                )
                 for v in self.verifiers
             ]
             pattern = asked.known.pattern
             for candidate in asked.candidates:
-                checkup = await _check(checks, candidate, asked.mail_domain, pattern)
+                waterfall = Waterfall(
+                    opened, self.questions, work.lookup, candidate.person, work.deadline_at
+                )
+                checkup = await _check(waterfall, candidate, asked.mail_domain, pattern)
                 pattern = checkup.made_by or pattern
                 if checkup.retry_in_s is None:
                     settled.append(checkup.checked)
@@ -74,7 +86,7 @@ class Verification:
                 else:
                     later.append(checkup.checked)
                     waits.append(checkup.retry_in_s)
-            learned = _learned(checks, pattern)
+            learned = _learned([each.check for each in opened], pattern)
         if later:
             return Failed(
                 why="try-later",
@@ -88,32 +100,24 @@ class Verification:
 
 
 async def _check(
-    checks: Sequence[DomainCheck],
-    candidate: Candidate,
-    mail_domain: str,
-    pattern: str | None,
+    waterfall: Waterfall, candidate: Candidate, mail_domain: str, pattern: str | None
 ) -> PersonCheck:
-    """Try addresses until one is deliverable or its answer is about all of the domain."""
-    tried: dict[str, Sequence[Evidence]] = {}
-    waits: list[float] = []
-    for address, made_by in candidates(
-        candidate.first_name,
-        candidate.last_name,
-        mail_domain,
-        pattern=pattern,
-        named=candidate.addresses,
-    ):
-        tried[address] = found = await ask(checks, address)
-        answer = decisive(found)
-        if answer.verdict is Verdict.DELIVERABLE:
-            return PersonCheck(_checked(candidate, mail_domain, tried), made_by)
-        wait = _wait(answer)
-        if wait is not None:
-            waits.append(wait)
-        elif answer.verdict is not Verdict.UNDELIVERABLE:
-            break  # full, catch-all or a server that will not say: more guesses show nothing
+    """Ask about the addresses that *candidate* may have, likeliest first."""
+    made_by = dict(
+        candidates(
+            candidate.first_name,
+            candidate.last_name,
+            mail_domain,
+            pattern=pattern,
+            named=candidate.addresses,
+        )
+    )
+    tried = await waterfall.ask(tuple(made_by))
     checked = _checked(candidate, mail_domain, tried)
-    return PersonCheck(checked, retry_in_s=max(waits, default=None))
+    if checked.address is not None:
+        return PersonCheck(checked, made_by[checked.address])
+    waits = [_wait(decisive(found)) for found in tried.values()]
+    return PersonCheck(checked, retry_in_s=max(filter(None, waits), default=None))
 
 
 def _checked(
@@ -129,17 +133,6 @@ def _checked(
         evidence=tuple(each for found in tried.values() for each in found),
         rules=VERIFICATION,
     )
-
-
-async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
-    """Ask one verifier after the other until one settles *address*."""
-    evidence: list[Evidence] = []
-    for check in checks:
-        found = await check.check(address)
-        evidence.append(found)
-        if found.verdict in _SETTLED:
-            break
-    return evidence
 
 
 def _wait(answer: Evidence) -> float | None:

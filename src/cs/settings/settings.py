@@ -70,6 +70,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     brand_sources: tuple[str, ...] | None = None
     people_sources: tuple[str, ...] | None = None
     verifiers: tuple[str, ...] | None = None
+    verifier_order: tuple[str, ...] = ()  # asked first, in this order; the others by price
+    paid_per_person: Annotated[int, Meta(ge=0, le=100)] = 4  # questions to paid verifiers
+    paid_per_search: Annotated[int, Meta(ge=0, le=10_000)] = 30
     foreign_verifiers: tuple[str, ...] = ()  # that a stage of another make asks
     stages: tuple[str, ...] = ()  # whose work an installed plug-in does, instead of ours
     contact: str | None = None  # in our User-Agent: who runs this service

@@ -19,6 +19,7 @@ from cs.domain.brand.events import (
 from cs.domain.contact import BrandFacts
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.contacts import PEOPLE
+from cs.domain.lookup.rules import unsettled_candidates
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import (
@@ -503,34 +504,60 @@ def test_a_sign_of_life_is_never_stored() -> None:
 
 def test_the_run_ends_when_every_mail_domain_has_answered() -> None:
     run = AcmeRun().verifying(AT_TWO_DOMAINS)
-    run.verified(checked("p1", NO, at=PARENT), checked("p2", NO, at=PARENT), at=PARENT)
-    assert run.live.find("verification", HOME) is not None
+    assert run.live.find("verification", PARENT) is None
 
-    run.verified(checked("p1", YES), checked("p2", NO))
+    run.verified(checked("p1", NO), checked("p2", NO))
+    assert run.live.find("verification", PARENT) is not None
+    run.verified(checked("p1", YES, at=PARENT), checked("p2", NO, at=PARENT), at=PARENT)
 
     assert run.ended == ("done", True, False)
 
 
-@pytest.mark.parametrize("order", [(HOME, PARENT), (PARENT, HOME)])
-def test_who_verifies_at_two_domains_is_shown_at_the_earlier_one(
-    order: tuple[str, str],
-) -> None:
+def test_who_is_verified_at_one_mail_domain_is_closed_at_the_others() -> None:
     run = AcmeRun().verifying(AT_TWO_DOMAINS)
-    for domain in order:
-        run.verified(checked("p1", YES, at=domain), at=domain)
+    run.verified(checked("p1", YES), checked("p2", NO))
 
-    assert run.finish.contacts[0].email == f"p1@{HOME}"
-    assert run.finish.verified == 1
+    asked = run.live.find("verification", PARENT)
+    assert asked is not None
+    assert [c.person for c in unsettled_candidates(run.live, PARENT)] == ["p2"]
+    run.verified(checked("p1", YES, at=PARENT), checked("p2", YES, at=PARENT), at=PARENT)
+
+    assert [contact.email for contact in run.finish.contacts] == [f"p1@{HOME}", f"p2@{PARENT}"]
 
 
-def test_no_more_than_four_mail_domains_are_asked_each_once() -> None:
+def test_with_everybody_verified_no_further_mail_domain_is_asked() -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS)
+
+    run.verified(checked("p1", YES), checked("p2", YES))
+
+    assert run.ended == ("done", True, False)
+    assert run.finish.verified == 2
+
+
+def test_a_mail_domain_that_asks_for_a_long_wait_does_not_keep_the_next_one_waiting() -> None:
+    run = AcmeRun().verifying(AT_TWO_DOMAINS)
+    soon = Failed(why="try-later", retryable=True, retry_in_s=3.0)
+    run.failed("verification", soon, item=HOME)
+    assert run.live.find("verification", PARENT) is None
+
+    later = AcmeRun().verifying(AT_TWO_DOMAINS)
+    greylisted = Failed(why="try-later", retryable=True, retry_in_s=60.0)
+    later.failed("verification", greylisted, item=HOME)
+
+    assert later.live.find("verification", HOME) is not None
+    assert later.live.find("verification", PARENT) is not None
+
+
+def test_no_more_than_four_mail_domains_are_asked_each_once_in_order() -> None:
     domains = (HOME, HOME, *(f"d{n}.example" for n in range(5)))
     run = AcmeRun().verifying(BrandFacts(name="Acme", domain=HOME, mail_domains=domains))
+    expected = [HOME, *(f"d{n}.example" for n in range(3))]
 
-    assert [item for _, item, _ in run.issued()[3:]] == [
-        HOME,
-        *(f"d{n}.example" for n in range(3)),
-    ]
+    for domain in expected:
+        run.verified(at=domain)
+
+    assert [item for _, item, _ in run.issued()[3:]] == expected
+    assert run.finish.outcome == "no_emails"
 
 
 def test_a_broken_domain_leaves_the_other_alone() -> None:

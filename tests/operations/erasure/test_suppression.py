@@ -1,10 +1,12 @@
 """What is left of a stage's finding when some of its people are suppressed."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from cs.domain.causation import MessageCause
 from cs.domain.contact import Checked, Person, Sighting
-from cs.domain.mail.mailbox import Verdict
+from cs.domain.mail.mailbox import RESTRICTED, Evidence, Verdict
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
@@ -21,6 +23,7 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.suppression import ScreenedFinding, SuppressedPerson, SuppressionFilter
 from domain.acme_run import ADA, BEN, HOME, ranked, sighting
 
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 CAUSE = MessageCause(topic="cs.outcomes.v1", id="brand-a.1/verification//1/x", attempt=1)
 UNLINKED = sighting("Cid Fell", linkedin_url=None)
 NAMED = sighting("Dot Ash", addresses=("Dot.Ash@Acme.Example",))
@@ -31,6 +34,7 @@ PROVED = Checked(
     address=f"ada.kern@{HOME}",
     verifier="smtp",
 )
+THIRD = Checked(person="p3", mail_domain=HOME, verdict=Verdict.UNDELIVERABLE)
 OTHER = Checked(person="p2", mail_domain=HOME, verdict=Verdict.UNDELIVERABLE)
 
 
@@ -100,6 +104,20 @@ async def test_a_suppressed_mailbox_says_who_it_is_and_is_not_reported(
     assert await suppressed.screen(failed) == ScreenedFinding(
         Failed(why="try-later", retryable=True, checked=(OTHER,)), met
     )
+
+
+async def test_of_whom_a_service_may_not_tell_is_suppressed(suppressed: Suppressed) -> None:
+    """HTTP 451 of a verifier: they asked it to forget them."""
+    address = f"ben.ode@{HOME}"
+    found = Evidence(
+        address=address, verdict=Verdict.UNKNOWN, reason=RESTRICTED, verifier="hunter", at=AT
+    )
+    ben = Checked(person="p2", mail_domain=HOME, verdict=Verdict.UNKNOWN, evidence=(found,))
+
+    screened = await suppressed.screen(DomainVerified((THIRD, ben)))
+
+    assert screened.suppressed == {"p2": email_print(suppressed.keys, address)}
+    assert screened.finding == DomainVerified((THIRD,))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ answered or failed for the last time; the run ends with the last of them, with a
 leaves nothing to do, or when its time is up.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from cs.domain.brand.events import (
@@ -33,6 +33,8 @@ def settle(
     asked = {each.person for each in state.ranked or ()}
     if (checked.person, checked.mail_domain) in settled or checked.person not in asked:
         return
+    if checked.person in state.verified:  # at an earlier mail domain: closed at the others
+        return
     kind = MailboxVerified if is_proved(checked, verifiers) else MailboxNotVerified
     yield kind(lookup=state.id, checked=checked, at=at)
 
@@ -45,10 +47,12 @@ def close_domain(
     at: datetime,
     *,
     verifiers: Collection[str],
+    following: Callable[[Lookup], BrandEvent | None],
 ) -> tuple[BrandEvent, ...]:
     """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it.
 
-    With no other work open the run ends too.
+    What is *following*, the work at the next mail domain, is issued; with nothing following
+    and no other work open the run ends too.
     """
     events: list[BrandEvent] = []
     after = state
@@ -63,7 +67,10 @@ def close_domain(
     closed = MailDomainChecked(lookup=state.id, mail_domain=mail_domain, learned=learned, at=at)
     after = evolve(after, closed)
     events.append(closed)
-    if not after.open:
+    work = following(after)
+    if work is not None:
+        events.append(work)
+    elif not after.open:
         events.append(finish(after, _outcome_without_mailboxes(after), at))
     return tuple(events)
 

@@ -10,6 +10,7 @@ import msgspec
 
 from cs.domain.contact import Checked, Contact, Person, Ranked, Sighting
 from cs.domain.lookup.state import Lookup
+from cs.domain.mail.conclusion import contradicts
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.person_name import split_name
@@ -93,17 +94,20 @@ def _contact(person: Person, ranked: Ranked, checked: Checked | None) -> Contact
 def is_proved(checked: Checked, verifiers: Collection[str]) -> bool:
     """Say whether *checked* is a verified address.
 
-    It is if one of *verifiers*, those that are configured, vouches for it, and there is
-    evidence of that very one about that very address.
+    It is if one of *verifiers*, those that are configured, vouches for it, there is evidence
+    of that very one about that very address, and no other verifier's to the contrary.
     """
+    vouching = [
+        found
+        for found in checked.evidence
+        if (found.address, found.verifier, found.verdict)
+        == (checked.address, checked.verifier, Verdict.DELIVERABLE)
+    ]
     return (
         is_at_its_domain(checked)
         and checked.verifier in verifiers
-        and any(
-            (found.address, found.verifier, found.verdict)
-            == (checked.address, checked.verifier, Verdict.DELIVERABLE)
-            for found in checked.evidence
-        )
+        and bool(vouching)
+        and not any(contradicts(found, vouching[0]) for found in checked.evidence)
     )
 
 

@@ -8,7 +8,7 @@ mail domains and the run end is in `cs.domain.lookup.closing`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -56,6 +56,8 @@ from cs.domain.stages.work import (
 
 #: Mail domains of one lookup: the asked one, the brand's own, its parent's, one to spare.
 MAIL_DOMAINS = 4
+#: A mail domain that is to be asked again only after this does not keep the others waiting.
+LONG_WAIT = timedelta(seconds=10)
 #: How often work is issued again for silence.
 SILENT_REISSUES = 2
 #: How a lookup ends whose stage failed for good, other than by the outside world.
@@ -115,9 +117,12 @@ def input_of(
 
 
 def unsettled_candidates(state: Lookup, mail_domain: str) -> tuple[Candidate, ...]:
-    """Return everybody who is not settled at *mail_domain* yet, in order of rank."""
+    """Return everybody who is not settled at *mail_domain* yet, in order of rank.
+
+    Who is verified at another mail domain is not asked about again.
+    """
     people = {person.person: person for person in state.people}
-    settled = {c.person for c in state.checked if c.mail_domain == mail_domain}
+    settled = {c.person for c in state.checked if c.mail_domain == mail_domain} | state.verified
     return tuple(
         Candidate(
             person=ranked.person,
@@ -167,11 +172,23 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
             return _ranked(state, finding, at, command.known)
         case DomainVerified(checked=checked, learned=learned):
             return close_domain(
-                state, command.item, checked, learned, at, verifiers=command.verifiers
+                state,
+                command.item,
+                checked,
+                learned,
+                at,
+                verifiers=command.verifiers,
+                following=lambda after: next_mail_domain(after, at, command.known),
             )
         case Failed() as finding:
             return failed(
-                state, work, command.attempt, finding, at, verifiers=command.verifiers
+                state,
+                work,
+                command.attempt,
+                finding,
+                at,
+                verifiers=command.verifiers,
+                known=command.known,
             )
         case _:
             assert_never(command.finding)
@@ -222,11 +239,22 @@ def _ranked(
     after = evolve(state, ranked)
     if not ranked.ranked:
         return (ranked, finish(after, outcome_without_people(after), at))
-    mail_domains = tuple(dict.fromkeys(_brand(after).mail_domains))[:MAIL_DOMAINS]
-    if not mail_domains:
-        return (ranked, finish(after, "no_emails", at))
-    work = (issue(after, "verification", at, item=d, known=known) for d in mail_domains)
-    return (ranked, *work)
+    work = next_mail_domain(after, at, known)
+    return (ranked, work or finish(after, "no_emails", at))
+
+
+def next_mail_domain(
+    state: Lookup, at: datetime, known: Mapping[str, DomainFacts]
+) -> StageIssued | None:
+    """Return the work at the next mail domain; ``None`` if there is none, or nobody is left.
+
+    One after the other, in the order of the brand: who is verified at one is not asked about
+    at the others, so that nothing is paid for what is settled.
+    """
+    for mail_domain in tuple(dict.fromkeys(_brand(state).mail_domains))[:MAIL_DOMAINS]:
+        if mail_domain not in state.mail_domains and unsettled_candidates(state, mail_domain):
+            return issue(state, "verification", at, item=mail_domain, known=known)
+    return None
 
 
 def _people_of_run(state: Lookup, ranked: Iterable[Ranked]) -> tuple[Ranked, ...]:
@@ -249,8 +277,12 @@ def failed(
     at: datetime,
     *,
     verifiers: Collection[str],
+    known: Mapping[str, DomainFacts],
 ) -> tuple[BrandEvent, ...]:
-    """Return what a failed *attempt* at *work* causes: a retry, or what follows the last."""
+    """Return what a failed *attempt* at *work* causes: a retry, or what follows the last.
+
+    A mail domain that asks for a long wait does not keep the next one waiting.
+    """
     if work.attempt != attempt or work.retry_at is not None:
         return ()  # a newer attempt was issued since, or is due
     due_at = retry_at(state, work, finding.retry_in_s, at)
@@ -267,16 +299,24 @@ def failed(
         causes=storable_causes(finding.causes),
         at=at,
     )
-    if retried:
-        return (event,)
     after = evolve(state, event)
+    if retried:
+        waits = work.stage == "verification" and due_at - at >= LONG_WAIT
+        other = next_mail_domain(after, at, known) if waits else None
+        return (event, other) if other is not None else (event,)
     match work.stage:
         case "brand-resolution" | "contact-discovery" | "ranking":
             outcome = _OUTCOME_OF_FAILURE.get(finding.why, "scrape_error")
             return (event, finish(after, outcome, at))
         case "verification":
             closing = close_domain(
-                after, work.item, finding.checked, finding.learned, at, verifiers=verifiers
+                after,
+                work.item,
+                finding.checked,
+                finding.learned,
+                at,
+                verifiers=verifiers,
+                following=lambda closed: next_mail_domain(closed, at, known),
             )
             return (event, *closing)
         case _:

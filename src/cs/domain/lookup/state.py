@@ -70,10 +70,20 @@ class Lookup(msgspec.Struct, frozen=True):
     unanswered: bool = False  # some verifier was asked and got none
     timed_out: bool = False  # some work was outstanding when its time was up
     open: tuple[IssuedWork, ...] = ()
+    mail_domains: tuple[str, ...] = ()  # whose mailboxes were asked about, in order
 
     def find(self, stage: StageName, item: str) -> IssuedWork | None:
         """Return the open work on *item* of *stage*, if it is open."""
         return next((o for o in self.open if (o.stage, o.item) == (stage, item)), None)
+
+    @property
+    def verified(self) -> frozenset[str]:
+        """Return who has a verified mailbox, at whichever mail domain."""
+        return frozenset(
+            checked.person
+            for checked in self.checked
+            if checked.verdict is Verdict.DELIVERABLE and checked.address is not None
+        )
 
     @property
     def next_due(self) -> datetime:
@@ -94,6 +104,8 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
     match event:
         case StageIssued(stage=stage, item=item, attempt=attempt):
             last = state.find(stage, item) or IssuedWork(stage, item, attempt)
+            if stage == "verification" and item not in state.mail_domains:
+                state = replace(state, mail_domains=(*state.mail_domains, item))
             silent = last.silent + event.after_silence
             restarted = last.restarted + event.after_restart
             due = event.receipt_due

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.mail.mailbox import Evidence, Verdict
 
@@ -16,6 +17,9 @@ _CERTAINTY = (
     Verdict.DELIVERABLE,
 )
 
+#: The reason of what verifiers contradict each other about; each one's evidence is stored.
+DISAGREE = "verifiers-disagree"
+
 
 class Conclusion(msgspec.Struct, frozen=True):
     """What was found out about a person; ``address`` and ``verifier``: of a verified one."""
@@ -28,9 +32,23 @@ class Conclusion(msgspec.Struct, frozen=True):
 def decisive(found: Sequence[Evidence]) -> Evidence:
     """Return the evidence that counts, of what verifiers found about one address.
 
-    Of those that know equally much, the one that would be asked again.
+    Of those that know equally much, the one that would be asked again.  Two that contradict
+    each other leave it unknown (`DISAGREE`).
     """
-    return max(found, key=lambda e: (_CERTAINTY.index(e.verdict), e.retry_in_s or 0.0))
+    best = max(found, key=lambda e: (_CERTAINTY.index(e.verdict), e.retry_in_s or 0.0))
+    if any(contradicts(other, best) for other in found):
+        return replace(best, verdict=Verdict.UNKNOWN, reason=DISAGREE, retry_in_s=None)
+    return best
+
+
+def contradicts(found: Evidence, deliverable: Evidence) -> bool:
+    """Say whether *found*, another verifier's, says the contrary of *deliverable*."""
+    return (
+        deliverable.verdict is Verdict.DELIVERABLE
+        and found.verifier != deliverable.verifier
+        and found.address == deliverable.address
+        and found.verdict in {Verdict.UNDELIVERABLE, Verdict.CATCH_ALL}
+    )
 
 
 def concluded(tried: Mapping[str, Sequence[Evidence]]) -> Conclusion:
