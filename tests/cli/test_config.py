@@ -47,7 +47,7 @@ def test_bad_settings_end_every_command_alike(
             "brand_sources: 'nobody' is not installed; the",
         ),
         ("CS_PEOPLE_SOURCES", "nobody", "people_sources: 'nobody' is not installed; there are"),
-        ("CS_VERIFIERS", "nobody", "verifiers: 'nobody' is not installed; there are smtp"),
+        ("CS_VERIFIERS", "nobody", "verifiers: 'nobody' is not installed; there are"),
     ],
 )
 def test_a_source_that_is_not_installed_is_told(
