@@ -29,7 +29,7 @@ from multiprocessing.connection import Connection
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
-from cs.verifiers.smtp.session import Identity
+from cs.verifiers.smtp.identity import Identity
 from cs.verifiers.smtp.verifier import SmtpVerifier
 from verifiers.smtp.dns_server import dns_server
 
