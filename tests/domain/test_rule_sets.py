@@ -42,7 +42,7 @@ DIGESTS = {
     "ranking-3": "ce9de46e79863ac0",
     "mail-replies-2": "bfe5cb4d49772088",
     "verification-2": "85910e7956eb454b",
-    "resolution-2": "3197afb3bb734738",
+    "resolution-2": "31e9c92894f52879",
 }
 
 

@@ -519,3 +519,79 @@ def test_rows_come_in_order_and_name_every_source() -> None:
         "sources",
         "score",
     ]
+
+
+# Hints: asked last, and believed only with the brand's own site.
+
+
+@dataclass
+class Hint(Shelf):
+    hints: bool = True
+
+
+@dataclass
+class Sites(Shelf):
+    """A website source: what each domain's home page says of itself."""
+
+    pages: dict[str, BrandMatch] = field(default_factory=dict)
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        self.asked.append((query, known))
+        page = self.pages.get(query.domain or "")
+        ended = SourceStatus.USED if page else SourceStatus.NO_RESULTS
+        return BrandAnswer(source=self.name, ended=ended, matches=(page,) if page else ())
+
+
+def hint(name: str, *domains: str) -> Hint:
+    return Hint(name, tuple(match(0.05, "Zamira", domain) for domain in domains))
+
+
+def sites(**pages: str) -> Sites:
+    named = {
+        f"{label}.test": match(1.0, name, f"{label}.test") for label, name in pages.items()
+    }
+    return Sites("website", pages=named)
+
+
+async def test_a_hint_counts_once_the_site_is_called_so() -> None:
+    site = sites(shop="A Shop", zamira="Zamira")
+    sources = [directory(), hint("serper", "shop.test", "zamira.test"), wikidata(), site]
+
+    facts = await facts_of(sources, "Zamira")
+
+    assert (facts.name, facts.domain) == ("Zamira", "zamira.test")
+    assert facts.found_by["domain"] == "website"
+    assert [query for query, _ in site.asked] == [
+        Query(domain="shop.test"),
+        Query(domain="zamira.test"),
+    ]
+
+
+async def test_a_hint_that_no_site_confirms_finds_nobody() -> None:
+    sources = [hint("serper", "shop.test", "gone.test"), directory(), sites(shop="A Shop")]
+
+    resolution = await resolve(sources, "Zamira")
+
+    assert (resolution.status, resolution.facts) == ("no_match", None)
+    assert resolution.sources["serper"] is SourceStatus.USED
+
+
+async def test_who_hints_is_asked_one_after_the_other_and_only_if_nobody_knows() -> None:
+    first, second = hint("pdl", "zamira.test"), hint("serper", "zamira.test")
+    site = sites(zamira="Zamira")
+
+    await facts_of([first, second, site], "Zamira")
+    assert (len(first.asked), len(second.asked)) == (1, 0)
+
+    known = [directory(match(0.9, "Zamira", "zamira.test")), second, site]
+    await facts_of(known, "Zamira")
+    two = [directory(match(0.9, "Zamira", "a.test"), match(0.9, "Zamira", "b.test")), second]
+    assert (await resolve([*two, site], "Zamira")).status == "ambiguous"
+    assert (await resolve([second, site], domain="zamira.test")).status == "matched"
+    assert second.asked == []
+
+
+async def test_a_famous_neighbour_is_not_taken_for_an_unknown_brand() -> None:
+    resolution = await resolve([hint("serper", "zara.test"), sites(zara="Zara")], "Zamira")
+
+    assert resolution.status == "no_match"

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from cs.assembly.outside import address_guard, name_resolver
-from cs.assembly.sandbox_plugins import KEYED, names_in_sandbox, people_in_sandbox
+from cs.assembly.sandbox_plugins import KEYED, names_in_sandbox, played_in_sandbox
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
@@ -154,12 +154,13 @@ def _make_plugins(
     for_stage: Callable[[str], StageContext],
 ) -> StagePlugins:
     """Return every plug-in that runs, isolated so that its errors stay its own."""
-    brand_names: Sequence[str] | None = settings.brand_sources
-    people_names = people_with_keys(settings)
+    brand_names = with_keys(settings, settings.brand_sources, Group.BRAND_SOURCES)
+    people_names = with_keys(settings, settings.people_sources, Group.PEOPLE_SOURCES)
     if world == "sandbox":
-        installed = names_of(installed_plugins(Group.BRAND_SOURCES))
-        brand_names = names_in_sandbox(brand_names, installed)
-        people_names = people_in_sandbox(people_names, settings.plugins)
+        installed = with_keys(settings, None, Group.BRAND_SOURCES)
+        brand_names = names_in_sandbox(settings.brand_sources, installed)
+        brand_names = played_in_sandbox(brand_names, settings.plugins)
+        people_names = played_in_sandbox(people_names, settings.plugins)
     try:
         return StagePlugins(
             [
@@ -193,17 +194,17 @@ def _make_plugins(
         raise BadSettings(str(error)) from error
 
 
-def people_with_keys(settings: Settings) -> Sequence[str]:
-    """Return the people sources to ask: those that are named, else all that are installed.
+def with_keys(settings: Settings, named: Sequence[str] | None, group: Group) -> Sequence[str]:
+    """Return the sources of *group* to ask: those *named*, else all that are installed.
 
     Of those that come with the service and nobody named, the ones without a key are left out:
     every search would tell anew that they are not set up.
     """
-    if settings.people_sources is not None:
-        return settings.people_sources
+    if named is not None:
+        return named
     return [
         name
-        for name in names_of(installed_plugins(Group.PEOPLE_SOURCES))
+        for name in names_of(installed_plugins(group))
         if name not in KEYED or of_source(settings, name).get("key")
     ]
 

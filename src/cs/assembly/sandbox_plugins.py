@@ -11,7 +11,7 @@ from cs.settings import Settings
 
 #: Sources with data of the real world built in; in a made-up one they would mislead.
 REAL_ONLY = frozenset({"directory"})
-#: People sources with a key: the real ones know nobody of a made-up world, and charge for it.
+#: Sources with a key: the real ones know nobody of a made-up world, and charge for it.
 #: Asked only where a table names another ``url``, of something that plays the service.
 KEYED = frozenset({"apollo", "brave", "hunter", "pdl", "serper"})
 #: What the world stands in for, by section: where it is, is not the settings' to say.
@@ -41,10 +41,10 @@ def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) ->
     return [name for name in installed if name not in REAL_ONLY]
 
 
-def people_in_sandbox(enabled: Sequence[str], plugins: AllPluginSettings) -> Sequence[str]:
-    """Return which of the people sources *enabled* run: those that are not `KEYED`.
+def played_in_sandbox(enabled: Sequence[str], plugins: AllPluginSettings) -> Sequence[str]:
+    """Return which of the sources *enabled* run: those that are not `KEYED`.
 
-    >>> people_in_sandbox(["brave", "searxng"], AllPluginSettings())
+    >>> played_in_sandbox(["brave", "searxng"], AllPluginSettings())
     ['searxng']
     """
     return [

@@ -1,7 +1,9 @@
 """Brand resolution: ask the brand sources, merge their answers, decide.
 
 First the sources that identify a brand, all at once; then those that complete it, once
-it is known which domain to look at.  What "the same brand" means is in `brand_choice`.
+it is known which domain to look at.  Where nobody knows the name, sources with a key may hint
+at a site, one after the other, and the site itself has to say that it is the brand's.  What
+"the same brand" means is in `brand_choice`.
 """
 
 import asyncio
@@ -14,6 +16,7 @@ from cs.domain.contact import BrandFacts, Query, SourceMatches
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 from cs.pipeline.brand_candidates import COMPLETING, SURE, merge
 from cs.pipeline.brand_choice import BrandChoice, Status, choose, on_owners_site
+from cs.pipeline.brand_hints import confirmed_hint, hinted_domains, is_hinting
 from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceStatus
 
 #: What is recorded of a resolution at most: some sources with a handful of brands each.
@@ -49,7 +52,12 @@ class BrandResolver:
         self, sources: Sequence[BrandSource], *, completing: Collection[str] = COMPLETING
     ) -> None:
         self.sources = sources
-        self._identifying = [source for source in sources if source.name not in completing]
+        self._hinting = [source for source in sources if is_hinting(source)]
+        self._identifying = [
+            source
+            for source in sources
+            if source.name not in completing and not is_hinting(source)
+        ]
         self._completing = [source for source in sources if source.name in completing]
 
     async def resolve(self, query: Query) -> Resolution:
@@ -58,12 +66,27 @@ class BrandResolver:
         choice = choose(query, answers)
         domain = _domain_of(query, choice)
         if domain is None:
-            return _resolution(choice, answers)
+            return await self._resolve_by_hint(query, choice, answers)
         site = [
             _only_at(domain, answer)
             for answer in await _ask(self._completing, query, choice.facts)
         ]
         return _resolution(_with_site(query, choice, answers, site), [*answers, *site])
+
+    async def _resolve_by_hint(
+        self, query: Query, choice: BrandChoice, answers: Sequence[BrandAnswer]
+    ) -> Resolution:
+        """Ask who hints at a site, until a site says that it is the brand's."""
+        told, site = list(answers), list[BrandAnswer]()
+        for source in self._hinting if choice.status == "no_match" else ():
+            told += (hints := await _ask([source], query, None))
+            for domain in hinted_domains(hints):
+                # Without the brand's name: a page that says nothing is not to be called so.
+                read = await _ask(self._completing, Query(domain=domain), None)
+                site += [_only_at(domain, answer) for answer in read]
+                if (confirmed := confirmed_hint(query, told, site)) is not None:
+                    return _resolution(confirmed, [*told, *site])
+        return _resolution(choose(query, told), [*told, *site])
 
 
 def chosen_again(
@@ -84,7 +107,9 @@ def chosen_again(
     choice = choose(query, answers)
     domain = _domain_of(query, choice)
     if domain is None:
-        return choice
+        site = [answer for answer in every if answer.source in completing]
+        confirmed = confirmed_hint(query, answers, site)
+        return choice if confirmed is None or choice.status != "no_match" else confirmed
     site = [_only_at(domain, answer) for answer in every if answer.source in completing]
     return _with_site(query, choice, answers, site)
 

@@ -176,6 +176,9 @@ class BrandSource(Protocol):
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
         """Find the brand of *query*; *known* is what earlier sources established, if any.
 
+        A source whose attribute ``hints`` is true is asked only where the others know no brand
+        of the name, and what it names counts once the brand's own site is called so.
+
         With *known* the source completes it: its match repeats what it can confirm and
         adds what was missing (a web site's footer gives the social pages).
         """

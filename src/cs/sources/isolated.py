@@ -71,6 +71,11 @@ class _IsolatedSource(Generic[S]):
             return ServiceCheck(ended=SourceStatus.FAILED.value, why=why)
         return replace(found, why=loggable(found.why, self._settings) if found.why else None)
 
+    @property
+    def hints(self) -> bool:
+        """Whether its word is a hint (`cs.pipeline.brand_hints`)."""
+        return getattr(self._source, "hints", False) is True
+
     def _checked(self, answer: object, kind: type[A]) -> A:
         """Return *answer*, its words fit for the log; what is none has failed."""
         try:

@@ -41,6 +41,10 @@ class _Measured:
         check: Callable[[], Awaitable[ServiceCheck]] = getattr(self._measured, "check")  # noqa: B009
         return await check()
 
+    @property
+    def hints(self) -> bool:
+        return getattr(self._measured, "hints", False) is True
+
     async def _timed(self, asked: Awaitable[A]) -> A:
         began = perf_counter()
         with self._metrics.traces.span(f"source {self.name}", "client") as span:

@@ -1,0 +1,89 @@
+"""The site of a brand by Google's panel and first results, through Serper.
+
+A question costs one credit: ten results are enough.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cs.domain.names.brand_match import COMPANY, likeness, names_host
+from cs.domain.names.brand_names import Unacceptable, canonical_domain
+from cs.plugins.sources import (
+    BrandFacts,
+    Question,
+    ServiceSettings,
+    SourceContext,
+    takes,
+)
+from cs.sources.brand.hinting import HintingBrandSource
+
+#: Results that are looked at: what stands further down is a shop or a paper.
+_FIRST = 3
+_RESULTS = 10
+
+
+class PanelSettings(ServiceSettings, frozen=True, kw_only=True):
+    """What ``[sources.serper]`` takes for brands; it is the table of the people source."""
+
+    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://google.serper.dev"
+    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 10.0
+    burst: Annotated[int, Meta(ge=1, le=1000)] = 10
+    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.001
+
+
+class _Panel(msgspec.Struct):
+    title: str | None = None
+    website: str | None = None
+
+
+class _Result(msgspec.Struct):
+    title: str = ""
+    link: str = ""
+
+
+class _Answer(msgspec.Struct):
+    panel: _Panel | None = msgspec.field(default=None, name="knowledgeGraph")
+    organic: tuple[_Result, ...] = ()
+
+
+class SearchPanel(HintingBrandSource[PanelSettings]):
+    name = "serper"
+
+    async def _ask(self, brand: str) -> list[BrandFacts]:
+        body = {"q": f"{brand} official site", "num": _RESULTS}
+        answer = await self.service.ask(Question(path="/search", json=body), _Answer)
+        found = dict.fromkeys(_sites(answer, brand))
+        return [
+            BrandFacts(name=brand, domain=domain, mail_domains=(domain,)) for domain in found
+        ]
+
+    def check_question(self) -> Question:
+        return Question(path="/search", json={"q": "linkedin", "num": _RESULTS})
+
+
+@takes(PanelSettings)
+def from_context(context: SourceContext) -> SearchPanel:
+    settings = msgspec.convert(context.settings, PanelSettings)
+    headers = {"x-api-key": settings.key}
+    return SearchPanel(context.service("serper", settings, headers=headers), settings)
+
+
+def _sites(answer: _Answer, brand: str) -> list[str]:
+    """Return the domains that may be *brand*'s: the panel's, then results called so."""
+    found = []
+    panel = answer.panel
+    if panel is not None and panel.title and likeness(brand, panel.title) >= COMPANY:
+        found.append(panel.website or "")
+    found += [result.link for result in answer.organic[:_FIRST]]
+    domains = []
+    for place, link in enumerate(found):
+        try:
+            domain = canonical_domain(link)
+        except Unacceptable:
+            continue
+        is_panels = place == 0 and len(found) > len(answer.organic[:_FIRST])
+        if is_panels or names_host(domain, brand):
+            domains.append(domain)
+    return domains
