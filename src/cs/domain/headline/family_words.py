@@ -243,9 +243,10 @@ NOT_BRAND = table(
 FOR_BRANDS = Phrases(
     """
     business practice commercial operations logistics ecommerce e_commerce consultancy
-    etatdirektor* publicite account accounts client clients customer shopper category buyer
-    buying kunden* kundenberat* key_account clientele comptes compte cuentas clientes contas
-    conti klant* konto kund accountmanager vendor agency wholesale franchise licensee serving
+    etatdirektor* accountdirect* accountmanag* publicite account accounts client clients
+    customer shopper category buyer buying kunden* kundenberat* key_account clientele comptes
+    compte cuentas clientes contas conti klant* konto kund accountmanager vendor agency
+    wholesale franchise licensee serving
     """
 )
 BRANDS = Phrases(
@@ -369,8 +370,13 @@ ASSISTANT_OF = LazyPattern(
     r"помічни\w+|асистент\w*|مساعد|مساعدة|سكرتير\w*|עוזר\w*|tro ly|thu ky|asisten|sekretaris|"
     r"ผู้ช่วย|เลขานุการ) ?"
 )
+#: "Executive Assistant, VP Partnerships": whom they help is named next to them.
+ASSISTANT_NEXT_TO = LazyPattern(
+    r"^(?:(?:executive|personal|administrative|admin|management) assistant|ea|pa) "
+)
 #: Where the assistant is named last: "director's assistant".
 LEADERS_ASSISTANT = LazyPattern(
+    r"(?<!\w)(?:officer|director|head|vp|ceo|cmo|president) s office(?!\w)|"
     r"(?:总监|总裁|总经理|董事长|社長|本部長|部長|社长|部长|执行长|ceo|cmo|coo|cfo|본부장|"
     r"부장|대표|이사|"
     r"실장|상무|임원) ?"

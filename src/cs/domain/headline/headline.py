@@ -17,6 +17,7 @@ from cs.domain.headline.parts import Part, parts
 from cs.domain.headline.role_family import Family, family_named, is_creator
 from cs.domain.headline.role_level import has_level
 from cs.domain.headline.scope_words import (
+    ROLES_TO_FILL,
     SEVERAL,
     is_address,
     is_firm,
@@ -140,7 +141,11 @@ def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
         text = text.partition(":")[0].strip()
     if not text:
         return [Item(Kind.NAME, company, None, joint)] if company else []
+    if ":" in text and ROLES_TO_FILL.found(flat(text.partition(":")[0])):
+        return []
     role, employer = by_commas(text, marked=company is not None)
+    if words.SENTENCE.found(flat(role)) and family_named(role) is not Family.OTHER:
+        return []
     kind = _kind(role, marked=company is not None)
     if kind is Kind.ROLE:
         if not (company or employer):

@@ -96,7 +96,7 @@ def helps_a_leader(role: str) -> bool:
         if hit[0].endswith(" de ") and level_of(helped) in _OF_FEW:
             return False  # "asistente de gerente" is an assistant manager
         return words.LEADERSHIP.found(helped) or level_of(helped) not in _HELPERS
-    hit = words.ASSISTANT_OF.search(text)
+    hit = words.ASSISTANT_OF.search(text) or words.ASSISTANT_NEXT_TO.search(text)
     return hit is not None and level_of(text[hit.end() :]) in _HIGH
 
 

@@ -7,6 +7,7 @@ are not, and common words with one letter wrong are read as they were meant.
 import re
 
 from cs.domain.names import plain_text
+from cs.domain.names.phrases import word_set
 from cs.domain.names.plain_text import folded
 
 _POINTS = re.compile("[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0670]")
@@ -15,108 +16,31 @@ _NOT_WORD = re.compile(rf"(?:(?![{_MARKS}])[\W_])+")
 _MARKED = re.compile("[\u0590-\u06ff\u0900-\u0eff]")
 
 #: Words that decide what a role is, long enough for a slip to leave them recognizable.
-_LONG = [
-    "manager",
-    "managerin",
-    "marketing",
-    "director",
-    "coordinator",
-    "influencer",
-    "influencers",
-    "partnership",
-    "partnerships",
-    "sponsorship",
-    "ambassador",
-    "specialist",
-    "responsable",
-    "collaboration",
-    "strategist",
-    "executive",
-    "creator",
-    "creators",
-    "community",
-    "leiterin",
-]
+_LONG = word_set(
+    """
+    manager managerin marketing director coordinator influencer influencers partnership
+    partnerships sponsorship ambassador specialist responsable collaboration strategist
+    executive creator creators community leiterin
+    """
+)
 #: Too short for any slip: only neighbouring letters swapped, or one written twice.
-_SHORT = ["brand", "social", "media", "head", "senior", "lead"]
+_SHORT = word_set("brand social media head senior lead")
 #: Other words than those they look like.
 _WORDS = (
-    frozenset(
-        [
-            "manage",
-            "manages",
-            "managed",
-            "managers",
-            "menager",
-            "manger-ie",
-            "directory",
-            "directors",
-            "director",
-            "directora",
-            "directore",
-            "direktor",
-            "creatore",
-            "creator",
-            "creature",
-            "creates",
-            "creations",
-            "markting",
-            "marketings",
-            "creators",
-            "executives",
-            "specialists",
-            "coordinators",
-            "ambassadors",
-            "sociale",
-            "sociala",
-            "socials",
-            "heads",
-            "leads",
-            "influences",
-            "influenced",
-            "creater",
-            "branding",
-            "directeur",
-            "responsables",
-            "responsabile",
-            "partnership",
-            "senor",
-            "seniors",
-            "heady",
-            "leads",
-            "leader",
-            "medias",
-            "medial",
-            "mediae",
-            "specialista",
-            "specialiste",
-            "koordinator",
-            "managern",
-            "managerinnen",
-            "managerin",
-            "brands",
-            "coordinador",
-            "direktorin",
-            "creative",
-            "create",
-            "created",
-            "influence",
-            "sociaal",
-            "influenceur",
-            "influenceurs",
-            "influenceuse",
-            "ambasador",
-            "ambassade",
-            "communities",
-            "manageur",
-            "leiter",
-            "socialt",
-            "leade",
-            "mediaa",
-        ]
+    word_set(
+        """
+        ambasador ambassade ambassadors branding brands communities coordinador coordinators
+        create created creater creates creations creative creator creatore creators creature
+        directeur director directora directore directors directory direktor direktorin
+        executives heads heady influence influenced influences influenceur influenceurs
+        influenceuse koordinator leade leader leads leiter manage managed managerin
+        managerinnen managern managers manages manageur marketings markting mediaa mediae
+        medial medias menager partnership responsabile responsables seniors senor sociaal
+        sociala sociale socials socialt specialista specialiste specialists
+        """
     )
-    | frozenset(_LONG)
-    | frozenset(_SHORT)
+    | _LONG
+    | _SHORT
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -124,13 +48,13 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 def _slips() -> dict[str, str]:
     """Return words with one slip, by what was meant; the first letter is always right."""
     meant: dict[str, str] = {}
-    for word in _LONG:
+    for word in sorted(_LONG):
         for n in range(1, len(word)):
             meant[word[:n] + word[n + 1 :]] = word
             for letter in _LETTERS:
                 meant[word[:n] + letter + word[n:]] = word
                 meant[word[:n] + letter + word[n + 1 :]] = word
-    for word in (*_LONG, *_SHORT):
+    for word in sorted(_LONG | _SHORT):
         for n in range(1, len(word)):
             meant[word[:n] + word[n - 1] + word[n:]] = word
             meant[word[: n - 1] + word[n] + word[n - 1] + word[n + 1 :]] = word

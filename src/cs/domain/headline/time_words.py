@@ -45,7 +45,8 @@ _COUNT = any_of(
 )
 #: "After ten years as", "spent a decade as", "seven years leading", "led".
 _LONG_AGO = (
-    r"(?<!\w)(?:spent|after|following|nach|après|tras|dopo|após|davor|na|efter|po|после|"
+    r"(?<!\w)(?:spent|pendant|durante|gedurende|przez|after|following|nach|après|tras|dopo|"
+    r"após|davor|na|efter|po|после|"
     r"після)\s"
     rf"(?:[\w-]+\s){{1,4}}?{_SPELL}(?!\w)|"
     rf"^\d+\+?\s{_SPELL}\s(?=[^\W\d_a-zà-ÿ])|"
@@ -166,7 +167,7 @@ _FROM = (
 #: What is to come, told after it: "Head of Social from 1 September".
 COMING = LazyPattern(_FROM, re.IGNORECASE)
 _COMING = (
-    rf"{_FROM}|(?<!\w)next(?:\sup)?\s?:|(?<!\w)moving\sto|"
+    rf"{_FROM}|(?<=,\s)then\s|(?<!\w)next(?:\sup)?\s?:|(?<!\w)moving\sto|"
     r"(?<!\w)start(?:ing|s)?\s(?:soon|next|as|in|at)(?!\w)|"
     r"(?<!\w)hiring(?!\s(?:manager|lead|partner|coordinator|specialist|team))(?!\w)|"
     r"(?<!\w)future(?!\sof)(?!\w)"
@@ -205,11 +206,14 @@ _LEADER = (
     r"(?=(?:[\w&-]+\s){0,3}?(?:head|director|vp|svp|evp|chief|cmo|ceo|manager|lead|vice)(?!\w))"
 )
 #: What somebody was before: "brand manager turned ceramicist".
-TURNED = LazyPattern(r"^[^|]*?[\s-]turned[\s-]", re.IGNORECASE)
+TURNED = LazyPattern(
+    r"^[^|]*?[\s-]turned[\s-]|^(?:[^|:]*:\s)?from\s[^|]+?\sto\s(?:an?\s)?(?=[^|]*$)",
+    re.IGNORECASE,
+)
 #: What follows is the role of somebody else.
 REPORTS_TO = LazyPattern(
     r"(?:,\s*)?(?<!\w)(?:(?:who|that|which|i|und|y|et|e|que|qui|die|der)\s)?"
-    r"(?:(?:reporting|reports?|direct\sreport)(?:\sdirectly|\sstraight|"
+    r"(?:reports?:\s|(?:reporting|reports?|direct\sreport)(?:\sdirectly|\sstraight|"
     r"\sline)?\s(?:in)?to(?!\w)|"
     rf"(?:working|works?)\s(?:for|under|with|alongside)\s(?:the\s|our\s|a\s){_LEADER}|"
     rf"(?:line[-\s])?managed\sby\s|(?:under|alongside)\s(?:the\s|our\s|a\s){_LEADER}|"
@@ -219,6 +223,7 @@ REPORTS_TO = LazyPattern(
     rf"sotto\s(?:la|il)\s|"
     rf"(?:(?:on|in)\s)?the\steam\sof|(?:in\sthe\s)?office\sof\s(?:the\s|our\s){_LEADER}|"
     rf"supporting\s(?:the|our)\s{_LEADER}|"
+    r"(?:on|in)\s(?:the|our)\s[^,|]{3,40}?['’]s?\steam(?!\w)|auprès\s(?:de|du)(?!\w)|"
     r"berichtet\s(?:direkt\s)?an|unterstellt\sder|rattaché(?:e|\(e\))?\s(?:au|à)(?!\w)|"
     r"sous\sla\s(?:direction|responsabilité)\sd|report(?:a|ando)\s(?:al?|o|ao|à)(?!\w)|"
     r"depend(?:e|iente)\sde|a\sriporto\sd|riporta\sal?|rapporteert\saan|rapporterar\still|"

@@ -18,12 +18,14 @@ TAGLINE = LazyPattern(
     r"driving|growing|turning|empowering|telling|bringing|scaling|transforming|inspiring|"
     r"passionate (?:about|for)|passion for|obsessed|lover|love|loves|believer|fan of|"
     r"on a mission|"
-    r"making|proud|sharing|talking|writing about|ask me|dm\b|dms\b|follow (?:me|us|for|my|"
+    r"making|proud (?:to|of|mum|mom|dad|parent|member|owner|alum\w*)|sharing|talking|"
+    r"writing about|ask me|dm\b|dms\b|follow (?:me|us|for|my|"
     r"along)|trusted by|views|opinions|all "
     r"views|tweets|using|where|when|because|why|how|if|what|award(?![- ]win)|awards|winner|"
     r"named|"
     r"recogni[sz]ed|recipient|best-selling|bestselling|author|host of|featured|as seen|top\s\d|"
-    r"top voice|forbes|\d+\s?under\s?\d+|30u30|tedx|ted\s|#|dog|cat|mom|mum|dad|mother|father|"
+    r"top voice|forbes|(?:\w+\s)?\d+\s?(?:under|over)\s?\d+|30u30|tedx|ted\s|#|dog|cat|mom|"
+    r"mum|dad|mother|father|"
     r"wife|husband|runner|traveler|traveller|foodie|coffee|husband|working with|worked|years|"
     r"\d+\+?\s?(?:years|yrs|ans|jahre|años|anos|anni|jaar|lat)|"
     r"\d[\d.,]*[km]?\+?\s?(?:followers|"
@@ -42,20 +44,20 @@ NO_ROLE = Phrases(
     """
     nominated nominat* recompense* commended certified certificate certification certifie
     certifiee zertifiziert* certificad* certificato award awards winner winners nominee
-    finalist finalists of_the_year shortlist* ausgezeichnet* gewinner* preistrager*
-    des_jahres del_ano de_l_annee dell_anno do_ano van_het_jaar arets roku yilin prix
-    laureat* premio premios premiado premiada premiata premiato ganador* vincitor* vencedor*
-    winnaar* to_watch nagroda nagrodzon* pris_ prize awarded recognised_as recognized_as
-    named_one honoree honouree hall_of_fame longlist* mba bba bsc ba msc phd emba student
-    students student_of studying graduate graduated alumnus alumna alumni degree bachelor
-    bachelors master masters diploma etudiant etudiante etudiants etudiantes_en diplome*
-    studentin studierende* absolvent* estudiante* estudante* studente studentessa
-    universitari* class_of enthusiast enthusiaste geek nerd junkie addict aficionado lover
-    mom mum mama dad papa mother father wife husband storyteller builder guru ninja maven
-    evangelist wizard dreamer thinker foodie traveler traveller runner marathoner yogi vegan
-    she_her he_him they_them followers connections newsletter fluent bilingual trilingual
-    polyglot forbes tedx changemaker problem_solver people_person marketer_at_heart
-    multilingual cat_person dog_person introvert extrovert
+    finalist finalists of_the_year of_the_month of_the_week shortlist* ausgezeichnet*
+    gewinner* preistrager* des_jahres del_ano de_l_annee dell_anno do_ano van_het_jaar arets
+    roku yilin prix laureat* premio premios premiado premiada premiata premiato ganador*
+    vincitor* vencedor* winnaar* to_watch nagroda nagrodzon* pris_ prize awarded
+    recognised_as recognized_as named_one honoree honouree hall_of_fame longlist* mba bba bsc
+    ba msc phd emba student students student_of studying graduate graduated alumnus alumna
+    alumni degree bachelor bachelors master masters diploma etudiant etudiante etudiants
+    etudiantes_en diplome* studentin studierende* absolvent* estudiante* estudante* studente
+    studentessa universitari* class_of enthusiast enthusiaste geek nerd junkie addict
+    aficionado lover mom mum mama dad papa mother father wife husband storyteller builder
+    guru ninja maven evangelist wizard dreamer thinker foodie traveler traveller runner
+    marathoner yogi vegan she_her he_him they_them followers connections newsletter fluent
+    bilingual trilingual polyglot forbes tedx changemaker problem_solver people_person
+    marketer_at_heart multilingual cat_person dog_person introvert extrovert
     """,
     "大学 대학교 학생 学生 受賞 资格证",
 )
@@ -98,6 +100,15 @@ SEEKER = Phrases(
     """,
     "求職 転職活動 就職活動 이직 구직 求职 找工作 看机会",
 )
+#: Words of sentences, which no title has: "our Head of Brand search is open".
+SENTENCE = Phrases(
+    """
+    my our your we is are were be been becoming become becomes into role job loading ich mich
+    mein meine unser unsere werde wechsle wird je mon notre nous deviens suis mi mis nuestra
+    nuestro soy estoy io mio mia nostro nostra divento meu minha nossa nosso sou ik mijn onze
+    jag var jeg vores mitt jestem moja nasz nasza
+    """
+)
 #: What a firm sells, not what somebody does: "influencer marketing platform".
 PRODUCT = Phrases(
     """
@@ -110,17 +121,17 @@ PRODUCT = Phrases(
 #: Places that people live or work in: their community is not one of a brand.
 LIVING = Phrases(
     """
-    coworking co_working coliving co_living student_living student_accommodation
-    student_housing build_to_rent multifamily apartment apartments residential residents
-    resident flex_workspace workspace workspaces flexible_office flex_office serviced_office
-    serviced_offices business_centre business_center office_space senior_living
-    retirement_living retirement_village housing property properties real_estate hoa
-    homeowners condominium condo retirement retirement_community rentals lofts towers
-    residences dormitory hostel halls_of_residence shared_offices shared_office
-    innovation_campus incubator maker_space makerspace oficinas_flexibles uffici_condivisi
-    bureaux_partages kontorfellesskap kontorsfaellesskab kontorshotell flats
-    living_neighborhood neighborhood_by bedrijvenverzamelgebouw wohnheim* wohnanlage*
-    studentenwohnheim* burogemeinschaft residence_etudiante espace_de_travail
+    hot_desk hot_desks hotdesk hotdesking residence coworking co_working coliving co_living
+    student_living student_accommodation student_housing build_to_rent multifamily apartment
+    apartments residential residents resident flex_workspace workspace workspaces
+    flexible_office flex_office serviced_office serviced_offices business_centre
+    business_center office_space senior_living retirement_living retirement_village housing
+    property properties real_estate hoa homeowners condominium condo retirement
+    retirement_community rentals lofts towers residences dormitory hostel halls_of_residence
+    shared_offices shared_office innovation_campus incubator maker_space makerspace
+    oficinas_flexibles uffici_condivisi bureaux_partages kontorfellesskap kontorsfaellesskab
+    kontorshotell flats living_neighborhood neighborhood_by bedrijvenverzamelgebouw wohnheim*
+    wohnanlage* studentenwohnheim* burogemeinschaft residence_etudiante espace_de_travail
     espacio_de_trabajo residencia_de_estudiantes condominio studentato community_living
     lettings wework regus industrious mindspace greystar habyt selina wojo utopicus convene
     knotel spaces unite_students the_student_hotel the_social_hub student_roost vita_student
@@ -203,7 +214,8 @@ TAIL = LazyPattern(
     r"(?:[^,]*(?=,\s(?-i:[^\W\d_a-zà-ÿ])[^,]*$)|.*$)|"
     r"\s(?:speciali[sz](?:ing|ed) in|with (?:over |more than |\d+|a passion)|passionate about|"
     r"in private practice|by day|by night|by trade|by profession|in-house|"
-    r"(?-i:leading|managing|overseeing|handling|running)|working (?:across|with|on)|serving|"
+    r"(?-i:placing|recruiting|finding|leading|managing|overseeing|handling|running)|"
+    r"working (?:across|with|on)|serving|"
     r"representing|helping|focus(?:ed|ing) on|who (?:loves|"
     r"is|has)|mit \d+|avec \d+|con \d+|com \d+)\b"
     r"(?:[^,]*(?=,\s(?-i:[^\W\d_a-zà-ÿ])[^,]*$)|.*$)",

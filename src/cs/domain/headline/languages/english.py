@@ -25,18 +25,20 @@ ENGLISH = Vocabulary(
     legal police fintech data_partnerships
     """,
     not_brand="""
-    brand_studio brand_studios branded_goods own_brand own_brands own_label brand_standards
-    brand_production branded_residences brand_store brand_stores brand_outlet
+    house_brand house_brands private_labels brand_studio brand_studios branded_goods
+    own_brand own_brands own_label brand_standards brand_production branded_residences
+    brand_store brand_stores brand_outlet
     """,
     other_work="""
-    agent agente agentin copy_lead head_of_copy copy_chief copy_director account_executive*
-    sales_executive sales_lead sales_team sales_consultant sales_associate sales_rep*
-    sales_development sales_development_* sales_engineer* sales_operations sdr bdr
-    head_of_design design_manager design_lead head_of_sales vp_sales vp_of_sales
-    director_of_sales chief_sales chief_revenue commercial_director commercial_manager
-    commercial_lead head_of_commercial pre_sales presales solutions_consultant
-    solution_consultant solutions_engineer solutions_architect customer_experience
-    client_success partner_success onboarding implementation_manager
+    concept_artist artist artists videograf* videaste videomaker filmmaker filmemacher*
+    camarografo realizador* cameraman agent agente agentin copy_lead head_of_copy copy_chief
+    copy_director account_executive* sales_executive sales_lead sales_team sales_consultant
+    sales_associate sales_rep* sales_development sales_development_* sales_engineer*
+    sales_operations sdr bdr head_of_design design_manager design_lead head_of_sales vp_sales
+    vp_of_sales director_of_sales chief_sales chief_revenue commercial_director
+    commercial_manager commercial_lead head_of_commercial pre_sales presales
+    solutions_consultant solution_consultant solutions_engineer solutions_architect
+    customer_experience client_success partner_success onboarding implementation_manager
     implementation_consultant executive_search search_consultant search_partner
     placement_consultant staffing recruits placing resourcer talent_partner talent_partners
     talent_sourcer career_coach careers_adviser manager_for_creators manager_of_creators
@@ -112,45 +114,46 @@ ENGLISH = Vocabulary(
     bookseller* postman
     """,
     past="""
-    quit gave_up swapped no_longer recovering reformed lapsed erstwhile in_another_life
-    in_a_past_life in_my_previous_life in_a_prior_life in_previous_lives pre-kids before_kids
-    escaped retired_from stepped_away_from stepped_back_from moved_on_from hung_up
-    said_goodbye_to left_a_career left_behind my_years_as years_ago back_when background:
-    having_left i_managed i_built i_grew i_headed earlier_roles earlier: who_spent who_ran
-    who_led who_used_to i_worked in_my_past my_last_job last_job i_left formerly_of was
-    used_to_be used_to_run used_to_lead used_to_manage used_to_work used_to_head i_was i_led
-    i_ran worked_as served_as i_used_to have_been had_been spent_my_career spent_a_decade
-    late_of alum_of alumnus_of alumna_of alums_of previous_roles previous_role prior_roles
-    prior_role past_roles past_life in_a_former_life in_a_previous_life career_history
-    background_as started_out_as started_as began_as began_my_career_as left_my_job
-    left_my_role left_my_career stepped_down recently_left just_left alumni until_recently
-    till_recently up_to_recently formerly_known_as ex. fmr fmr. frmr
+    most_recently recently: until_redundancy quit gave_up swapped no_longer recovering
+    reformed lapsed erstwhile in_another_life in_a_past_life in_my_previous_life
+    in_a_prior_life in_previous_lives pre-kids before_kids escaped retired_from
+    stepped_away_from stepped_back_from moved_on_from hung_up said_goodbye_to left_a_career
+    left_behind my_years_as years_ago back_when background: having_left i_managed i_built
+    i_grew i_headed earlier_roles earlier: who_spent who_ran who_led who_used_to i_worked
+    in_my_past my_last_job last_job i_left formerly_of was used_to_be used_to_run
+    used_to_lead used_to_manage used_to_work used_to_head i_was i_led i_ran worked_as
+    served_as i_used_to have_been had_been spent_my_career spent_a_decade late_of alum_of
+    alumnus_of alumna_of alums_of previous_roles previous_role prior_roles prior_role
+    past_roles past_life in_a_former_life in_a_previous_life career_history background_as
+    started_out_as started_as began_as began_my_career_as left_my_job left_my_role
+    left_my_career stepped_down recently_left just_left alumni until_recently till_recently
+    up_to_recently formerly_known_as ex. fmr fmr. frmr
     """,
     gone="""
     in_a_past_life in_another_life in_a_former_life in_a_previous_life behind_me emeritus
     emerita in_memoriam until_recently till_recently
     """,
     wish="""
-    on_my_way_to heading_to off_to bound_for signed_with countdown_to will_take_over
-    taking_over_as takes_over_as effective_from exploring_opportunities exploring_new
-    newly_available currently_available job_hunt contract_ended filling_a filling_the
-    we_need_a we_need_an apply_now: wanted: our_client_seeks my_client_seeks open_role:
-    roles: freshly_redundant what_next next_adventure next_challenge next_chapter soon soon:
-    upcoming manager-to-be recruiting: recruiting_our actively_interviewing interviewing_for
-    on_the_lookout want: immediately_available made_redundant redundant excited_to_join
-    excited_to_be_joining to_be_announced incoming joining soon_to_be soon-to-be
-    about_to_start about_to_join about_to_become prospective would-be wants_to_be want_to_be
-    want_to_become wants_to_become dreaming_of dream_of_becoming future_role next_role
-    next_step my_next starting_soon starting_as starting_in starting_on starting_next will_be
-    will_join will_start will_become joins_as to_join now_hiring is_hiring are_hiring
-    we_are_hiring recruiting_a recruiting_an recruiting_for recruiting_the
-    currently_recruiting vacancy vacancies job_alert job_opening job_openings job_offer
-    job_ad open_role open_roles open_position open_positions opening_for join_our_team
-    join_us your_next apply_now accepted_offer accepted_an_offer offer_accepted unemployed
-    jobless between_jobs between_roles laid_off available_immediately available_now
-    available_from in_transition career_change career_transition career_break job_seeking
-    job_search job_hunting job_hunter on_the_market immediate_joiner seeks hire_me
-    in_between_jobs
+    job: offer: on_my_way_to heading_to off_to bound_for signed_with countdown_to
+    will_take_over taking_over_as takes_over_as effective_from exploring_opportunities
+    exploring_new newly_available currently_available job_hunt contract_ended filling_a
+    filling_the we_need_a we_need_an apply_now: wanted: our_client_seeks my_client_seeks
+    open_role: roles: freshly_redundant what_next next_adventure next_challenge next_chapter
+    soon soon: upcoming manager-to-be recruiting: recruiting_our actively_interviewing
+    interviewing_for on_the_lookout want: immediately_available made_redundant redundant
+    excited_to_join excited_to_be_joining to_be_announced incoming joining soon_to_be
+    soon-to-be about_to_start about_to_join about_to_become prospective would-be wants_to_be
+    want_to_be want_to_become wants_to_become dreaming_of dream_of_becoming future_role
+    next_role next_step my_next starting_soon starting_as starting_in starting_on
+    starting_next will_be will_join will_start will_become joins_as to_join now_hiring
+    is_hiring are_hiring we_are_hiring recruiting_a recruiting_an recruiting_for
+    recruiting_the currently_recruiting vacancy vacancies job_alert job_opening job_openings
+    job_offer job_ad open_role open_roles open_position open_positions opening_for
+    join_our_team join_us your_next apply_now accepted_offer accepted_an_offer offer_accepted
+    unemployed jobless between_jobs between_roles laid_off available_immediately
+    available_now available_from in_transition career_change career_transition career_break
+    job_seeking job_search job_hunting job_hunter on_the_market immediate_joiner seeks
+    hire_me in_between_jobs
     """,
     wanted="to-be designate -elect",
     leave="""

@@ -74,10 +74,10 @@ GERMAN = Vocabulary(
     personalreferent* logopad* landwirt* schauspieler* sanger sangerin musiker*
     """,
     past="""
-    einst damals einstige einstiger vormalige vormaliger ex- gewesene in_einem_früheren_leben
-    bis_zuletzt ich_habe habe_ich zuletzt_war ich_hatte geleitet lang_leiter ehemalig
-    ehemaliger ehemalige ehemaligen war ich_war früherer vorher zuletzt davor
-    langjährige_erfahrung_als ex-chef
+    jahrelang jahrelange einst damals einstige einstiger vormalige vormaliger ex- gewesene
+    in_einem_früheren_leben bis_zuletzt ich_habe habe_ich zuletzt_war ich_hatte geleitet
+    lang_leiter ehemalig ehemaliger ehemalige ehemaligen war ich_war früherer vorher zuletzt
+    davor langjährige_erfahrung_als ex-chef
     """,
     gone="a.D. i.R. im_Ruhestand pensioniert pensionierte in_Rente bis_vor_kurzem",
     wish="""
@@ -131,7 +131,7 @@ DUTCH = Vocabulary(
     groepsleider* afdelingsmanager chef projectleid* coordinerend_manager
     """,
     head="afdelingshoofd* hoofden hoofd_van",
-    director="directeur directrice adjunct_directeur",
+    director="*directeur directeur directrice adjunct_directeur",
     c_level="bestuurder directeur_eigenaar mede_eigenaar ondernemer",
     under="junior_manager aankomend",
     trade="en communicatie merken voor verkoop strategisch* partnerships inhoud",

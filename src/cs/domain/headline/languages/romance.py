@@ -39,9 +39,10 @@ FRENCH = Vocabulary(
     """,
     intern="alternant apprenti_e",
     coordinator="""
-    stratege conseiller conseillere coordonnateur* coordonnatrice* coordo assist
-    adjoint_administratif adjointe_administrative redactrice* redacteur* agent_administratif
-    employe employee technicien* charge_de chargee_de commis preposee prepose
+    attache attachee stratege conseiller conseillere coordonnateur* coordonnatrice* coordo
+    assist adjoint_administratif adjointe_administrative redactrice* redacteur*
+    agent_administratif employe employee technicien* charge_de chargee_de commis preposee
+    prepose
     """,
     manager="""
     gestionnaire superviseur* resp respo chef cheffe chef_d_equipe cheffe_d_equipe pilote_de
@@ -196,13 +197,13 @@ SPANISH = Vocabulary(
     """,
     gone="jubilado jubilada retirado retirada hasta_hace_poco",
     wish="""
-    se_incorpora se_necesita incorporamos seleccionamos oferta: busco_empleo sin_trabajo
-    a_la_búsqueda buscando_empleo en_breve me_incorporo nueva_incorporación abierta_a
-    abierto_a seré empiezo buscando_nuevos me_uno_a próximamente próximo próxima a_partir_de
-    futuro futura buscamos contratamos estamos_contratando contratando se_busca vacante
-    vacantes oferta_de_empleo desempleado desempleada en_paro sin_empleo en_transición
-    disponibilidad_inmediata búsqueda_activa búsqueda_laboral en_búsqueda_activa busca
-    incorporación_en empiezo_en busco_trabajo
+    comienzo comienza inicio_en se_incorpora se_necesita incorporamos seleccionamos oferta:
+    busco_empleo sin_trabajo a_la_búsqueda buscando_empleo en_breve me_incorporo
+    nueva_incorporación abierta_a abierto_a seré empiezo buscando_nuevos me_uno_a
+    próximamente próximo próxima a_partir_de futuro futura buscamos contratamos
+    estamos_contratando contratando se_busca vacante vacantes oferta_de_empleo desempleado
+    desempleada en_paro sin_empleo en_transición disponibilidad_inmediata búsqueda_activa
+    búsqueda_laboral en_búsqueda_activa busca incorporación_en empiezo_en busco_trabajo
     """,
     leave="""
     de_baja_maternal de_baja_por_maternidad baja_maternal baja_por_maternidad
