@@ -14,6 +14,10 @@ from cs.settings import Settings
 NO_FAULT = frozenset({WORKS, NOT_CONFIGURED, NOT_CHECKED})
 
 
+#: The setting without which a verifier is not asked, where that is not its key.
+_SWITCHED_ON_BY = {"smtp": "helo", "reacher": "url"}
+
+
 class CheckedPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """One plug-in and how its check ended.
 
@@ -43,6 +47,27 @@ def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
             *(("people source", source) for source in tools.people_sources),
         ],
     )
+
+
+async def check_verifiers(settings: Settings) -> AsyncIterator[CheckedPlugin]:
+    """Check every verifier that *settings* name, or that is installed; yield each as it ends.
+
+    Raises:
+        BadSettings: As `check_sources`.
+    """
+    names = settings.verifiers
+    left = list(names_of(installed_plugins(Group.VERIFIERS)) if names is None else names)
+
+    def verifiers_of(tools: StagePlugins) -> Sequence[tuple[str, object]]:
+        return [("verifier", each) for each in tools.verifiers]
+
+    async for checked in check_plugins(settings, verifiers_of):
+        left.remove(checked.name)
+        yield checked
+    for name in left:
+        setting = _SWITCHED_ON_BY.get(name, "key")
+        found = ServiceCheck(ended=NOT_CONFIGURED, why=f"set verifiers.{name}.{setting}")
+        yield CheckedPlugin(name=name, kind="verifier", found=found)
 
 
 async def check_plugins(

@@ -23,6 +23,7 @@ COMMANDS = (
     ("brands", "cs.cli.brands:app", "See which brands are reused; forget one."),
     ("people", "cs.cli.people:app", "Erase a person; list who is suppressed."),
     ("sources", "cs.cli.sources:app", "Try the sources of brands and people."),
+    ("verifiers", "cs.cli.verifiers:app", "Try the verifiers of mailboxes."),
     ("doctor", "cs.cli.doctor:doctor", "Look at all that searches need; say what to mend."),
     ("status", "cs.cli.status:status", "Show how the service stands, on one screen."),
     ("pause", "cs.cli.switch:pause", "Refuse new searches."),

@@ -36,6 +36,7 @@ _OF: Mapping[tuple[str, ...], Mapping[int, str]] = {
     ("sandbox", "prove"): {1: "something ended otherwise than the world intends"},
     ("doctor",): {1: "a check failed, or the settings cannot be used"},
     ("sources", "check"): {1: "a source failed, or the settings cannot be used"},
+    ("verifiers", "check"): {1: "a verifier failed, or the settings cannot be used"},
     ("log", "verify"): {1: "a promise is broken, or the log cannot be read"},
     ("topics", "show"): {1: "a topic is missing, or Kafka does not answer"},
     ("topics", "describe"): {1: "the older document is not served any more"},

@@ -9,6 +9,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.domain.cause import raised_at, without_mailbox, without_people
+from cs.paid_calls.service import NOT_CHECKED, ServiceCheck
 from cs.plugins.as_declared import as_declared
 from cs.plugins.causes import cause_of, is_ours, loggable
 from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings, without_secrets
@@ -67,6 +68,20 @@ class IsolatedVerifier:
             if is_ours(error):
                 raise
             self._log(FAILED, cause_of(error, self._settings), at=raised_at(error))
+
+    async def check(self) -> ServiceCheck:
+        """Let the verifier check its service, if it knows how."""
+        own = getattr(self._verifier, "check", None)
+        if own is None:
+            return ServiceCheck(ended=NOT_CHECKED, why="it asks no service; see cs doctor")
+        try:
+            found = as_declared(await own(), ServiceCheck)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            return ServiceCheck(ended=FAILED, why=cause_of(error, self._settings))
+        why = loggable(found.why, self._settings) if found.why else None
+        return msgspec.structs.replace(found, why=why)
 
     def failed(self, address: str, error: BaseException) -> Evidence:
         """Return what is known of *address* from a verifier that raised *error*."""

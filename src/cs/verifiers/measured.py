@@ -1,12 +1,12 @@
 """A verifier whose checks are counted by their verdict, and timed."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from time import perf_counter
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.metrics.metrics import Metrics
-from cs.plugins.verifiers import DomainCheck, Verifier
+from cs.plugins.verifiers import DomainCheck, ServiceCheck, Verifier
 
 
 class MeasuredVerifier:
@@ -21,6 +21,11 @@ class MeasuredVerifier:
     @property
     def cost(self) -> int:
         return self._verifier.cost
+
+    async def check(self) -> ServiceCheck:
+        """Return what the verifier's check of its service finds."""
+        check: Callable[[], Awaitable[ServiceCheck]] = getattr(self._verifier, "check")  # noqa: B009
+        return await check()
 
     @asynccontextmanager
     async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
