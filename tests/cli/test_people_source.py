@@ -1,15 +1,15 @@
 """`cs people-source try`: one people source, made as the service makes it."""
 
-import threading
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from cli.command import Here
-from cs.plugins.contracts.stand_in import Asked, handler
-from plugins.installed import install
+from cs.plugins.contracts.stand_in import Asked
+from cs.plugins.new_package import PackageKind
+from plugins.installed import Install, install, install_written
+from plugins.played import on_loopback
 
 __all__ = ["install"]
 
@@ -35,28 +35,16 @@ def url(asked: list[Asked]) -> Iterator[str]:
         ]
         return {"people": people[: int(question.params["limit"])]}
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(answer))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with on_loopback(answer) as url:
+        yield url
 
 
 @pytest.fixture
-def tried(here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Here:
+def tried(
+    here: Here, install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> Here:
     """Run the command with the source that `cs new` writes installed, and set up."""
-    assert here("new", "source", "acme-people", f"--into={tmp_path}").code == 0
-    package = tmp_path / "cs-source-acme-people"
-    info = package / "acme_people-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-people\nVersion: 1.0\n")
-    point = "acme-people = cs_source_acme_people.source:from_context"
-    (info / "entry_points.txt").write_text(f"[cs.people_sources]\n{point}\n")
-    monkeypatch.syspath_prepend(str(package))
+    install_written(install, PackageKind.PEOPLE_SOURCE, "acme-people")
     monkeypatch.setenv("CS_SOURCES__ACME_PEOPLE__URL", url)
     monkeypatch.setenv("CS_DATA_DIR", str(tmp_path / "data"))
     return here

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from cs.plugins.new_package import PackageKind, new_package
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 #: Installs a distribution: files by path, and entry points by group and name.
@@ -24,6 +26,14 @@ def documented(page: str) -> tuple[dict[str, str], dict[str, Any], str]:
     points = tomllib.loads(files.pop("pyproject.toml"))["project"]["entry-points"]
     settings = files.pop("cs.toml")
     return files, points, settings
+
+
+def install_written(install: Install, kind: PackageKind, name: str) -> None:
+    """Install what `cs new` writes."""
+    _, files = new_package(kind, name)
+    written = {str(place): text for place, text in files.items()}
+    points = tomllib.loads(written["pyproject.toml"])["project"]["entry-points"]
+    install(written, points)
 
 
 @pytest.fixture
@@ -50,5 +60,5 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
     yield run
     for name in set(sys.modules) - before:
-        if name.partition(".")[0].startswith("acme"):
+        if name.partition(".")[0].startswith(("acme", "cs_")):
             del sys.modules[name]

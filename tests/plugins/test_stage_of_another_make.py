@@ -1,11 +1,7 @@
 """The documented stage does the work of ours: in one process, and as a worker on Kafka."""
 
-import json
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +10,21 @@ import pytest
 from cli.command import Here
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.stages import build_stage
+from cs.plugins.new_package import PackageKind
 from cs.plugins.registry import stages
 from cs.settings import BadSettings, load
 from harness.served import served
-from plugins.installed import Install, documented
+from plugins.installed import Install, documented, install_written
+from plugins.played import on_loopback
 from system.cluster.clustered import Clustered
 
 #: In the bundled world headlines of two people at Veltrana have this word.
 WEIGHTS = {"influencer": 0.75}
 
 
-@contextmanager
-def weights_service() -> Iterator[str]:
-    """Serve the weights on loopback; yield where."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps(WEIGHTS).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def weights_service() -> AbstractContextManager[str]:
+    """Serve the weights on loopback; enter it for where."""
+    return on_loopback(lambda _: WEIGHTS)
 
 
 @pytest.fixture
@@ -88,6 +65,31 @@ def test_one_process_runs_it_in_place_of_ours(site: Path, tmp_path: Path) -> Non
     assert "wherever that leads: stage ranking\n" in service.output
     assert is_ranked_by_weights(found)
     assert not is_ranked_by_weights(without), "being installed changes nothing"
+
+
+@pytest.mark.slow
+def test_in_one_process_a_verification_vouches_for_mailboxes(
+    install: Install, tmp_path: Path
+) -> None:
+    """Its verifier is no plug-in: the setting `foreign_verifiers` names it."""
+    install_written(install, PackageKind.STAGE, "verification")
+    brand = {"brand": "Veltrana", "wait": True}
+    with on_loopback(lambda _: {"status": "valid", "accept_all": False}) as url:
+        given = {
+            "PYTHONPATH": str(tmp_path / "site"),
+            "CS_STAGES": "verification",
+            "CS_STAGES__VERIFICATION__URL": url,
+            "CS_FOREIGN_VERIFIERS": "verification-service",
+        }
+        with (
+            served(tmp_path / "data", **given) as service,
+            service.client(service.new_key()) as client,
+        ):
+            found = client.post("/contacts", json=brand).json()
+
+    assert {contact["email_source"] for contact in found["contacts"]} == {
+        "verification-service"
+    }
 
 
 @pytest.mark.slow

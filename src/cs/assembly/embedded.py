@@ -77,6 +77,7 @@ async def run_embedded(
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=plugins.misconfiguration,
+                foreign_verifiers=settings.foreign_verifiers,
                 forget_calls=partial(erase_paid_calls, settings),
                 metrics=metrics,
             ) as service:

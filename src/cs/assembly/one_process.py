@@ -5,7 +5,7 @@ process each, are in `cs.assembly.roles`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -81,6 +81,7 @@ async def run_service(
     snapshots: Snapshots | None = None,
     real: Clock | None = None,
     misconfiguration: Misconfiguration | None = None,
+    foreign_verifiers: Collection[str] = (),
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
     metrics: Metrics | None = None,
 ) -> AsyncIterator[RunningService]:
@@ -98,6 +99,7 @@ async def run_service(
         snapshots: Of folded streams; none are made without.
         real: The machine's clock, which the silence of stages is measured by.
         misconfiguration: What ``/readyz`` says of the stages' settings.
+        foreign_verifiers: Names of verifiers that no stage of ours asks; their evidence counts.
         forget_calls: Erases the paid calls of lookups in which somebody is erased.
         metrics: Where all of it is counted.
     """
@@ -122,7 +124,10 @@ async def run_service(
         clock,
         restart_work=True,
         receipts=receipts,
-        verifiers=[v.name for s in work if isinstance(s, Verification) for v in s.verifiers],
+        verifiers=[
+            *(v.name for s in work if isinstance(s, Verification) for v in s.verifiers),
+            *foreign_verifiers,
+        ],
         real=real or SystemClock(),
         suppression=build_suppression(erasure, keys),
         metrics=metrics,

@@ -6,10 +6,11 @@ Module                             Import from it
 `cs.plugins.sources`               all that a brand or people source is written with
 `cs.plugins.verifiers`             all that a verifier is written with
 `cs.plugins.stages`                all that a stage is written with
-`cs.plugins.contracts`             the tests that each of them has to pass
+`cs.plugins.contracts`             the tests that each of them has to pass, and a stand-in for
+                                   the outside service that it asks
 =================================  ==========================================================
 
-The other modules here find plug-ins, check their settings and report what they do wrong; they
-serve the service, and may change.  docs/sources.md, docs/verifiers.md and docs/stages.md have
-worked examples.
+The other modules here find plug-ins, check their settings, report what they do wrong and write
+new ones (`cs new`); they serve the service, and may change.  docs/plugins.md begins one;
+docs/sources.md, docs/verifiers.md and docs/stages.md have worked examples.
 """
