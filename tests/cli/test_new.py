@@ -15,6 +15,8 @@ from cli.command import Here, environment
 EVERY = [
     (["source", "acme-people"], "cs-source-acme-people", "cs.people_sources"),
     (["source", "shop", "--brands"], "cs-source-shop", "cs.brand_sources"),
+    (["source", "none"], "cs-source-none", "cs.people_sources"),
+    (["source", "service", "--brands"], "cs-source-service", "cs.brand_sources"),
     (["verifier", "oracle"], "cs-verifier-oracle", "cs.verifiers"),
     (["stage", "brand-resolution"], "cs-stage-brand-resolution", "cs.stages"),
     (["stage", "contact-discovery"], "cs-stage-contact-discovery", "cs.stages"),
@@ -129,7 +131,7 @@ def test_nothing_is_overwritten_and_a_bad_name_is_told(here: Here, tmp_path: Pat
         (["verifier", "oracle"], "is there already: choose another name"),
         (["verifier", "Oracle"], "small letters and digits"),
         (["verifier", "../x"], "small letters and digits"),
-        (["source", "class"], "small letters and digits"),
+        (["source", "a--b"], "small letters and digits"),
         (["source", "x" * 41], "up to 40"),
         (["source", "searxng"], "a people source searxng is installed already"),
         (["verifier", "smtp"], "a verifier smtp is installed already"),

@@ -4,7 +4,6 @@ A template is a file of `templates`, its name without ``.template``; `string.Tem
 what is called otherwise in each plug-in.
 """
 
-import keyword
 import re
 from collections.abc import Mapping
 from enum import Enum
@@ -59,7 +58,7 @@ def new_package(kind: PackageKind, name: str) -> tuple[str, dict[PurePosixPath, 
     Raises:
         BadName: *name* is none.
     """
-    if len(name) > NAME_MAX or not NAME.fullmatch(name) or keyword.iskeyword(name):
+    if len(name) > NAME_MAX or not NAME.fullmatch(name):
         raise BadName(
             f"{name!r}: a name is up to {NAME_MAX} small letters and digits, "
             "words with - between them, like acme or acme-people"
@@ -88,10 +87,13 @@ def _words(kind: PackageKind, name: str) -> dict[str, str]:
     """Return what stands for each word of a template."""
     group, part, _, port = kind.value
     word = name.replace("-", "_")
+    # With its kind behind it: alone, `none` or `sighting` would be a name that Python or the
+    # module has already.
+    class_name = "".join(each.capitalize() for each in name.removesuffix(f"-{part}").split("-"))
     return {
         "name": name,
         "word": word,
-        "Class": "".join(each.capitalize() for each in name.split("-")),
+        "Class": class_name + part.capitalize(),
         "VARIABLE": word.upper(),
         "distribution": f"cs-{part}-{name}",
         "module": f"cs_{part}_{word}",
