@@ -82,3 +82,24 @@ async def test_what_fails_fails_for_all_of_a_batch_and_for_no_other(error: Excep
             await each
     store.error = None
     assert await store.reads.ask("c") == "c"
+
+
+async def test_one_batch_that_hangs_keeps_no_others_waiting() -> None:
+    go = asyncio.Event()
+    begun = asyncio.Event()
+
+    async def read(questions: Sequence[str]) -> Sequence[str]:
+        if "hangs" in questions:
+            begun.set()
+            await go.wait()
+        return questions
+
+    reads = ReadBatches[str, str](read, side_by_side=2)
+    hanging = asyncio.create_task(reads.ask("hangs"))
+    await begun.wait()
+
+    assert [await reads.ask(each) for each in "abc"] == ["a", "b", "c"]
+    assert not hanging.done()
+    go.set()
+    assert await hanging == "hangs"
+    assert await reads.ask("d") == "d"

@@ -16,22 +16,31 @@ A = TypeVar("A")
 
 #: Reads in one batch.
 BATCH = 64
+#: Batches at a time where each goes over a connection, which may hang: fewer would make all
+#: wait for it, more would make each of them smaller.
+SIDE_BY_SIDE = 2
 
 
 class ReadBatches(Generic[Q, A]):
-    """Runs *read* over batches of questions, one batch at a time.
+    """Runs *read* over batches of questions, *side_by_side* of them at a time.
 
     A question is read after it was asked, never with a batch that has begun.  *read* answers
     each by itself, with a value or an exception; if it raises, it does so to all of a batch.
+
+    Args:
+        read: Reads a batch.
+        side_by_side: With more than one, a batch that hangs keeps no others waiting.
     """
 
     def __init__(
-        self, read: Callable[[Sequence[Q]], Awaitable[Sequence[A | Exception]]]
+        self,
+        read: Callable[[Sequence[Q]], Awaitable[Sequence[A | Exception]]],
+        side_by_side: int = 1,
     ) -> None:
         self._read = read
+        self._most = side_by_side
         self._asked: list[tuple[Q, asyncio.Future[A]]] = []
-        self._begun: Sequence[tuple[Q, asyncio.Future[A]]] = ()
-        self._reading: asyncio.Task[None] | None = None
+        self._reading: dict[object, asyncio.Task[None]] = {}
 
     async def ask(self, question: Q) -> A:
         """Return the answer to *question*.
@@ -43,25 +52,27 @@ class ReadBatches(Generic[Q, A]):
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[A] = loop.create_future()
         self._asked.append((question, answer))
-        if self._reading is None:
+        if len(self._reading) < self._most:
             # In a context of its own: what it logs is of no one call.
-            self._reading = loop.create_task(self._read_all(), context=Context())
+            lane = object()
+            self._reading[lane] = loop.create_task(self._read_all(lane), context=Context())
         return await answer
 
-    async def _read_all(self) -> None:
+    async def _read_all(self, lane: object) -> None:
+        wanted: Sequence[tuple[Q, asyncio.Future[A]]] = ()
         try:
             while self._asked:
                 batch, self._asked = self._asked[:BATCH], self._asked[BATCH:]
                 wanted = [each for each in batch if not each[1].done()]
                 if wanted:
-                    self._begun = wanted
                     await self._read_batch(wanted)
-                    self._begun = ()
+                    wanted = ()
         finally:
-            self._reading = None
-            for _, answer in (*self._begun, *self._asked):  # only if this was cancelled
-                answer.cancel()
-            self._asked.clear()
+            del self._reading[lane]
+            if wanted:  # only if this was cancelled
+                for _, answer in (*wanted, *self._asked):
+                    answer.cancel()
+                self._asked.clear()
 
     async def _read_batch(self, batch: Sequence[tuple[Q, asyncio.Future[A]]]) -> None:
         try:

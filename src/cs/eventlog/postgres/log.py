@@ -18,7 +18,7 @@ from cs.eventlog.mapper import DataKeys, StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling, Where
 from cs.eventlog.postgres.append import PostgresAppender
 from cs.eventlog.postgres.listening import LAST_POSITION, follow_last_position
-from cs.eventlog.read_batches import ReadBatches
+from cs.eventlog.read_batches import SIDE_BY_SIDE, ReadBatches
 from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.metrics.metrics import Metrics
 from cs.postgres.errors import DatabaseUnavailable
@@ -49,7 +49,7 @@ class PostgresEventLog(TableLog):
         super().__init__(keys, waiting=waiting, metrics=metrics)
         self._pool = pool
         self._appender = PostgresAppender(pool)
-        self._what_came_since = ReadBatches(self._select_streams)
+        self._what_came_since = ReadBatches(self._select_streams, SIDE_BY_SIDE)
         self._head_known = False
         self._stack = AsyncExitStack()
         self._closed = False

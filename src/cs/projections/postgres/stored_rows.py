@@ -6,6 +6,7 @@ from typing import TypeVar
 import asyncpg
 import msgspec
 
+from cs.eventlog.read_batches import SIDE_BY_SIDE, ReadBatches
 from cs.postgres.pool import PooledConnection
 from cs.projections.generation import TableNames
 from cs.projections.port import check_since
@@ -26,17 +27,31 @@ class RowReader:
     def __init__(self, database: ViewDatabase, names: TableNames) -> None:
         self._database = database
         self._names = names
+        self._batches = ReadBatches[tuple[str, str], tuple[int, bytes | None]](
+            self._get_all, SIDE_BY_SIDE
+        )
 
     async def get(self, table: Table[R], row_id: str, since: int) -> R | None:
-        position, row = await self.get_at(table, row_id)
+        position, data = await self._batches.ask((table.name, _readable(row_id)))
         check_since(position, since)
-        return row
+        return None if data is None else table.decode(data)
+
+    async def _get_all(
+        self, asked: Sequence[tuple[str, str]]
+    ) -> Sequence[tuple[int, bytes | None]]:
+        """Return the checkpoint and the row of each (table, id), a statement for each table."""
+        found: dict[tuple[str, str], tuple[int, bytes | None]] = {}
+        async with self._database.reading() as connection:
+            for table in {table for table, _ in asked}:
+                statement = _GET_ALL.format(table=self._names.table(table))
+                ids = [row_id for of, row_id in asked if of == table]
+                rows = await connection.fetch(statement, self._names.generation, ids)
+                found |= {(table, row["id"]): (row["position"], row["row"]) for row in rows}
+        return [found.get(each, (0, None)) for each in asked]
 
     async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         """Return the checkpoint and a row of the same moment."""
-        # No text of PostgreSQL's has that character, and no row an empty id.
-        asked = "" if "\0" in row_id else row_id
-        found = await self._with_checkpoint(_GET, table, asked)
+        found = await self._with_checkpoint(_GET, table, _readable(row_id))
         if not found:
             return 0, None
         position, _, data = found[0]
@@ -85,6 +100,11 @@ class RowReader:
             return await connection.fetch(statement, self._names.generation, *values)
 
 
+def _readable(row_id: str) -> str:
+    """Return *row_id* if it can be one: no text there has a NUL, and no row an empty id."""
+    return "" if "\0" in row_id else row_id
+
+
 class RowsById:
     """Gives rows by id, one statement a table (`cs.projections.postgres.folding.Fetch`)."""
 
@@ -115,6 +135,12 @@ _WRITE = """
 INSERT INTO {table} (id, tag, row)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[])
 ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, row = excluded.row
+"""
+_GET_ALL = """
+SELECT s.position, asked.id, r.row
+FROM view_sets AS s CROSS JOIN unnest($2::text[]) AS asked (id)
+LEFT JOIN {table} AS r ON r.id = asked.id
+WHERE s.generation = $1
 """
 _GET = """
 SELECT s.position, r.id, r.row FROM view_sets AS s LEFT JOIN {table} AS r ON r.id = $2
