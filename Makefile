@@ -15,6 +15,8 @@ SEED ?= 1
 BROKERS ?= 3
 EACH ?= 2
 JSON ?=
+# Of `make bench`: parts of the report; all of them without a name.
+ONLY ?=
 # Of `make fresh-machine`: newcomer or root. (make has an AS of its own, so that ?= would keep it.)
 AS = newcomer
 
@@ -71,8 +73,8 @@ format: setup ## put code into the one style; make generated files anew
 	$(BIN)/python dev/table_reference.py
 	$(BIN)/python dev/metrics_reference.py
 
-bench: setup ## every benchmark
-	@for file in bench/*.py; do echo "== $$file"; PYTHONPATH=tests $(BIN)/python $$file || exit 1; done
+bench: setup ## what bench/report.md says, measured again: make bench ONLY="thin live"
+	@PYTHONPATH=tests $(BIN)/python bench/report.py $(ONLY)
 
 profile: setup ## a flame graph of one benchmark: make profile BENCH=thin_path ARGS="2000"
 	@$(BIN)/python dev/flame_graph.py $(BENCH) $(ARGS)

@@ -1,8 +1,9 @@
 """The event log in PostgreSQL beside simpler ways to write it.
 
-    PYTHONPATH=tests .venv/bin/python bench/event_log_postgres.py [EVENTS] [DSN]
+    PYTHONPATH=tests .venv/bin/python bench/event_log_postgres.py [EVENTS] [DSN] [--json]
 
-Without a DSN a private server is started, with fsync.  Every event is about 114 bytes, one
+Without a DSN a private server is started, with fsync.  With ``--json`` appends of 16 callers
+are measured and nothing else, in rounds: all by turns.  Every event is about 114 bytes, one
 an append; each caller has a stream of its own.  Columns:
 
 * ours: `PostgresEventLog`, whole, with encoding and decoding of domain events;
@@ -15,17 +16,19 @@ an append; each caller has a stream of its own.  Columns:
 * SQLite: the library's own SQLite recorder, a thread a caller.
 """
 
+import argparse
 import asyncio
 import importlib
 import importlib.util
-import sys
+import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
@@ -51,6 +54,7 @@ from harness.servers.postgres import running_postgres
 Recorder: TypeAlias = ApplicationRecorder
 
 CALLERS = (1, 16, 256)
+ROUNDS = 5
 #: Of one that has a connection or a thread to each caller.
 MOST_CONNECTIONS = 64
 PAGE = 500
@@ -71,7 +75,7 @@ def stored(stream: str, version: int) -> StoredEvent:
     return StoredEvent(stream, version, "key.search-settled.v1", STATE)
 
 
-async def our_append(dsn: str, callers: int, events: int) -> float:
+async def our_append(dsn: str, callers: int, events: int, turn: int = 0) -> float:
     async with (
         open_pool(dsn, role="bench") as pool,
         PostgresEventLog(pool, MemoryKeyStore()) as log,
@@ -81,19 +85,19 @@ async def our_append(dsn: str, callers: int, events: int) -> float:
             for version in range(events // callers):
                 await log.append([Append(stream, version - 1, [settled(version)])])
 
-        await log.append([Append(f"key-warm-{callers}", -1, [settled(0)])])
+        await log.append([Append(f"key-warm-{callers}-{turn}", -1, [settled(0)])])
         began = time.perf_counter()
         async with asyncio.TaskGroup() as tasks:
             for number in range(callers):
-                tasks.create_task(caller(f"key-ours-{callers}-{number}"))
+                tasks.create_task(caller(f"key-ours-{callers}-{number}-{turn}"))
         return events // callers * callers / (time.perf_counter() - began)
 
 
-async def single_append(dsn: str, callers: int, events: int) -> float:
+async def single_append(dsn: str, callers: int, events: int, turn: int = 0) -> float:
     connections = [await asyncpg.connect(dsn) for _ in range(min(callers, MOST_CONNECTIONS))]
 
     async def caller(number: int, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-        stream = f"key-single-{callers}-{number}"
+        stream = f"key-single-{callers}-{number}-{turn}"
         for version in range(events // len(connections)):
             append = Append(stream, version - 1, [settled(version)])
             request = PreparedAppend([append], [stored(stream, version)], None)
@@ -140,12 +144,12 @@ def in_postgres(dsn: str, threads: int) -> Iterator[Recorder]:
     datastore.close()
 
 
-def library_append(recorder: Recorder, callers: int, events: int) -> float:
+def library_append(recorder: Recorder, callers: int, events: int, turn: int = 0) -> float:
     threads = min(callers, MOST_CONNECTIONS)
 
     def caller(number: int) -> None:
         for version in range(events // threads):
-            recorder.insert_events([stored(f"s{callers}-{number}", version)])
+            recorder.insert_events([stored(f"s{callers}-{number}-{turn}", version)])
 
     began = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
@@ -198,7 +202,7 @@ async def migrated(dsn: str) -> None:
         await migrate(connection, STORES[0])
 
 
-def main(events: int, dsn: str | None) -> None:
+def main(events: int, dsn: str | None, *, as_json: bool) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if dsn is None:
@@ -210,6 +214,9 @@ def main(events: int, dsn: str | None) -> None:
         if importlib.util.find_spec("psycopg") is not None:
             libraries = {"library": in_postgres(dsn, MOST_CONNECTIONS), **libraries}
         recorders = {name: stack.enter_context(library) for name, library in libraries.items()}
+        if as_json:
+            print(json.dumps({"rows": rounds(dsn, recorders, events)}))
+            return
         names = ["ours", "by itself", *recorders]
         print(f"{'events/s':<20}" + "".join(f"{name:>20}" for name in names))
         for callers in CALLERS:
@@ -224,6 +231,26 @@ def main(events: int, dsn: str | None) -> None:
         show(f"tail, pages of {PAGE}", tails + [library_tail(r) for r in recorders.values()])
 
 
+def rounds(
+    dsn: str, recorders: Mapping[str, Recorder], events: int, callers: int = 16
+) -> list[dict[str, Any]]:
+    """Return how many events a second each way appends, the library's first."""
+    speeds: dict[str, list[float]] = {}
+    for turn in range(ROUNDS):
+        for name, recorder in recorders.items():
+            took = library_append(recorder, callers, events // 16, turn)
+            of = "PostgreSQL" if name == "library" else name
+            speeds.setdefault(f"the library's recorder, {of}", []).append(took)
+        took = asyncio.run(single_append(dsn, callers, events // 4, turn))
+        speeds.setdefault("one append a statement", []).append(took)
+        took = asyncio.run(our_append(dsn, callers, events, turn))
+        speeds.setdefault("ours", []).append(took)
+    return [
+        {"name": name, "median": median(each), "low": min(each), "high": max(each)}
+        for name, each in speeds.items()
+    ]
+
+
 def show(what: str, speeds: Sequence[float]) -> None:
     """Print *speeds*, and how many times each of the others goes into the first."""
     ratios = [f"{speed:,.0f} ({speeds[0] / speed:.1f}x)" for speed in speeds[1:]]
@@ -231,7 +258,9 @@ def show(what: str, speeds: Sequence[float]) -> None:
 
 
 if __name__ == "__main__":
-    main(
-        int(sys.argv[1]) if len(sys.argv) > 1 else 32_000,
-        sys.argv[2] if len(sys.argv) > 2 else None,
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("events", nargs="?", type=int, default=32_000)
+    parser.add_argument("dsn", nargs="?")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    main(given.events, given.dsn, as_json=given.json)

@@ -1,6 +1,6 @@
 """Projecting into PostgreSQL: pages against one transaction for each event.
 
-    .venv/bin/python bench/projections.py [EVENTS]
+    .venv/bin/python bench/projections.py [EVENTS] [--json]
 
 A PostgreSQL of its own, durable as a real one (fsync on).  "one by one" is our own code
 with pages of one event, each its own transaction; "a bare row" is one row and no more in
@@ -9,12 +9,16 @@ are made anew from the log, and what a crash loses is applied again).  50 keys s
 brands; five events a search.
 
 Into a SQLite file beside the eventsourcing library's way: its recorder for projections, a
-transaction for each event, with one row and the tracking of its position and no more.
+transaction for each event, with one row and the tracking of its position and no more; with
+``--json`` nothing but that.
 """
 
+import argparse
 import asyncio
+import json
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -104,18 +108,17 @@ def by_library(path: Path, stream: list[RecordedEvent]) -> float:
     return len(stream) / took
 
 
-async def into_files(folder: Path, stream: list[RecordedEvent]) -> None:
-    """Compare both ways by turns, and print the middle of each."""
+async def into_files(
+    folder: Path, stream: list[RecordedEvent]
+) -> Mapping[str, Sequence[float]]:
+    """Compare both ways by turns; return their events a second, the library's first."""
     ours, library = list[float](), list[float]()
     for turn in range(ROUNDS):
         library.append(by_library(folder / f"library-{turn}.db", stream[: len(stream) // 10]))
         views = SqliteViews(folder / f"views-{turn}.db", projections())
         ours.append(await project(views, stream, 500))
         await views.close()
-    base = median(library)
-    print(f"into a SQLite file; events/s, the middle of {ROUNDS} rounds")
-    for what, speeds in (("the library's recorder", library), ("pages of 500", ours)):
-        print(f"{what:<34}{median(speeds):12,.0f} {median(speeds) / base:6.1f}x")
+    return {"the library's recorder": library, "pages of 500": ours}
 
 
 async def measure(dsn: str, folder: Path, events: int) -> None:
@@ -138,13 +141,40 @@ async def measure(dsn: str, folder: Path, events: int) -> None:
     print(f"{events} events into PostgreSQL; events/s")
     for what, speed in rows:
         print(f"{what:<34}{speed:12,.0f} {speed / base:6.1f}x")
-    await into_files(folder, stream)
+    await show_files(folder, stream)
 
 
-def main(events: int) -> None:
-    with own_folder() as folder, running_postgres(folder / "postgres", durable=True) as server:
-        asyncio.run(measure(server.dsn, folder, events))
+async def show_files(folder: Path, stream: list[RecordedEvent]) -> None:
+    rounds = await into_files(folder, stream)
+    base = median(next(iter(rounds.values())))
+    print(f"into a SQLite file; events/s, the middle of {ROUNDS} rounds")
+    for what, speeds in rounds.items():
+        print(f"{what:<34}{median(speeds):12,.0f} {median(speeds) / base:6.1f}x")
+
+
+async def as_json(folder: Path, events: int) -> None:
+    log = MemoryEventLog(MemoryKeyStore())
+    await write_long(log, events)
+    rounds = await into_files(folder, [*await log.tail(0, events)])
+    rows = [
+        {"name": what, "median": median(speeds), "low": min(speeds), "high": max(speeds)}
+        for what, speeds in rounds.items()
+    ]
+    print(json.dumps({"rows": rows}))
+
+
+def main(events: int, *, json_only: bool) -> None:
+    with own_folder() as folder:
+        if json_only:
+            asyncio.run(as_json(folder, events))
+            return
+        with running_postgres(folder / "postgres", durable=True) as server:
+            asyncio.run(measure(server.dsn, folder, events))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40_000)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("events", nargs="?", type=int, default=40_000)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    main(given.events, json_only=given.json)
