@@ -151,3 +151,24 @@ async def test_pruning_goes_by_the_sandbox_s_clock(on_postgres: OnPostgres) -> N
     await node.prune()
 
     assert await on_postgres._pool.fetchval("SELECT count(*) FROM checks") == 0
+
+
+async def test_checks_of_many_keys_that_meet_are_counted_each_for_itself(
+    on_postgres: OnPostgres,
+) -> None:
+    nodes = [on_postgres.another_node() for _ in range(2)]
+    keys = [f"key-{n}" for n in range(20)]
+    orders = (keys, keys[::-1], [*keys[10:], *keys[:10]])
+
+    found = await asyncio.gather(
+        *(node.count(key, AT) for order in orders for node in nodes for key in order)
+    )
+
+    asked = [key for order in orders for _ in nodes for key in order]
+    left = {
+        key: sorted(
+            check.window.remaining for of, check in zip(asked, found, strict=True) if of == key
+        )
+        for key in keys
+    }
+    assert left == {key: [114, 115, 116, 117, 118, 119] for key in keys}

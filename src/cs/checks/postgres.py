@@ -1,17 +1,20 @@
 """Checks counted in PostgreSQL, for all nodes.
 
-One statement a check, by the database's clock, on a table that is not logged
-(``migrations/service/0002_counters.sql``).  A refusal is remembered here until the
-window opens, so that a flood beyond the limit asks the database nothing.
+One statement for the checks of different keys that meet, by the database's clock, on a table
+that is not logged (``migrations/service/0002_counters.sql``).  A refusal is remembered here
+until the window opens, so that a flood beyond the limit asks the database nothing.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+
+import asyncpg
 
 from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.rate_limits import MINUTE, RateWindow
 from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.read_batches import SIDE_BY_SIDE, ReadBatches
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
 from cs.postgres.pruning import PAGE
@@ -40,6 +43,8 @@ class PostgresChecks:
         self._ahead = ahead
         self._refusals = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
+        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE)
+        self._meeting: set[str] = set()
 
     async def count(self, key_id: str, at: datetime) -> Check:
         del at  # the database's clock is everybody's
@@ -94,25 +99,44 @@ class PostgresChecks:
         return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
 
     async def _counted(self, key_id: str) -> Check:
+        if key_id in self._meeting:  # no statement changes a row twice
+            (check,) = await self._count_all([key_id])
+            return check
+        self._meeting.add(key_id)
+        try:
+            return await self._batches.ask(key_id)
+        finally:
+            self._meeting.discard(key_id)
+
+    async def _count_all(self, keys: Sequence[str]) -> Sequence[Check]:
+        """Count a check of each of *keys*, all different."""
         try:
             with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                    row = await connection.fetchrow(
-                        _COUNT, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+                    rows = await connection.fetch(
+                        _COUNT, keys, CHECKS_PER_MINUTE, MINUTE, self._ahead()
                     )
         except DatabaseUnavailable as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
-        assert row is not None, "the statement always writes its row"
-        reset = row["oldest"] + MINUTE - row["at"]
-        left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
-        return Check(row["at"], row["taken"], left)
+        found = {row["key_id"]: _check(row) for row in rows}
+        return [found[key_id] for key_id in keys]
+
+
+def _check(row: asyncpg.Record) -> Check:
+    reset = row["oldest"] + MINUTE - row["at"]
+    left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
+    return Check(row["at"], row["taken"], left)
 
 
 # The row's lock puts the checks of a key in order; the subquery reads the row and the clock
 # after it was taken.  A clock that steps back stands still here, so that all times differ.
+# Keys are locked in their order, so that no two statements wait for each other.
 _COUNT = """
 INSERT INTO checks AS c (key_id, times, at, taken)
-SELECT $1, ARRAY[n.at], n.at, true FROM (SELECT clock_timestamp() + $4::interval AS at) AS n
+SELECT k.key_id, ARRAY[k.at], k.at, true FROM (
+    SELECT key_id, clock_timestamp() + $4::interval AS at
+    FROM unnest($1::text[]) AS asked (key_id) ORDER BY key_id
+) AS k
 ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
     SELECT
         CASE WHEN cardinality(w.inside) < $2 THEN w.inside || w.at ELSE w.inside END,
@@ -133,7 +157,7 @@ ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
         OFFSET 0
     ) AS w
 )
-RETURNING at, taken, times[1] AS oldest, cardinality(times) AS inside
+RETURNING key_id, at, taken, times[1] AS oldest, cardinality(times) AS inside
 """
 # By the primary key, since an index on the time would be written with every check.  A row
 # that is in use just now is left alone, and one that was written meanwhile is not old.
