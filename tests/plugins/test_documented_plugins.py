@@ -41,7 +41,7 @@ def test_the_documented_source_is_checked_and_shown_without_its_secret(
     assert f"\nsources.shop.api_key ********  # {variable}\n" in told
     assert "s3cret" not in told
     assert (shown["sources.shop.results"], shown["sources.shop.api_key"]) == (10, "********")
-    assert used["brand_sources"] == ["directory", "shop", "website", "wikidata"]
+    assert used["brand_sources"] == ["directory", "imported", "shop", "website", "wikidata"]
 
 
 async def test_the_documented_source_asks_with_what_it_was_given(install: Install) -> None:

@@ -10,7 +10,7 @@ from cs.plugins.plugin_settings import AllPluginSettings, PluginSettings
 from cs.settings import Settings
 
 #: Sources with data of the real world built in; in a made-up one they would mislead.
-REAL_ONLY = frozenset({"directory"})
+REAL_ONLY = frozenset({"directory", "imported"})
 #: Sources with a key: the real ones know nobody of a made-up world, and charge for it.
 #: Asked only where a table names another ``url``, of something that plays the service.
 KEYED = frozenset({"apollo", "brave", "hunter", "pdl", "serper"})

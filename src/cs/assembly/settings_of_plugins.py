@@ -8,15 +8,20 @@ from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings
 from cs.settings import Settings
 
+#: Where `cs brands import` puts companies, in the data folder, unless a setting says so.
+IMPORTED = "brands.sqlite"
+
 
 def of_source(settings: Settings, name: str) -> PluginSettings:
     """Return the settings of the source *name*: its table ``[sources.NAME]``.
 
-    What the table leaves out is read from ``wikidata_url`` and ``searxng_url``, older names.
+    What the table leaves out is read from ``wikidata_url`` and ``searxng_url``, older names;
+    imported brands are in the data folder.
     """
     older: Mapping[str, Mapping[str, str | None]] = {
         "wikidata": {"url": settings.wikidata_url},
         "searxng": {"url": settings.searxng_url},
+        "imported": {"file": str(settings.data_dir / IMPORTED)},
     }
     return _with_older(settings.plugins.sources.get(name, NO_SETTINGS), older.get(name, {}))
 

@@ -20,7 +20,7 @@ COMMANDS = (
     ("search", "cs.cli.client:search", "Search the people of a brand, on any server."),
     ("get", "cs.cli.client:get", "Read a search again."),
     ("usage", "cs.cli.client:usage", "Show a key's quota and use."),
-    ("brands", "cs.cli.brands:app", "See which brands are reused; forget one."),
+    ("brands", "cs.cli.brands:app", "Import brands; see which are reused; forget one."),
     ("people", "cs.cli.people:app", "Erase a person; list who is suppressed."),
     ("sources", "cs.cli.sources:app", "Try the sources of brands and people."),
     ("verifiers", "cs.cli.verifiers:app", "Try the verifiers of mailboxes."),

@@ -18,7 +18,10 @@ from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.projections.brands import BrandRow
 from cs.projections.searches import instant
 
-app = App(name="brands", help="See which brands are answered from reuse, and forget one.")
+app = App(
+    name="brands", help="Import brands; see which are answered from reuse, and forget one."
+)
+app.command("cs.cli.brand_import:import_brands", name="import")
 
 
 @app.command(name="list")

@@ -1,0 +1,40 @@
+"""`cs brands import`: what it tells and changes, and who answers from then on."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+
+pytestmark = pytest.mark.slow
+
+FILE = (
+    "name,website,size,linkedin_url\nZephyrine Beaute,zephyrine.example,51-200,\n,x.example,,\n"
+)
+
+
+def test_a_file_is_imported_as_the_dry_run_said(here: Here, tmp_path: Path) -> None:
+    file, data = tmp_path / "open.csv", ("--data-dir", str(tmp_path / "data"))
+    file.write_text(FILE)
+
+    dry = here("brands", "import", str(file), "--dry-run", "--json", *data)
+    assert not list((tmp_path / "data").glob("brands*"))
+    done = here("brands", "import", str(file), "--json", *data)
+    again = here("brands", "import", str(file), *data)
+
+    counts = {"rows": 2, "added": 1, "changed": 0, "unchanged": 0, "bad": 1}
+    assert [each.code for each in (dry, done, again)] == [1, 1, 1]
+    assert dry.rows[0].items() >= {**counts, "dry_run": True}.items()
+    assert done.rows[0].items() >= counts.items()
+    assert done.rows[0]["bad_rows"] == [[2, "no name"]]
+    assert done.rows[0]["columns"]["domain"] == "website"
+    assert "0 added, 0 changed, 1 unchanged, 1 bad" in again.out
+    assert "row 2: no name" in again.err
+
+
+def test_a_file_that_is_none_says_why(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("who,where\na,b\n")
+
+    told = here("brands", "import", str(tmp_path / "list.csv")).told()
+
+    assert "no column is called name" in told
