@@ -17,7 +17,7 @@ BY_NAME: dict[str, dict[str, str | None]] = {
     "case and spacing": {"pATAGONIA": "patagonia.com", "Duo lingo": "duolingo.com"},
     "punctuation": {"T.K.Maxx": "tkmaxx.com", "Sainsburys": "sainsburys.co.uk"},
     "and": {"Marks + Spencer": "marksandspencer.com", "Barnes n Noble": "barnesandnoble.com"},
-    "accents": {"Citroen": "citroen.com", "Zabka": "zabka.pl"},
+    "accents": {"Citroen": "citroen.com", "Nocibe": "nocibe.fr"},
     "two letters": {"Hunkemoeller": "hunkemoller.com", "Laederach": "laderach.com"},
     "legal forms": {"Rossmann GmbH": "rossmann.de", "Mango S.A.": "mango.com"},
     "group words": {"Miele Gruppe": "miele.com", "Macy's Stores": "macys.com"},

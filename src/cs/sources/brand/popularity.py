@@ -28,6 +28,8 @@ _NATIONAL = 0.5
 #: Who is less known than this does not stand out: what is known of both is too little.
 _WELL_KNOWN = 5.0
 _DOUBTED = 1.5
+#: ... and who has not the name under ".com" is one country's, most often.
+_WITHOUT_DOT_COM = 1.2
 
 
 class Known(Protocol):
@@ -94,6 +96,8 @@ def _behind(brands: Sequence[tuple[Known, float]], first: int, other: int) -> fl
     (one, weight), (two, rival) = brands[first], brands[other]
     unknown = _UNKNOWN_RIVAL if two.wikidata is None else 0.0
     doubt = _DOUBTED * max(0.0, _WELL_KNOWN - popularity(one))
+    if not _has_dot_com(one):
+        doubt += _WITHOUT_DOT_COM
     distance = weight - rival - unknown - doubt
     namesake = name_keys(one.name).company == name_keys(two.name).company
     same_label = one.domain is not None and _label(one) == _label(two)
