@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from cs.domain.contact import BrandFacts, Query, Sighting
@@ -50,9 +51,12 @@ class People:
     people: tuple[Sighting, ...] = ()
     retry_in_s: float | None = None
     after: asyncio.Event | None = None
+    cost: float = 0.0
+    asked: int = 0
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         del brand, limit
+        self.asked += 1
         if self.after is not None:
             await self.after.wait()
         return PeopleAnswer(
@@ -199,3 +203,44 @@ async def test_without_any_source_configured_trying_again_is_no_use(
     found = await discover(*sources)
 
     assert found == Failed(why="no-people-source-configured", retryable=False)
+
+
+def leads(count: int) -> tuple[Sighting, ...]:
+    return tuple(
+        Sighting(
+            full_name=f"Ada Roe{chr(97 + n)}",
+            headline="Head of Influencer Marketing",
+            company="Acme",
+            source="free",
+        )
+        for n in range(count)
+    )
+
+
+async def test_a_source_that_charges_is_asked_only_while_too_few_are_found() -> None:
+    free = People("free", SourceStatus.USED, leads(6))
+    dear = People("dear", SourceStatus.USED, cost=1.4)
+    cheap = People("cheap", SourceStatus.USED, leads(9)[4:], cost=0.02)
+
+    found = await discover(dear, free, cheap)
+
+    assert isinstance(found, Discovered)
+    assert (free.asked, cheap.asked, dear.asked) == (1, 1, 1), "nine are not ten"
+    cheap.people = leads(10)[4:]
+    found = await discover(dear, free, cheap)
+    assert isinstance(found, Discovered)
+    assert (cheap.asked, dear.asked) == (2, 1)
+    assert found.sources == {"free": "used", "cheap": "used", "dear": "not_needed"}
+    assert (found.conclusive, found.causes) == (True, {})
+
+
+async def test_who_would_not_be_shown_is_not_counted() -> None:
+    elsewhere = leads(12)[0]
+    others = [msgspec.structs.replace(one, company="Globex") for one in leads(12)] + [
+        msgspec.structs.replace(one, headline="Accountant") for one in leads(12)
+    ]
+    paid = People("paid", SourceStatus.USED, (elsewhere,), cost=0.02)
+
+    await discover(People("free", SourceStatus.USED, tuple(others)), paid)
+
+    assert paid.asked == 1

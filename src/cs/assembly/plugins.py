@@ -14,6 +14,7 @@ from cs.metrics.metrics import Metrics
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.pipeline.contact_discovery import ENOUGH
 from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.waterfall import PaidCaps
@@ -40,6 +41,7 @@ class StagePlugins(msgspec.Struct, frozen=True):
     stages: Sequence[Stage] = ()
     misconfiguration: Misconfiguration = msgspec.field(default_factory=Misconfiguration)
     paid_caps: PaidCaps = PaidCaps()
+    enough_people: int = ENOUGH
 
     @property
     def names(self) -> list[str]:
@@ -189,6 +191,7 @@ def _make_plugins(
             ],
             misconfiguration,
             PaidCaps(per_person=settings.paid_per_person, per_search=settings.paid_per_search),
+            settings.enough_people,
         )
     except PluginError as error:
         raise BadSettings(str(error)) from error

@@ -26,7 +26,9 @@ def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
                 BrandResolver(plugins.brand_sources), plugins.misconfiguration
             )
         case "contact-discovery":
-            return ContactDiscovery(plugins.people_sources, plugins.misconfiguration)
+            return ContactDiscovery(
+                plugins.people_sources, plugins.misconfiguration, plugins.enough_people
+            )
         case "ranking":
             return Ranking()
         case "verification":

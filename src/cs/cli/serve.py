@@ -18,6 +18,7 @@ from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.assembly.service_budgets import open_budgets
+from cs.assembly.setup_lines import setup_lines
 from cs.assembly.traces import open_traces
 from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors
 from cs.cli.fault_injection import arm_faults
@@ -135,6 +136,8 @@ async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
         service = await stack.enter_async_context(
             run_embedded(chosen, plugins, world, clock, metrics)
         )
+        for line in setup_lines(chosen, plugins) if enter is None else ():
+            errors.print(line)
         for name, why in plugins.misconfiguration.reasons.items():
             warn(f"{name}: {why}")
         advancer = clock_advance(service, clock) if clock else None

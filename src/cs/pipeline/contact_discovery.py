@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cs.domain.lookup.contacts import PEOPLE
+from cs.domain.lookup.contacts import PEOPLE, people_among
+from cs.domain.ranking import rank
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
@@ -15,18 +16,40 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.plugins.sources import INCONCLUSIVE, PeopleAnswer, PeopleSource, causes_of
+from cs.plugins.sources import (
+    INCONCLUSIVE,
+    BrandFacts,
+    PeopleAnswer,
+    PeopleSource,
+    SourceStatus,
+    causes_of,
+    cost_of,
+)
 from cs.plugins.stages import Report
+
+#: People in a role that is looked for after whom no source that charges is asked.
+ENOUGH = 10
 
 
 @dataclass(frozen=True)
 class ContactDiscovery:
+    """Asks people sources: those that are free, and while too few are found those that charge.
+
+    Attributes:
+        enough: People in a role that is looked for after whom nobody is paid.
+    """
+
     sources: Sequence[PeopleSource]
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
+    enough: int = ENOUGH
     name: StageName = "contact-discovery"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
-        """Ask every source at once; whoever is found first is reported first."""
+        """Ask every free source at once, then one after the other the cheapest that charges.
+
+        Whoever is found first is reported first.  A source that is not asked, since enough
+        people were found before, ends ``not_needed``.
+        """
         assert isinstance(work.input, DiscoveryInput)
         brand = work.input.brand
 
@@ -37,9 +60,27 @@ class ContactDiscovery:
             return answer
 
         async with asyncio.TaskGroup() as asking:
-            tasks = [asking.create_task(ask(source)) for source in self.sources]
+            tasks = [
+                asking.create_task(ask(source))
+                for source in self.sources
+                if not cost_of(source)
+            ]
         answers = [task.result() for task in tasks]
+        charging = sorted(filter(cost_of, self.sources), key=cost_of)
+        for source in charging:
+            if await asyncio.to_thread(_in_role, answers, brand) >= self.enough:
+                skipped = SourceStatus.NOT_NEEDED
+                answers.append(PeopleAnswer(source=source.name, ended=skipped))
+            else:
+                answers.append(await ask(source))
         return _finding(answers, self.misconfiguration.note_answers("people_sources", answers))
+
+
+def _in_role(answers: Sequence[PeopleAnswer], brand: BrandFacts) -> int:
+    """Return how many people of *answers* would be shown as people of *brand*."""
+    seen = [person for answer in answers for person in answer.people]
+    shown, _ = rank(brand, people_among(seen))
+    return len(shown)
 
 
 def _finding(answers: Sequence[PeopleAnswer], no_retry: str | None) -> AnyFinding:

@@ -128,6 +128,7 @@ class SourceStatus(StrEnum):
     NOT_CONFIGURED = "not_configured"
     RATE_LIMITED = "rate_limited"
     OVER_BUDGET = "over_budget"
+    NOT_NEEDED = "not_needed"
     FAILED = "failed"
 
 

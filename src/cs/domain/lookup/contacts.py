@@ -21,19 +21,25 @@ PEOPLE = 100
 
 def new_people(state: Lookup, seen: Sequence[Sighting]) -> tuple[Person, ...]:
     """Return those of *seen* who are new, numbered on; the same person twice is one."""
-    known = {_identity(p.linkedin_url, p.full_name, p.company) for p in state.people}
+    return people_among(seen, state.people)
+
+
+def people_among(seen: Sequence[Sighting], found: Sequence[Person] = ()) -> tuple[Person, ...]:
+    """Return who of *seen* is not among *found*, each once, numbered on from those."""
+    known = _Known()
+    for person in found:
+        known.add(person)
     new: list[Person] = []
     for sighting in seen:
-        identity = _identity(sighting.linkedin_url, sighting.full_name, sighting.company)
-        if identity in known or len(state.people) + len(new) >= PEOPLE:
+        if len(found) + len(new) >= PEOPLE or known.has(sighting):
             continue
-        known.add(identity)
+        known.add(sighting)
         first, last = split_name(sighting.full_name)
         new.append(
             Person(
                 **_shared_fields(sighting, Person)
                 | {
-                    "person": f"p{len(state.people) + len(new) + 1}",
+                    "person": f"p{len(found) + len(new) + 1}",
                     "first_name": sighting.first_name or first,
                     "last_name": sighting.last_name or last,
                     "sources": (sighting.source,),
@@ -49,9 +55,34 @@ def _shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str,
     return {name: getattr(value, name) for name in shared}
 
 
-def _identity(url: str | None, name: str, company: str | None) -> str:
-    """Return what makes a person one: the profile address, else name and company."""
-    return url.casefold() if url else f"{name.casefold()}|{(company or '').casefold()}"
+class _Known:
+    """Who is known: by profile address, else by name and company.
+
+    Two with a profile of their own are two, whatever they are called; one without is whoever
+    is called so at that company, with a profile or without.
+    """
+
+    def __init__(self) -> None:
+        self._urls: set[str] = set()
+        self._names: set[str] = set()
+        self._names_without_url: set[str] = set()
+
+    def has(self, who: Sighting | Person) -> bool:
+        if who.linkedin_url:
+            known = who.linkedin_url.casefold() in self._urls
+            return known or _name_of(who) in self._names_without_url
+        return _name_of(who) in self._names
+
+    def add(self, who: Sighting | Person) -> None:
+        if who.linkedin_url:
+            self._urls.add(who.linkedin_url.casefold())
+        else:
+            self._names_without_url.add(_name_of(who))
+        self._names.add(_name_of(who))
+
+
+def _name_of(who: Sighting | Person) -> str:
+    return f"{who.full_name.casefold()}|{(who.company or '').casefold()}"
 
 
 def contacts_of(state: Lookup) -> tuple[Contact, ...]:

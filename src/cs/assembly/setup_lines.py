@@ -1,0 +1,82 @@
+"""What is set up and what is not, in five lines for whoever starts the service."""
+
+from collections.abc import Sequence
+
+from cs.assembly.plugins import StagePlugins
+from cs.assembly.settings_of_plugins import of_source, of_verifier
+from cs.plugins.entry_points import Group, installed_plugins, names_of
+from cs.plugins.sources import missing_of
+from cs.settings import Settings
+
+#: What a service with a key spends in a day at most, unless its table says otherwise
+#: (`cs.paid_calls.service.ServiceSettings`).
+_USD_PER_DAY = 10.0
+
+
+def setup_lines(settings: Settings, plugins: StagePlugins) -> list[str]:
+    """Return five lines: brands, people, e-mails, who we are outside, and what may be spent."""
+    brands = [source.name for source in plugins.brand_sources if not missing_of(source)]
+    people = [source.name for source in plugins.people_sources if not missing_of(source)]
+    verifiers = [verifier.name for verifier in plugins.verifiers]
+    return [
+        _line("brands", brands, _others(Group.BRAND_SOURCES, brands), ""),
+        _line("people", people, _others(Group.PEOPLE_SOURCES, people), _of_people(people)),
+        _line(
+            "e-mails",
+            verifiers,
+            _others(Group.VERIFIERS, verifiers),
+            _of_verifiers(verifiers),
+        ),
+        _outside(settings),
+        _spending(settings, people, verifiers),
+    ]
+
+
+def _line(what: str, used: Sequence[str], missing: Sequence[str], costs: str) -> str:
+    line = f"{what}: {', '.join(used) or 'nobody to ask'}"
+    if missing:
+        line += f"; not set up: {', '.join(missing)}"
+    return f"{line}; {costs}" if costs else line
+
+
+def _others(group: Group, used: Sequence[str]) -> list[str]:
+    return [name for name in names_of(installed_plugins(group)) if name not in used]
+
+
+def _of_people(used: Sequence[str]) -> str:
+    match len(used):
+        case 0:
+            return "every search ends without people: set searxng_url or a sources.NAME.key"
+        case 1:
+            return "whom one source does not know is not found, and when it is away nobody is"
+        case _:
+            return ""
+
+
+def _of_verifiers(used: Sequence[str]) -> str:
+    if not used:
+        return "no address is ever verified"
+    if list(used) == ["smtp"]:
+        return "people at domains that accept every address stay without one"
+    return ""
+
+
+def _outside(settings: Settings) -> str:
+    helo = settings.smtp_helo or "this machine's name"
+    line = f"outside: {helo} to mail servers"
+    if settings.smtp_helo is None:
+        line += " (set smtp_helo: many refuse a name that does not lead back here)"
+    if settings.contact is None:
+        line += "; no contact is set: Wikimedia asks for one, and slows who has none"
+    return line
+
+
+def _spending(settings: Settings, people: Sequence[str], verifiers: Sequence[str]) -> str:
+    tables = [of_source(settings, name) for name in people]
+    tables += [of_verifier(settings, name) for name in verifiers]
+    caps = [
+        float(table.get("usd_per_day", _USD_PER_DAY)) for table in tables if table.get("key")
+    ]
+    if not caps:
+        return "spending: nothing, no service with a key is asked"
+    return f"spending: at most ${sum(caps):g} a day at {len(caps)} services with a key"

@@ -1,0 +1,54 @@
+from typing import Any
+
+import pytest
+
+from cs.assembly.plugins import open_plugins
+from cs.assembly.setup_lines import setup_lines
+from cs.settings import load
+
+NOTHING: dict[str, str] = {}
+ALL = {
+    "CS_SEARXNG_URL": "http://127.0.0.1:8888",
+    "CS_SOURCES__BRAVE__KEY": "s3cret",
+    "CS_SOURCES__PDL__KEY": "s3cret",
+    "CS_SOURCES__PDL__USD_PER_DAY": "2.5",
+    "CS_SMTP_HELO": "mail.op.example",
+    "CS_CONTACT": "ops@op.example",
+}
+
+
+async def lines(environment: dict[str, str]) -> dict[str, Any]:
+    settings = load(environment=environment)
+    async with open_plugins(settings) as tools:
+        told = setup_lines(settings, tools)
+    assert len(told) == 5
+    assert not any("s3cret" in line for line in told)
+    return dict(line.split(": ", 1) for line in told)
+
+
+async def test_what_is_missing_is_told_with_what_that_costs() -> None:
+    told = await lines(NOTHING)
+
+    assert told["brands"].startswith("directory, website, wikidata")
+    assert told["people"].startswith("nobody to ask; not set up: apollo, brave, ")
+    assert told["people"].endswith("set searxng_url or a sources.NAME.key")
+    assert "smtp" in told["e-mails"]
+    assert "accept every address" in told["e-mails"]
+    assert "set smtp_helo" in told["outside"]
+    assert "no contact" in told["outside"]
+    assert told["spending"] == "nothing, no service with a key is asked"
+
+
+async def test_what_is_set_up_is_told() -> None:
+    told = await lines(ALL)
+
+    assert told["people"] == "brave, pdl, searxng; not set up: apollo, hunter, serper"
+    assert told["outside"] == "mail.op.example to mail servers"
+    assert told["spending"] == "at most $12.5 a day at 2 services with a key"
+
+
+@pytest.mark.parametrize("source", ["searxng", "brave"])
+async def test_one_source_alone_is_told_to_be_few(source: str) -> None:
+    told = await lines(ALL | {"CS_PEOPLE_SOURCES": source})
+
+    assert "when it is away nobody is" in told["people"]
