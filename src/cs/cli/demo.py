@@ -109,7 +109,7 @@ def _make_history(folder: Path, *, json: bool) -> None:
         f"Ask it, for example:\n\n"
         f"  cs keys list --data-dir {folder}\n"
         f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson\n\n"
-        "docs/analysts.md has fifteen questions, each with its answer."
+        "docs/questions.md has fifteen questions, each with its answer."
     )
 
 
