@@ -7,6 +7,8 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
+import msgspec
+
 from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
 from cs.verifiers.smtp.connection import Note, SmtpConnection, connect
@@ -32,8 +34,7 @@ class SmtpTimeouts:
         return 1.5 * self.reply_s
 
 
-@dataclass(frozen=True)
-class MxAddress:
+class MxAddress(msgspec.Struct, frozen=True):
     """One address of a mail exchanger."""
 
     host: str
