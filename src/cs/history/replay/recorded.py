@@ -17,7 +17,7 @@ from cs.domain.brand.events import (
     PeopleFound,
 )
 from cs.domain.codec import AnyEvent, decode, event_of, shapes
-from cs.domain.contact import BrandFacts, Checked, LeftOut, Person, Query, Ranked
+from cs.domain.contact import CONTACTS, BrandFacts, Checked, LeftOut, Person, Query, Ranked
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog, SealedEvent
 from cs.history.opening import DataKeys, Opener, names_of, opener
@@ -97,6 +97,14 @@ class RecordedLookup(msgspec.Struct, kw_only=True):
     erased_verified: bool = False
 
 
+class _Started(msgspec.Struct, frozen=True):
+    """Of a stored *lookup started* event: what a replay needs."""
+
+    lookup: str
+    query: Query
+    contacts: int = CONTACTS
+
+
 class _Brand(msgspec.Struct, frozen=True):
     """Of a stored *brand resolved* event: what a ranking needs."""
 
@@ -155,6 +163,7 @@ def _read(event: SealedEvent, shape: type[AnySealed]) -> AnySealed:
         raise _damaged(event, error) from error
 
 
+_STARTED = msgspec.json.Decoder(_Started)
 _BRAND = msgspec.json.Decoder(_Brand)
 _DECODERS: Mapping[type[AnySealed], msgspec.json.Decoder[AnySealed]] = {
     SealedFindings: msgspec.json.Decoder(SealedFindings),
@@ -196,16 +205,18 @@ def _add(
             if named.lookup in found:
                 found[named.lookup].brand = named.brand
             return
-        plain = decode(event.topic, event.state)
-        if isinstance(plain, LookupStarted):
-            found[plain.lookup] = RecordedLookup(
-                lookup=plain.lookup,
+        if event_of(event.topic) is LookupStarted:
+            started = _STARTED.decode(event.state)
+            found[started.lookup] = RecordedLookup(
+                lookup=started.lookup,
                 stream=event.stream,
-                query=plain.query,
+                query=started.query,
                 position=event.position,
-                limit=plain.contacts,
+                limit=started.contacts,
             )
-        elif isinstance(plain, BrandResolved) and plain.lookup in found:
+            return
+        plain = decode(event.topic, event.state)
+        if isinstance(plain, BrandResolved) and plain.lookup in found:
             found[plain.lookup].resolved = plain
         return
     lookup = found.get(sealed.lookup)
