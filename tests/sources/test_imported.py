@@ -90,9 +90,10 @@ def test_json_lines_are_read_and_bad_ones_told(tmp_path: Path) -> None:
         ("none.csv", None),
         ("columns.csv", b"brand_id,site\n1,a.example\n"),
         ("empty.csv", b""),
-        ("cut.csv.gz", gzip.compress(b"name\nAcme\n" * 99)[:-9]),
+        ("cut.csv.gz", gzip.compress(b"name\nAcme\n" * 99, mtime=0)[:-9]),
         ("text.jsonl", b"name\n"),
     ],
+    ids=["none", "columns", "empty", "cut off", "text"],
 )
 def test_a_file_without_companies_says_why(
     tmp_path: Path, name: str, content: bytes | None
