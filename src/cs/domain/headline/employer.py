@@ -100,6 +100,8 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
 
 #: Before a place, and no employer: "yoga à Lyon".
 _BEFORE_PLACES = frozenset({"à", "a"})
+#: Before an employer also where the role is a level and nothing else.
+_ONLY_AT = frozenset({"på"})
 _WITHIN = frozenset({"in", "en", "em", "w"})
 #: Written together with the employer's name: Hebrew before it, Hungarian after it.
 _JOINED_AT = re.compile(
@@ -110,7 +112,7 @@ _JOINED_AT = re.compile(
 
 def _holds_role(text: str, little: str) -> bool:
     if is_bare(text):
-        return FOUNDER.found(flat(text)) and little in _OF
+        return little in _ONLY_AT or (FOUNDER.found(flat(text)) and little in _OF)
     return has_level(text) or words.CALLING.found(flat(text))
 
 
@@ -119,7 +121,7 @@ _OF = frozenset({"de", "da", "do", "di", "du", "del", "della", "dell'", "dello",
 _OF_FIRM = re.compile(
     r"(?P<role>.*(?<!\w)(?:founder|owner|CEO|fondateur|fondatrice|gründer|gründerin|fundador|"
     r"fundadora|inhaberin?|fondatore|oprichter|PDG|directora? general)(?:\s&\s\w+)?)"
-    r"\s(?:of|de|der|von|di|van)\s(?P<firm>\S.*)$",
+    r"\s(?:(?:of|de|der|von|di|van)\s|d['’])(?P<firm>\S.*)$",
     re.IGNORECASE,
 )
 

@@ -247,6 +247,7 @@ FOR_BRANDS = Phrases(
     customer shopper category buyer buying kunden* kundenberat* key_account clientele comptes
     compte cuentas clientes contas conti klant* konto kund accountmanager vendor agency
     wholesale franchise licensee serving
+    trade atendimento atencion_al_cliente
     """
 )
 BRANDS = Phrases(
@@ -260,7 +261,8 @@ NO_BRAND_WORK = Phrases(
     """
     designer designers design_director art_director creative_director copywriter
     copy_director illustrator photographer videographer consultant consultants coach lawyer
-    creative_lead head_of_creative creative_manager counsel attorney paralegal
+    creative_lead head_of_creative creative_manager creative_services packaging_studio
+    artworker counsel attorney paralegal
     product_manager product_marketing trade_marketing field_marketing shopper_marketing
     trade_and_shopper handelsmarketing trademarketing ticari_pazarlama marketing_de_canal
     mercadeo_de_canal marketing_terrain beraterin berater consultor consultora consulente
@@ -275,9 +277,10 @@ NO_BRAND_WORK = Phrases(
 OTHER_WORK = table(
     "other_work",
     """
-    recruiter recruiters recruiting recruitment talent_acquisition headhunter sourcer
+    resourcing recruiter recruiters recruiting recruitment talent_acquisition headhunter sourcer
     personalreferent* personalvermittl* talent_manager talent_management business_partner
-    talent_agent talent_agency artist_manager agent_artistique booking_agent literary_agent
+    talent_agent talent_agency client_partner client_partners artist_manager agent_artistique
+    booking_agent literary_agent
     talentmanager* engineer engineers engineering developer software_* entwickler* ingenieur*
     ingeniero* product_manager product_management product_director head_of_product
     product_lead product_designer product_owner product_marketing produktmanager*
@@ -348,6 +351,7 @@ ASSISTANT_TO = LazyPattern(
     r"adjunt[oa]|"
     r"secretaria|sekretar\w*|sekreteri?|secretary|sekretarin|sekretar|secretaire|secretaria|"
     r"chief of staff|adjutant|right hand|support)"
+    r"(?: (?:e[jx]ecutiv[aeo]|pessoal|particular|administrativ[ao]))?"
     r" (?:to|for|of|der|des|dem|von|de|du|del|della|do|da|al|alla|a la|a l|a|au|an|van het|"
     r"van de|van|"
     r"till|til|dla|d|dell|di|av|for|fur die|fur den|fur) "
@@ -377,6 +381,8 @@ ASSISTANT_NEXT_TO = LazyPattern(
 #: Where the assistant is named last: "director's assistant".
 LEADERS_ASSISTANT = LazyPattern(
     r"(?<!\w)(?:officer|director|head|vp|ceo|cmo|president) s office(?!\w)|"
+    r"(?<!\w)(?:assistant|coordinator|administrator|admin|secretary) (?:\w+ ){0,6}?leadership"
+    r"(?! (?:development|program))|"
     r"(?:总监|总裁|总经理|董事长|社長|本部長|部長|社长|部长|执行长|ceo|cmo|coo|cfo|본부장|"
     r"부장|대표|이사|"
     r"실장|상무|임원) ?"

@@ -144,7 +144,7 @@ def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
     if ":" in text and ROLES_TO_FILL.found(flat(text.partition(":")[0])):
         return []
     role, employer = by_commas(text, marked=company is not None)
-    if words.SENTENCE.found(flat(role)) and family_named(role) is not Family.OTHER:
+    if words.is_sentence(role) and family_named(role) is not Family.OTHER:
         return []
     kind = _kind(role, marked=company is not None)
     if kind is Kind.ROLE:
@@ -169,6 +169,8 @@ def _kind(text: str, *, marked: bool) -> Kind:
     words_of = flat(text)
     if not words_of or (words.NO_ROLE.found(words_of) and not _ends_in_role(text)):
         return Kind.NOTHING
+    if not marked and _is_of_several(words_of):
+        return Kind.NOTHING
     if has_level(text) or words.CALLING.found(words_of) or words.FILLER.found(words_of):
         return Kind.ROLE
     if is_offer(text):
@@ -186,6 +188,12 @@ def _kind(text: str, *, marked: bool) -> Kind:
     if looks_like_a_name(text) or not text.isascii() or _ONE_WORD.fullmatch(text):
         return Kind.NAME
     return Kind.NOTHING
+
+
+def _is_of_several(words_of: str) -> bool:
+    """Say whether *words_of* are roles to fill and nobody's: "Partnership Directors"."""
+    before, _, last = words_of.rpartition(" ")
+    return bool(before) and SEVERAL.found(last) and not has_level(before)
 
 
 def _neighbouring_name(items: list[Item], n: int) -> str | None:

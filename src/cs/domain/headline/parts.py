@@ -8,7 +8,7 @@ from cs.domain.headline import time_words, words
 from cs.domain.headline.family_words import OTHER_PARTNERS
 from cs.domain.headline.role_family import Family, family_named
 from cs.domain.headline.role_level import has_level
-from cs.domain.headline.scope_words import is_scope, looks_like_a_name
+from cs.domain.headline.scope_words import is_place, is_scope, looks_like_a_name
 from cs.domain.headline.spelling import flat
 from cs.domain.names.plain_text import plain
 
@@ -31,12 +31,12 @@ _SEPARATOR = re.compile(
     r"och|e|i|&)\s))\s*"
     r"|(?P<slash>\s/{1,2}\s|//|、)\s*"
 )
-_SENTENCE = re.compile(r"(?<=[\w)]{3}[.!?])\s+(?=[A-Z#@])|。|!\s")
+_SENTENCE = re.compile(r"(?<=[\w)]{3}[.!?])\s+(?=[A-ZÀ-ÖØ-ÞĀ-ſΑ-ΩЀ-Я#@])|。|!\s")
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:sr|jr|snr|dir|mgr|mngr|asst|assoc|inc|co|corp|ltd|st|mr|mrs|ms|dr|prof|dept|"
     r"intl|"
     r"int|natl|nat|reg|exec|ing|dipl|bros|vs|prev|coord|mktg|mkt|comm|comms|resp|gte|gta|ger|"
-    r"enc|subger|subgte|infl|influ|inf|part|partn|téc|tec|dtor|dtora|gral|tel|sen|ehem|"
+    r"enc|encarg|subger|subgte|infl|influ|inf|part|partn|téc|tec|dtor|dtora|gral|tel|sen|ehem|"
     r"jun|stv|leit|mark|med|\w)\.$",
     re.IGNORECASE,
 )
@@ -45,7 +45,7 @@ _CROSS = re.compile(r"(?<=\w)\s[xX×]\s(?=[^\W\d_a-zà-ÿ])")
 _LETTER_BAR = re.compile(
     r"(?<=\w)\s[Ilıǀ丨]\s*$|(?<=\w)\s(?:[Iıǀ丨]|ll?|II)\s(?=[^\W_a-zà-ÿ])(?!I\s|Am\b|Have\b)|"
     r"\s\\+\s|"
-    r"\s>+\s|\s::+\s"
+    r"\s[-=~]*>+\s|\s::+\s"
 )
 #: The sign of an abbreviation in Hebrew, which is typed as a quotation mark.
 _GERSHAYIM = re.compile(r"(?<=[א-ת])[\"”״](?=[א-ת])")
@@ -102,7 +102,7 @@ def _bracketed(hit: re.Match[str]) -> str:
     before = hit.string[: hit.start()]
     if words.RECRUITER.found(flat(before)):
         return " "
-    if _names_work(inner):
+    if _names_work(inner) or (has_level(before) and is_scope(inner) and not is_place(inner)):
         return f", {inner}"
     if hit.end() == len(hit.string) and _may_be_employer(inner, before):
         return f" | {inner}"
@@ -168,7 +168,7 @@ def _of_today(found: list[Part]) -> list[Part]:
     today: list[Part] = []
     past = wish = wished = awarded = False
     for part in found:
-        if awarded and part.joint == "-":
+        if awarded and part.joint == "-" and not time_words.NOW.match(part.text):
             continue
         awarded = words.AWARDED.fullmatch(part.text) is not None
         if (past or wish) and part.joint == "/" and not time_words.NOW.match(part.text):
@@ -178,7 +178,12 @@ def _of_today(found: list[Part]) -> list[Part]:
             continue
         texts, past, wish = _today(part.text)
         seeker = is_seeker(part.text)
-        bare = seeker or (wish and not texts and len(flat(part.text).split()) <= 3)
+        bare = seeker or (
+            wish
+            and not texts
+            and len(flat(part.text).split()) <= 3
+            and not _names_role(part.text)
+        )
         if seeker:
             texts = []
         if wished and not words.AT.search(part.text) and not time_words.NOW.search(part.text):

@@ -37,7 +37,7 @@ _MISLEADING = Phrases(
     """
     lead_gen* leads key_opinion_leader* thought_leader* opinion_leader* head_office
     executive_chef chef_de_cuisine chef_de_partie sous_chef chef_de_rang product_owner
-    process_owner editor_in_chief chief_of_staff executive_search exec_search
+    process_owner editor_in_chief chief_of_staff executive_search exec_search head_hunter*
     """,
     "헤드헌터 헤드헌팅",
 )
@@ -99,9 +99,11 @@ _LEADER_OF_FEW = table(
 _DIRECTOR = table(
     "director",
     """
-    director directors directora directrice directeur directrices dir direttore direttrice
+    director directors directora directrice directeur directrices dir accountdirector*
+    direttore direttrice
     direktor direktorin direktorka diretor diretora dyrektor dyrektorka *direktor *direktorin
     direktoren reditel* *igazgato* direktoru lideri *johtaja *johtajatar general_manager gm
+    agm dgm
     gerente_general gerente_geral genel_mudur директор*
     """,
     "部長 部长 ディレクター 부장 디렉터 국장 이사장 总监 總監 总经理 總經理",

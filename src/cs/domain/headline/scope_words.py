@@ -116,6 +116,7 @@ _FIRM = re.compile(
     r"agenzia|studio|studios|labs|lab|collective|ventures|hub|house|club|"
     r"magazine|network|networks|foundation|society|institute|university|college|council|"
     r"hotels|airlines|bank|consulting|solutions|technologies|"
+    r"s\.?l\.?u?|d\.?o\.?o|s\.?r\.?o|"
     r"z o\.o|sp\. z|a\.ş|ltda|株式会社)\.?$|^the\s|\.(?:com|io|co|ai|net|org|de|fr|tv|app|me)$|"
     r"株式会社|\(株\)|有限公司|集团|주식회사|\(주\)",
     re.IGNORECASE,
@@ -123,13 +124,16 @@ _FIRM = re.compile(
 _NAME = re.compile(
     r"^[^\W\d_a-zà-ÿα-ώа-яёіїєґ]|^\d|^[a-z]+[A-Z]|^[a-z]\.|^@|\.[a-z]{2,4}$|^[dl]['’][A-Z]"
 )
-_SMALL = word_set("of the and & de la le du des del di da do y e et und for van von by")
+_SMALL = word_set(
+    "of the and & de la le du des del della dello di da do y e et und for van von by"
+)
 
 
 #: Written small within the names of firms and places.
 _IN_NAMES = word_set(
     "stad kommun kommune markt universitetssjukehus universitetssykehus sjukhus sykehus "
-    "hospital bank foods drinks skole skola universitet"
+    "katedralskole kaupunki gymnasium gymnasiet hospital bank foods drinks skole "
+    "skola universitet"
 )
 
 
@@ -176,8 +180,11 @@ def is_place(text: str) -> bool:
 
 
 def is_address(text: str) -> bool:
-    """Say whether *text* is a place among others: "Portland, Oregon", "Bath, England"."""
-    return is_place(text) or ("," in text and any(map(is_place, text.split(","))))
+    """Say whether *text* is a place in another: "Portland, Oregon", "Bath, England"."""
+    first, comma, last = text.rpartition(",")
+    if not comma:
+        return is_place(text)
+    return is_place(last) or (is_place(first) and len(last.strip()) <= 3)
 
 
 def looks_like_a_name(text: str) -> bool:

@@ -51,29 +51,33 @@ _LONG_AGO = (
     rf"(?:[\w-]+\s){{1,4}}?{_SPELL}(?!\w)|"
     rf"^\d+\+?\s{_SPELL}\s(?=[^\W\d_a-zà-ÿ])|"
     rf"^(?:{_COUNT})\s{_SPELL}\s(?:in|lang|at|bei|chez|en|head|brand|leiter\w*|as|of)(?!\w)|"
+    r"^\w+\s(?:лет|років)\s(?=(?:был|работал|руководил|вел|вёл|був|була|працюва|керува))|"
+    rf"^(?:viisi|kuusi|seitsemän|kahdeksan|yhdeksän|kymmenen|monta)\svuotta\s(?=\w+n[aä](?!\w))|"
     r"(?-i:^(?:Var|Was|War|Ero|Era|Fui)\s)|"
     rf"(?<!\w)\w+\s{_SPELL}\s(?:as|als|comme|como|come|som|jako|leading|running|heading)(?!\w)|"
     r"(?-i:(?<!\w)(?:[Ll]ed|[Rr]an|[Hh]eaded)(?=\s(?!by)))"
 )
 #: From here on the text is about the past.
 FORMER = LazyPattern(
-    "(?:"
-    + _written(
-        "past",
-        """former formerly previously previous prev prev. past prior once one-time erstwhile
+    lambda: (
+        "(?:"
+        + _written(
+            "past",
+            """former formerly previously previous prev prev. past prior once one-time erstwhile
         retired ret. ex before_that ancien ancienne anciennement précédemment auparavant ehemals
         ehemalige* ehem ehem. früher frühere* vormals zuvor bis_vor_kurzem antes anteriormente
         antiguo antigua antigo antiga anterior exdirector* exgerente già precedentemente
         in_passato voormalig voorheen eerder vroeger tidigare före_detta f.d. tidligere
         forhenværende entinen aiemmin były była dawniej poprzednio wcześniej bývalý bývalá dříve
         eski önceki önceden önce korábban volt бывш* ранее экс alumni_of alum_of""",
-        guard=_NO_FIRM,
-    )
-    + rf")[\s:.-]*|(?<!\w)ex[-–](?=\w)|(?<!\w)экс-(?=\w)|{_LONG_AGO}"
-    r"|(?:^|(?<=[\s/、・,(|]))(?:元(?![气気素宇祖年町])|前職|前(?=[^田川島原澤野山]{2})|曾任|"
-    r"曾在|"
-    r"曾就职于|原(?=[A-Z]))[\s::]*"
-    r"|(?:^|(?<=[\s/,(|]))(?:전|前)(?:\)|\s+(?=\w))",
+            guard=_NO_FIRM,
+        )
+        + rf")[\s:.-]*|(?<!\w)ex[-–](?=\w)|(?<!\w)экс-(?=\w)|{_LONG_AGO}"
+        r"|(?:^|(?<=[\s/、・,(|]))(?:元(?![气気素宇祖年町])|前職|前(?=[^田川島原澤野山]{2})|曾任|"
+        r"曾在|"
+        r"曾就职于|原(?=[A-Z]))[\s::]*"
+        r"|(?:^|(?<=[\s/,(|]))(?:전|前)(?:\)|\s+(?=\w))"
+    ),
     re.IGNORECASE,
 )
 _UNTIL = (
@@ -85,17 +89,24 @@ _UNTIL = (
 OVER = "†"
 #: The role that it is said of is over: "until 2021", "2019年まで".
 ENDED = LazyPattern(
-    rf"{OVER}|(?<!\w){_UNTIL}\s(?:\w+\s){{0,2}}?(?:(?:19|20)\d\d(?!\w)|(?:last|this)\s\w+)|"
-    r"\d{4}年(?:\d+月)?まで(?:は)?|\d{4}년까지|(?:19|20)\d\d['’][ea]\skadar|"
-    + _written("gone", guard=_NO_FIRM),
+    lambda: (
+        rf"{OVER}|(?<!\w){_UNTIL}\s(?:\w+\s){{0,2}}?(?:(?:19|20)\d\d(?!\w)|(?:last|this)\s\w+|"
+        r"the\s(?:re-?org\w*|merger|lay-?offs?|sale|acquisition|closure|buy-?out|restructur\w+|"
+        r"pandemic|exit|end)(?!\w))|"
+        r"\d{4}年(?:\d+月)?まで(?:は)?|\d{4}년까지|(?:19|20)\d\d['’][ea]\skadar|"
+        + _written("gone", guard=_NO_FIRM)
+    ),
     re.IGNORECASE,
 )
 #: The whole of a bracket that says so.
 ENDED_BRACKET = LazyPattern(
-    r"(?:currently\s)?(?:left|unemployed|redundant|laid\soff|retired|ended|departed|resigned|"
-    r"no\slonger|bis|until|till|hasta|jusqu|fino|até|"
-    r"tot|"
-    r"do)(?!\w)|" + _written("gone"),
+    lambda: (
+        r"(?:currently\s)?(?:left|unemployed|redundant|laid\soff|retired|ended|departed|resigned|"
+        r"(?:job|role|contract|position)\s(?:has\s)?(?:ended|finished)|"
+        r"no\slonger|bis|until|till|hasta|jusqu|fino|até|"
+        r"tot|"
+        r"do)(?!\w)|" + _written("gone")
+    ),
     re.IGNORECASE,
 )
 #: The whole of a bracket that says that it is still to come: "(starting May)".
@@ -107,30 +118,36 @@ TO_COME_BRACKET = LazyPattern(
 )
 #: All of the part is an offer, a wish, or something to come.
 WANTED = LazyPattern(
-    _written("wanted")
-    + r"|\d{1,2}月(?:から|より)|\d{1,2}월부터|[来來](?:月|年|春)(?:から|より)",
+    lambda: (
+        _written("wanted")
+        + r"|\d{1,2}月(?:から|より)|\d{1,2}월부터|[来來](?:月|年|春)(?:から|より)"
+    ),
     re.IGNORECASE,
 )
 #: Away for a while: the role is still held.
 LEAVE = LazyPattern(
-    rf"(?:(?<!\w)(?:currently|just)\s)?(?:{_written('leave')})"
-    r"(?:\s(?:till?|until|bis|jusqu['’]en|hasta|fino\sa|até|tot|do)\s\w+)?",
+    lambda: (
+        rf"(?:(?<!\w)(?:currently|just)\s)?(?:{_written('leave')})"
+        r"(?:\s(?:till?|until|bis|jusqu['’]en|hasta|fino\sa|até|tot|do)\s\w+)?"
+    ),
     re.IGNORECASE,
 )
 #: From here on it is about today again.
 NOW = LazyPattern(
-    "(?:"
-    + _written(
-        "now",
-        """now these_days nowadays currently current today presently aktuell derzeit
+    lambda: (
+        "(?:"
+        + _written(
+            "now",
+            """now these_days nowadays currently current today presently aktuell derzeit
         heute jetzt actuellement maintenant aujourd'hui
         actualmente actual ahora hoy atualmente atual
         agora hoje attualmente ora oggi momenteel nu tegenwoordig nuvarande nuværende nykyinen
         obecnie teraz nyní aktuálně şu_an şimdi halen jelenleg сейчас ныне""",
-    )
-    + r")[\s::]*(?:als\s|as\s)?"
-    r"|(?:^|(?<=[\s/、,(|]))(?:現職|現在|現(?=\s?\w)|现任|现)[\s::]*"
-    r"|(?:^|(?<=[\s/,(|]))(?:현재|현(?=\s))[\s::)]*",
+        )
+        + r")[\s::]*(?:als\s|as\s)?|(?-i:(?<=,\s)(?:nyt|ab(?!\s(?:sofort|dem|der)))\s(?=[a-z]))"
+        r"|(?:^|(?<=[\s/、,(|]))(?:現職|現在|現(?=\s?\w)|现任|现)[\s::]*"
+        r"|(?:^|(?<=[\s/,(|]))(?:현재|현(?=\s))[\s::)]*"
+    ),
     re.IGNORECASE,
 )
 _MONTHS = any_of(
@@ -147,6 +164,11 @@ _MONTHS = any_of(
         novembro
         dezembro januari februari maart mei augusti maj stycznia lutego marca kwietnia maja
         czerwca
+        ledna února března dubna května června července srpna září října listopadu prosince
+        ianuarie februarie martie aprilie iunie iulie septembrie octombrie noiembrie decembrie
+        marts tammikuusta helmikuusta maaliskuusta huhtikuusta toukokuusta kesäkuusta
+        heinäkuusta elokuusta syyskuusta lokakuusta marraskuusta joulukuusta січня лютого
+        березня квітня травня червня липня серпня вересня жовтня листопада грудня
         lipca sierpnia września października listopada grudnia января февраля марта апреля
         мая июня
         июля августа сентября октября ноября декабря monday q1 q2 q3 q4 next nächst* spring
@@ -158,7 +180,7 @@ _MONTHS = any_of(
 #: "From January:", "ab Mai"; of languages that say "since" so too only where it stands first.
 _FROM = (
     r"(?:(?<!\w)(?:from|starting|as\sof|ab|dès|vanaf|a\spartir\s(?:de|do)|"
-    r"à\spartir\s(?:de|d['’]))|^(?:desde|dal|da|från|fra|od))"
+    r"à\spartir\s(?:de|d['’]))|^(?:desde|dal|da|från|fra|od|din|с|з))"
     r"\s(?:\d+\S{0,2}\s)?(?:mitte\s|anfang\s|early\s|mid\s)?"
     rf"(?:{_MONTHS}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|o[ck]t|nov|de[cz])(?=[\s.:,]|"
     rf"$))(?!\w)|"
@@ -174,10 +196,11 @@ _COMING = (
 )
 #: From here on it is a wish.
 WISH = LazyPattern(
-    "(?:"
-    + _written(
-        "wish",
-        """opentowork* open_to_work open_to open_for #opentowork #open_to_work seeking
+    lambda: (
+        "(?:"
+        + _written(
+            "wish",
+            """opentowork* open_to_work open_to open_for #opentowork #open_to_work seeking
         looking_for looking_to in_search_of searching_for on_the_hunt_for hoping_to aspiring
         aspirant aspirante wannabe job_seeker jobseeker actively_looking available_for ready_for
         interested_in transitioning targeting we're_hiring en_recherche à_la_recherche en_quête
@@ -186,10 +209,11 @@ WISH = LazyPattern(
         procurando procuro busca_de in_cerca alla_ricerca cerco op_zoek zoekende söker søger
         ser_etter poszukuj* szukam w_poszukiwaniu hledám iş_arıyor* arayış* keresek ищу в_поиске
         открыт*_к""",
-        guard=_NO_FIRM,
-    )
-    + rf")[\s:]*|{_COMING}|"
-    r"求職中|転職活動中|転職希望|구직\s?중|구직중|求职|寻找|募集中|志望|희망|취업준비",
+            guard=_NO_FIRM,
+        )
+        + rf")[\s:]*|{_COMING}|"
+        r"求職中|転職活動中|転職希望|구직\s?중|구직중|求职|寻找|募集中|志望|희망|취업준비"
+    ),
     re.IGNORECASE,
 )
 YEARS = LazyPattern(
@@ -197,7 +221,7 @@ YEARS = LazyPattern(
     r"|(?<!\w)(?:19|20)\d\d\s?[-–—/]\s?\d\d(?![\w.,]*\d)"
 )
 SINCE = LazyPattern(
-    r"(?<!\w)(?:(?:since|seit|depuis|desde|dal|sinds|sedan|siden|od)\s(?:\w+\s)?(?:19|20)\d\d|"
+    r"(?<!\w)(?:(?:since|seit|depuis|desde|dal|sinds|sedan|siden|od|din|från|fra|с|з)\s(?:\w+\s)?(?:19|20)\d\d|"
     r"(?:\w{3,9}\s)?(?:19|20)\d\d\s?[-–—]\s?(?:present|now|today|heute|aujourd'hui|actualidad|"
     r"presente|atual|oggi|heden|nu|obecnie|nuvarande|current|至今|現在|현재))(?!\w)",
     re.IGNORECASE,
@@ -215,7 +239,10 @@ REPORTS_TO = LazyPattern(
     r"(?:,\s*)?(?<!\w)(?:(?:who|that|which|i|und|y|et|e|que|qui|die|der)\s)?"
     r"(?:reports?:\s|(?:reporting|reports?|direct\sreport)(?:\sdirectly|\sstraight|"
     r"\sline)?\s(?:in)?to(?!\w)|"
-    rf"(?:working|works?)\s(?:for|under|with|alongside)\s(?:the\s|our\s|a\s){_LEADER}|"
+    rf"(?:working|works?|sitting|sits|partnering|partnered|paired)\s"
+    rf"(?:for|under|with|alongside|next\sto|beside|in|on)\s"
+    rf"(?:the\s|our\s|a\s){_LEADER}|reporting\sline:\s|"
+    r"(?:sitting|sits)\s(?:in|with|within)\s(?:the|our)\s|"
     rf"(?:line[-\s])?managed\sby\s|(?:under|alongside)\s(?:the\s|our\s|a\s){_LEADER}|"
     r"(?:answering|answers|accountable)\sto\s|under\sthe\s(?:direction|supervision|"
     r"leadership)\sof|"
@@ -226,7 +253,7 @@ REPORTS_TO = LazyPattern(
     r"(?:on|in)\s(?:the|our)\s[^,|]{3,40}?['’]s?\steam(?!\w)|auprès\s(?:de|du)(?!\w)|"
     r"berichtet\s(?:direkt\s)?an|unterstellt\sder|rattaché(?:e|\(e\))?\s(?:au|à)(?!\w)|"
     r"sous\sla\s(?:direction|responsabilité)\sd|report(?:a|ando)\s(?:al?|o|ao|à)(?!\w)|"
-    r"depend(?:e|iente)\sde|a\sriporto\sd|riporta\sal?|rapporteert\saan|rapporterar\still|"
+    r"depend(?:e|iente)\sde|(?:a\s)?riporto\s(?:d|al)|riporta\sal?|rapporteert\saan|rapporterar\still|"
     r"rapporterer\stil|raportuj\w+\sdo|подчиня\w+|直属|下属于)",
     re.IGNORECASE,
 )

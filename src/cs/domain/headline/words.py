@@ -7,13 +7,14 @@ what they cut is shown.
 import re
 
 from cs.domain.headline.languages import said, table
+from cs.domain.headline.spelling import flat
 from cs.domain.names.lazy_pattern import LazyPattern
 from cs.domain.names.phrases import Phrases, any_of
 
 #: A whole part that begins like this says what its writer stands for, not what they do.
 TAGLINE = LazyPattern(
     r"^(?:i(?!\sam|'m)[\s']|we\s|we're|my\s|let's|helping|help|helps|building|"
-    r"connecting|creating|making|"
+    r"connecting|creating|making|mejor|meilleure?|migliore|melhor|bester?|bästa|"
     r"placing|supporting|calling all|know (?:a|an|any)|meet|best|voted|selling|seen in|"
     r"driving|growing|turning|empowering|telling|bringing|scaling|transforming|inspiring|"
     r"passionate (?:about|for)|passion for|obsessed|lover|love|loves|believer|fan of|"
@@ -48,8 +49,10 @@ NO_ROLE = Phrases(
     gewinner* preistrager* des_jahres del_ano de_l_annee dell_anno do_ano van_het_jaar arets
     roku yilin prix laureat* premio premios premiado premiada premiata premiato ganador*
     vincitor* vencedor* winnaar* to_watch nagroda nagrodzon* pris_ prize awarded
-    recognised_as recognized_as named_one honoree honouree hall_of_fame longlist* mba bba bsc
-    ba msc phd emba student students student_of studying graduate graduated alumnus alumna
+    recognised_as recognized_as named_one manager_category director_category lead_category
+    head_category rising_star* honoree honouree hall_of_fame longlist* mba bba bsc
+    ba msc phd emba student students student_of sophomore freshman undergrad undergraduate
+    effie effies webby webbys studying graduate graduated alumnus alumna
     alumni degree bachelor bachelors master masters diploma etudiant etudiante etudiants
     etudiantes_en diplome* studentin studierende* absolvent* estudiante* estudante* studente
     studentessa universitari* class_of enthusiast enthusiaste geek nerd junkie addict
@@ -72,7 +75,8 @@ AWARDED = LazyPattern(
 #: Who finds people for others' roles: what they name besides is not theirs.
 _RECRUITERS = (
     """
-    recruiter* recruiting recruitment headhunter* headhunting executive_search
+    recrutor recrutoare head_hunter* resourcing recruiter* recruiting recruitment headhunter*
+    headhunting executive_search
     search_consultant search_partner talent_acquisition talent_partner staffing
     personalberat* personalvermittl* personalreferent* rekruter* rekrutacj* recrutement
     recruteur recruteuse chasseur_de_tetes chasseuse_de_tetes cazatalentos seleccionador*
@@ -112,7 +116,8 @@ SENTENCE = Phrases(
 #: What a firm sells, not what somebody does: "influencer marketing platform".
 PRODUCT = Phrases(
     """
-    platform software saas tool tools app suite plugin operating_system marketplace startup
+    herramienta* ferramenta* verktyg narzedzi* platform software saas tool tools app suite
+    plugin operating_system marketplace startup
     plateforme logiciel plataforma piattaforma plattform platforma oprogramowanie outil
     software_as_a_service solution analytics_tool yazilimi
     """,
@@ -134,7 +139,9 @@ LIVING = Phrases(
     wohnanlage* studentenwohnheim* burogemeinschaft residence_etudiante espace_de_travail
     espacio_de_trabajo residencia_de_estudiantes condominio studentato community_living
     lettings wework regus industrious mindspace greystar habyt selina wojo utopicus convene
-    knotel spaces unite_students the_student_hotel the_social_hub student_roost vita_student
+    office_group rental rental_neighborhoods neighborhoods neighbourhoods
+    studentencampus student_campus knotel spaces unite_students the_student_hotel
+    the_social_hub student_roost vita_student
     talent_garden impact_hub mokrin
     """,
     "コワーキング 共同住宅 シェアハウス 코워킹 공유오피스 联合办公 公寓",
@@ -191,7 +198,7 @@ PERHAPS_AT = LazyPattern(
 )
 #: As written.  Turkish and Japanese put it after the employer.
 AT_AFTER = LazyPattern(
-    r"^(?P<company>[^,|]{1,40}?)(?:['’](?:da|de|ta|te|daki|deki|nda|nde|ın|in)\s+|"
+    r"^(?P<company>[^,|]{1,40}?)(?:\smein\s+|['’](?:da|de|ta|te|daki|deki|nda|nde|ın|in)\s+|"
     r"\s(?:bünyesinde|firmasında|şirketinde)\s+|(?:にて|で|での|所属の?)\s*|"
     r"에서\s+)(?P<role>.+)$",
     re.IGNORECASE,
@@ -214,7 +221,7 @@ TAIL = LazyPattern(
     r"(?:[^,]*(?=,\s(?-i:[^\W\d_a-zà-ÿ])[^,]*$)|.*$)|"
     r"\s(?:speciali[sz](?:ing|ed) in|with (?:over |more than |\d+|a passion)|passionate about|"
     r"in private practice|by day|by night|by trade|by profession|in-house|"
-    r"(?-i:placing|recruiting|finding|leading|managing|overseeing|handling|running)|"
+    r"(?-i:looking\safter|placing|recruiting|selling|filling|building|repping|advising|supporting|scaling|finding|leading|managing|overseeing|handling|running)|"
     r"working (?:across|with|on)|serving|"
     r"representing|helping|focus(?:ed|ing) on|who (?:loves|"
     r"is|has)|mit \d+|avec \d+|con \d+|com \d+)\b"
@@ -232,3 +239,12 @@ LEAD_IN = LazyPattern(
     r"(?:the|your)\s+|als\s+|title:\s*|job title:\s*|role:\s*|position:\s*)",
     re.IGNORECASE,
 )
+
+
+def is_sentence(text: str) -> bool:
+    """Say whether *text* has words that no title has; Turkish "iş", work, is not "is".
+
+    >>> is_sentence("our Head of Brand search is open"), is_sentence("İş Birlikleri Lideri")
+    (True, False)
+    """
+    return SENTENCE.found(flat(text.replace("ş", "sh")))

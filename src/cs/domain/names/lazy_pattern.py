@@ -1,7 +1,7 @@
 """A regular expression that is compiled when it is first used."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 
@@ -11,17 +11,23 @@ class LazyPattern:
     The patterns that read headlines take 25 ms to compile, and of the commands that import
     them few read a headline.
 
+    Args:
+        pattern: The expression, or what makes it: then it is put together when first used.
+
     >>> part = LazyPattern(r"\s*[|•]\s*")
     >>> part.split("Head of Social | Acme"), part.search("Acme")
     (['Head of Social', 'Acme'], None)
     """
 
-    def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
+    def __init__(
+        self, pattern: str | Callable[[], str], flags: re.RegexFlag = re.NOFLAG
+    ) -> None:
         self._written = pattern, flags
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
-        return re.compile(*self._written)
+        pattern, flags = self._written
+        return re.compile(pattern if isinstance(pattern, str) else pattern(), flags)
 
     def match(self, text: str) -> re.Match[str] | None:
         return self._compiled.match(text)

@@ -1,4 +1,4 @@
-"""Japanese, Korean, Chinese, Thai, Vietnamese, Indonesian and Malay."""
+"""Japanese, Korean, Chinese, Thai, Vietnamese, Indonesian and Malay; Hindi in Latin letters."""
 
 from cs.domain.headline.languages.vocabulary import Vocabulary
 
@@ -26,7 +26,8 @@ JAPANESE = Vocabulary(
     under="補佐",
     creator="インフルエンサー ユーチューバー",
     trade="""
-    公式 トレード 人事 経理 総務 法務 財務 購買 生産 品質 物流 開発 研究 営業 情報 システム
+    スポーツ 公式 トレード 人事 経理 総務 法務 財務 購買 生産 品質 物流 開発 研究 営業 情報
+    システム
     経営 秘書 採用 施策 プロモーション 担当 業務 推進 海外 国内 事業 課 グループ アライアンス
     部門
     """,
@@ -42,7 +43,8 @@ JAPANESE = Vocabulary(
     now="現在は いまは 今は",
     wish="就職活動中 入社予定 就任予定 求職中 転職活動中 来月から 来年から 来春から",
     wanted="""
-    着任予定 求人 探しています 募集中 採用中 募集しています 入社予定 就任予定 内定 職を希望
+    求職中 転職活動中 着任予定 求人 探しています 募集中 採用中 募集しています 入社予定
+    就任予定 内定 職を希望
     希望
     """,
     leave="育休中 産休中 育児休業中 産休・育休中 育児休暇中",
@@ -69,7 +71,8 @@ KOREAN = Vocabulary(
     under="보조",
     creator="인플루언서 유튜버",
     trade="""
-    재무 인사 총무 법무 회계 구매 생산 품질 물류 개발 연구 고객 교육 영업 채용 운영 기획 전략
+    스포츠 재무 인사 총무 법무 회계 구매 생산 품질 물류 개발 연구 고객 교육 영업 채용 운영
+    기획 전략
     사업 그룹 파트 해외 국내 담당 매니지먼트 부문
     """,
     place="판교 강남 대구 인천 대전",
@@ -83,7 +86,8 @@ KOREAN = Vocabulary(
     now="현재는",
     wish="구직중 구직_중 취준생 이직_준비 입사예정 입사_예정",
     wanted="""
-    채용_공고 채용공고 입사_예정 채용중 채용_중 채용합니다 모집중 모집_중 모집합니다 구인중
+    구직_중 구직중 채용_공고 채용공고 입사_예정 채용중 채용_중 채용합니다 모집중 모집_중
+    모집합니다 구인중
     구인 입사예정 내정 희망
     """,
     leave="육아휴직_중 육아휴직중 출산휴가_중 출산휴가중 육아휴직",
@@ -95,13 +99,13 @@ CHINESE = Vocabulary(
     influencer="达人 网红 红人 博主 KOL KOC 意见领袖 代言人 明星",
     social="社交媒体 社媒 新媒体 社群 自媒体",
     not_social="社会工作 社工 企业社会责任",
-    partnerships="品牌合作 商务合作 异业合作 跨界合作 赞助 联名",
+    partnerships="贊助 聯名 異業合作 品牌合作 商务合作 异业合作 跨界合作 赞助 联名",
     other_partners="渠道 校企 政府",
     brand="品牌",
     not_brand="雇主品牌 自有品牌",
     other_work="销售 招聘 猎头 人力资源 艺术总监 创意总监 美术指导 设计师 客户经理 通路",
     coordinator="助理 专员 秘书 助手 实习",
-    manager="经理 经理人 主管 组长 负责人助理",
+    manager="副理 经理 经理人 主管 组长 负责人助理",
     head="负责人",
     director="总监",
     vp="副总裁 副總裁",
@@ -113,7 +117,9 @@ CHINESE = Vocabulary(
     推广 营销 传播 区域 中国区 亚太区 事业部 高级 媒介 电商
     """,
     job="""
-    快递员 司机 厨师 木工 电工 警察 消防员 兽医 牙医 法官 图书管理员 保洁 保安 农民
+    瑜伽老师 瑜伽教练 教练 咖啡师 咖啡師 護理師 護士 老師 教師 醫師 醫生 律師 會計師 廚師
+    司機 翻譯 藥師 快递员 司机 厨师 木工 电工 警察 消防员 兽医 牙医 法官 图书管理员 保洁 保安
+    农民
     自由撰稿人 自由职业 画家 作家 小说家 营养师 工程师 会计 护士 律师 医生 教师 老师 销售
     程序员 记者 翻译 药师 客服 研究员 公务员 猎头 行政 设计师
     """,
@@ -123,7 +129,10 @@ CHINESE = Vocabulary(
     将任 拟任 候任 招人 招募 内推 即将担任 看机会 即将 求职 找工作 待业 离职 转职中 即将入职
     即将加入 诚聘 急聘 高薪聘 诚招
     """,
-    wanted="招聘中 急聘 诚聘 诚招 高薪聘请",
+    wanted="""
+    下月入职 即将入职 下月起 即將到職 將任 徵才 誠徵 急徵 求职中 招聘中 急聘 诚聘 诚招
+    高薪聘请
+    """,
     leave="休产假中 产假中 休产假",
 )
 
@@ -194,7 +203,7 @@ VIETNAMESE = Vocabulary(
 
 INDONESIAN_AND_MALAY = Vocabulary(
     influencer="pemengaruh kreator_konten duta_merek influenser pempengaruh",
-    social="media_sosial medsos sosmed",
+    social="sosial_media media_sosial medsos sosmed",
     not_social="pekerja_sosial dinas_sosial tanggung_jawab_sosial",
     partnerships="kemitraan kerja_sama kerjasama kolaborasi sponsor perkongsian sponsor*",
     other_partners="teknologi pemerintah saluran",
@@ -231,4 +240,9 @@ INDONESIAN_AND_MALAY = Vocabulary(
     at="di pada",
 )
 
-LANGUAGES = (JAPANESE, KOREAN, CHINESE, THAI, VIETNAMESE, INDONESIAN_AND_MALAY)
+HINDI = Vocabulary(
+    past="pehle",
+    wish="jald_hi join_kar_raha join_kar_rahi naukri_chahiye job_chahiye",
+)
+
+LANGUAGES = (HINDI, JAPANESE, KOREAN, CHINESE, THAI, VIETNAMESE, INDONESIAN_AND_MALAY)

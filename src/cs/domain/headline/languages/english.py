@@ -4,7 +4,8 @@ from cs.domain.headline.languages.vocabulary import Vocabulary
 
 ENGLISH = Vocabulary(
     influencer="""
-    inflncr influencr inflncer influncer infl influ inf_marketing inf_mktg inf_mkt
+    inf_relations inf_manager inf_lead inflncr influencr inflncer influncer infl influ
+    inf_marketing inf_mktg inf_mkt
     influencers kols ambassador_programs
     """,
     social="sm_manager sm_lead sm_marketing soc_media social_mktg socmed",
@@ -94,7 +95,8 @@ ENGLISH = Vocabulary(
     uganda tanzania cyprus malta albania bosnia north_macedonia kazakhstan uzbekistan
     """,
     job="""
-    potter beekeeper gardener novelist poet playwright drummer guitarist instructor*
+    doula doulas temp potter beekeeper gardener novelist poet playwright drummer guitarist
+    instructor*
     yogi_teacher bricklayer plasterer decorator roofer barber tattooist undertaker
     choreographer podcaster lifeguard magician landlord publican zookeeper archaeologist*
     historian* geologist* meteorologist* sociologist* anthropologist* linguist*
@@ -114,7 +116,9 @@ ENGLISH = Vocabulary(
     bookseller* postman
     """,
     past="""
-    most_recently recently: until_redundancy quit gave_up swapped no_longer recovering
+    in_an_earlier_chapter in_an_earlier_life in_a_past_chapter in_a_previous_chapter who_once
+    who_swapped who_traded most_recently recently: until_redundancy quit gave_up swapped
+    no_longer recovering
     reformed lapsed erstwhile in_another_life in_a_past_life in_my_previous_life
     in_a_prior_life in_previous_lives pre-kids before_kids escaped retired_from
     stepped_away_from stepped_back_from moved_on_from hung_up said_goodbye_to left_a_career
@@ -134,7 +138,9 @@ ENGLISH = Vocabulary(
     emerita in_memoriam until_recently till_recently
     """,
     wish="""
-    job: offer: on_my_way_to heading_to off_to bound_for signed_with countdown_to
+    new_gig next_stop next_stop: first_day_as first_day_at signed_the_contract signed_a_contract
+    contract_signed urgent_requirement* requirement:* applying_for applying_to job: offer:
+    on_my_way_to heading_to off_to bound_for signed_with countdown_to
     will_take_over taking_over_as takes_over_as effective_from exploring_opportunities
     exploring_new newly_available currently_available job_hunt contract_ended filling_a
     filling_the we_need_a we_need_an apply_now: wanted: our_client_seeks my_client_seeks
@@ -155,7 +161,10 @@ ENGLISH = Vocabulary(
     job_seeking job_search job_hunting job_hunter on_the_market immediate_joiner seeks
     hire_me in_between_jobs
     """,
-    wanted="to-be designate -elect",
+    wanted="""
+    to-be designate -elect day_one_is day_one_on first_day_is first_day_as start_date
+    vacancies job_openings
+    """,
     leave="""
     currently_on_maternity_leave currently_on_parental_leave on_maternity_leave
     on_paternity_leave on_parental_leave on_family_leave on_mat_leave on_pat_leave

@@ -72,12 +72,12 @@ TURKISH = Vocabulary(
     barista muhasebeci* hemsire* ogretmen* doktor avukat* muhendis* mimar eczaci* asci kuafor
     sofor* psikolog* sekreter* satis_danisman* yazilimci* gazeteci* grafiker tercuman
     """,
-    past="eski önceki önceden daha_önce",
+    past="eskiden eski önceki önceden daha_önce",
     gone="fırsatlara_açık emekli",
     wish="""
     iş_arayışında iş_arayışındayım yakında müstakbel arıyoruz iş_arıyorum aranıyor işsiz
     """,
-    wanted="aranıyor",
+    wanted="aranıyor başlıyorum başlayacağım katılıyorum katılacağım",
     leave="doğum_izninde doğum_izni",
     now="bugün",
 )
@@ -89,7 +89,7 @@ HUNGARIAN = Vocabulary(
     social="kozossegi_media* kozossegimedia*",
     not_social="szocialis_munkas szocialis_lakas*",
     partnerships="szponzor* partnerseg* partnerkapcsolat* egyuttmukod*",
-    brand="marka* markamenedzs*",
+    brand="marka* markamenedzs* brandmenedzs*",
     not_brand="sajat_marka* sajatmarka*",
     other_work="ertekesit* toborz* beszerz*",
     intern="gyakornok*",
@@ -105,7 +105,8 @@ HUNGARIAN = Vocabulary(
     trade="es marketing kommunikacios kommunikacio digitalis ertekesitesi online",
     place="budapest magyarorszag debrecen szeged",
     job="""
-    raktaros* penztaros* futar sofor* villanyszerel* vizszerel* asztalos* kertesz* meheszkedo
+    *mernok *tanar *orvos *apolo raktaros* penztaros* futar sofor* villanyszerel* vizszerel*
+    asztalos* kertesz* meheszkedo
     pek hentes cukrasz* takarito* biro ugyesz pilota rendor tuzolto* allatorvos* fogorvos*
     kozgazdasz* statisztikus tortenesz* biologus* vegyesz* konyvtaros* fordito* tolmacs*
     pincer* barista pszichologus* ovono gyogytornasz* konyvelo* ugyved* mernok* tanar* orvos*
@@ -136,7 +137,8 @@ FINNISH = Vocabulary(
     trade="ja viestinta viestinnan markkinointi markkinoinnin digitaalinen sisalto",
     place="tampere turku oulu espoo vantaa suomi",
     job="""
-    kassatyontekija varastotyontekija kuljettaja sahkoasentaja putkiasentaja puuseppa
+    kalastaja *opettaja *hoitaja *insinoori kassatyontekija varastotyontekija kuljettaja
+    sahkoasentaja putkiasentaja puuseppa
     puutarhuri leipuri teurastaja siivooja tuomari lentaja poliisi palomies elainlaakari
     hammaslaakari ekonomisti historioitsija biologi kemisti kirjastonhoitaja kaantaja tulkki
     tarjoilija psykologi fysioterapeutti lastentarhanopettaja sairaanhoitaj* kirjanpitaj*
@@ -145,7 +147,7 @@ FINNISH = Vocabulary(
     """,
     past="entinen ent. aiemmin aikaisemmin",
     gone="eläkkeellä eläkeläinen",
-    wish="avoin_uusille tuleva etsimme työnhakija työtön haemme etsin",
+    wish="aloitan avoin_uusille tuleva etsimme työnhakija työtön haemme etsin",
     leave="äitiyslomalla vanhempainvapaalla perhevapaalla hoitovapaalla",
 )
 

@@ -54,7 +54,10 @@ GERMAN = Vocabulary(
     luzern d_a_ch ost west sud nord norddeutschland suddeutschland bayern hessen sachsen nrw
     """,
     job="""
-    imker* topfer* lokfuhrer* metzgermeister* meister gebaudereiniger* reinigungskraft*
+    *dozent *dozentin *lehrer *lehrerin *pfleger *pflegerin *verkaufer *verkauferin *arzt
+    *arztin *anwalt
+    *anwaltin *techniker *technikerin *ingenieur *ingenieurin heilpraktiker* imker* topfer*
+    lokfuhrer* metzgermeister* meister gebaudereiniger* reinigungskraft*
     lagerist* lagermitarbeiter* kraftfahrer* berufskraftfahrer* pilot pilotin flugbegleiter*
     schornsteinfeger* maurer* dachdecker* klempner* installateur* konditor* fleischer*
     florist* raumpfleger* altenpflegehelfer* medizinische_fachangestellte* zahnmedizinisch*
@@ -111,7 +114,8 @@ DUTCH = Vocabulary(
     maatschappelijk_werk*
     """,
     partnerships="""
-    partnership* samenwerkingsverband* sponsormanag* sponsorwerving partnershipmanag*
+    *partnership *partnerships partnership* samenwerkingsverband* sponsormanag*
+    sponsorwerving partnershipmanag*
     """,
     brand="""
     merkverantw* merkenmanag* merkactivatie merkactivaties merkpositioner* merkidentiteit
@@ -137,6 +141,7 @@ DUTCH = Vocabulary(
     trade="en communicatie merken voor verkoop strategisch* partnerships inhoud",
     place="den_haag eindhoven groningen haarlem breda tilburg nijmegen arnhem gent leuven",
     job="""
+    *leraar *lerares *docent *verkoper *verpleegkundige fotograaf fotografe
     docent docenten imker pottenbakker kraamverzorg* vrachtwagenchauffeur* magazijn*
     schoonmaker* schoonmaakster lasser* metselaar* stukadoor* tandartsassistent*
     doktersassistent* logopedist* dierenarts* notaris rechter fysicus slager bloemist*
@@ -186,7 +191,8 @@ SWEDISH = Vocabulary(
     trade="och marknad* marknadsforing kommunikation for i digital pa",
     place="uppsala vasteras orebro linkoping lund umea",
     job="""
-    murare malare lastbilschauffor busschauffor lagerarbetare bagare slaktare flygvardinna
+    *sekreterare *larare *ingenjor *skoterska *saljare konsult fotograf murare malare
+    lastbilschauffor busschauffor lagerarbetare bagare slaktare flygvardinna
     pilot apotekare arkitekt arbetsterapeut* fysioterapeut* veterinar* prast domare
     bibliotekarie stadare kock servitor servitris brandman barnskotare fritidsledare
     socionom* sjukskotersk* larare lakare saljare ekonom redovisningsekonom* jurist* advokat*
@@ -199,7 +205,8 @@ SWEDISH = Vocabulary(
     """,
     gone="pensionerad pensionär",
     wish="""
-    söker_jobb ny_som tillträder öppen_för snart blivande tillträdande vi_söker arbetssökande
+    börjar blir söker_jobb ny_som tillträder öppen_för snart blivande tillträdande vi_söker
+    arbetssökande
     jobbsökande vi_rekryterar sökes:* söker kommande arbetslös
     """,
     wanted="sökes",
@@ -249,7 +256,8 @@ DANISH_AND_NORWEGIAN = Vocabulary(
     """,
     place="aarhus odense aalborg bergen trondheim stavanger kristiansand tromso",
     job="""
-    tomrer* murer maler lastbilchauffor lastebilsjafor lagerarbeider lagermedarbejder bager
+    *laerer *ingenior *sygeplejerske *sykepleier *selger fotograf tomrer* murer maler
+    lastbilchauffor lastebilsjafor lagerarbeider lagermedarbejder bager
     baker slagter slakter pilot farmaceut* farmasoyt arkitekt* fysioterapeut* dyrlaege
     veterinaer prest praest dommer bibliotekar* renholder* rengoringsassistent tjener
     servitor brannmann brandmand vernepleier* barnepleier* sosionom* regnskapsforer*
@@ -261,7 +269,8 @@ DANISH_AND_NORWEGIAN = Vocabulary(
     past="engang førhen en_gang tidl. tidligere forhenværende eks- jeg_var fhv. avgått",
     gone="pensjonert pensjonist pensioneret",
     wish="""
-    søger_nyt_job ledig_nå søker_ny_jobb starter_som åben_for åpen_for tiltræder snart
+    begynder begynner bliver søger_nyt_job ledig_nå søker_ny_jobb starter_som åben_for
+    åpen_for tiltræder snart
     kommende vi_søger vi_søker jobsøgende jobbsøker arbeidssøker ledig påtroppende
     tiltrædende fremtidig arbeidsledig arbejdsløs søger_job søker_jobb ser_etter
     """,

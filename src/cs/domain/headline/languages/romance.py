@@ -151,7 +151,7 @@ SPANISH = Vocabulary(
     asesora redactor* tec asistenta ayudante
     """,
     manager="""
-    rble rpble respons respble jef subger subgte resp gte gerenta enc jefe_de jefa_de
+    encarg rble rpble respons respble jef subger subgte resp gte gerenta enc jefe_de jefa_de
     jefatura lider lideresa supervisora subgerente coordinador_general responsable_de
     """,
     director="dir dtor dtora dtor_a director_a subdirector subdirectora",
@@ -174,7 +174,8 @@ SPANISH = Vocabulary(
     paraguay panama costa_rica guatemala venezuela caracas montevideo rosario cordoba espana
     """,
     job="""
-    albañil florista apicultor* alfarer* pescador* agricultor* ganader* jardiner* soldador*
+    terapeuta albañil florista apicultor* alfarer* pescador* agricultor* ganader* jardiner*
+    soldador*
     fontaner* pintor* repartidor* camioner* taxista* almacener* operari* mozo_de_almacen
     carnicer* pescader* pasteler* barrender* limpiador* cuidador* niñera matron* podolog*
     optic* logopeda* cirujan* radiolog* psicopedagog* juez jueza fiscal procurador* militar
@@ -324,10 +325,12 @@ PORTUGUESE = Vocabulary(
     cervejas nacional
     """,
     place="""
-    curitiba porto_alegre belo_horizonte brasilia salvador recife fortaleza coimbra braga
+    regiao_sul regiao_norte regiao_nordeste regiao_sudeste centro_oeste curitiba porto_alegre
+    belo_horizonte brasilia salvador recife fortaleza coimbra braga
     """,
     job="""
-    florista apicultor* agricultor* jardineir* soldador* encanador* pintor* entregador*
+    terapeuta florista apicultor* agricultor* jardineir* soldador* encanador* pintor*
+    entregador*
     caminhoneir* taxista* operador_de_caixa acougueir* confeiteir* faxineir* diarista
     cuidador* baba fonoaudiolog* cirurgi* radiologista* juiz juiza promotor_de_justica
     militar bombeir* piloto comissari* economista* estatistic* historiador* arqueolog*
@@ -377,9 +380,10 @@ ROMANIAN = Vocabulary(
     contabil* profesor* medic avocat* inginer* vanzator* vanzatoare farmacist* bucatar*
     sofer* programator* jurnalist* invatator* asistent*_medical* psiholog*
     """,
-    past="fost fostă anterior",
+    past="am_fost am_lucrat am_condus fost fostă anterior",
+    now="acum în_prezent",
     gone="pensionar pensionară",
-    wish="viitor viitoare caut căutăm angajăm șomer în_căutare",
+    wish="încep voi_fi viitor viitoare caut căutăm angajăm șomer în_căutare",
     leave="concediu_de_maternitate în_concediu_de_maternitate concediu_de_creștere",
     at="la în_cadrul",
 )

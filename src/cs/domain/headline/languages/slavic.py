@@ -17,7 +17,8 @@ POLISH = Vocabulary(
     asystent* mlodsz* pracownik pracownica koordynator* doradca referent* redaktor*
     """,
     manager="""
-    menedzer* menadzer* managera managerem managerka managerki kierowni* lider* szef szefowa
+    menager menagerka menedzer* menadzer* managera managerem managerka managerki kierowni*
+    lider* szef szefowa
     """,
     few="kierownik_zespolu",
     director="dyrektor*",
@@ -29,7 +30,8 @@ POLISH = Vocabulary(
     """,
     place="lodz katowice lublin szczecin bialystok gdynia",
     job="""
-    pszczelarz florystka ogrodnik spawacz hydraulik murarz malarz kurier taksowkarz rolnik
+    przewodnik przewodniczka pszczelarz florystka ogrodnik spawacz hydraulik murarz malarz
+    kurier taksowkarz rolnik
     piekarz rzeznik cukiernik sprzataczka opiekunka logopeda optyk chirurg radiolog sedzia
     prokurator zolnierz strazak pilot ekonomista statystyk historyk archeolog socjolog biolog
     chemik bibliotekar* weterynarz barista tlumaczka krawcowa stolarz ksiegow* pielegnia*
@@ -39,7 +41,8 @@ POLISH = Vocabulary(
     magazynier* polozna policjant* rekruter* grafik graficzka
     """,
     past="""
-    niegdyś w_poprzednim_życiu kiedyś pracowałam pracowałem prowadziłam prowadziłem dawny
+    przez_lata przez_wiele_lat przez_długie_lata niegdyś w_poprzednim_życiu kiedyś pracowałam
+    pracowałem prowadziłam prowadziłem dawny
     dawna były była byłem byłam eks- poprzedni
     """,
     gone="na_emeryturze emerytowany emerytowana emeryt emerytka",
@@ -130,7 +133,8 @@ RUSSIAN = Vocabulary(
     past="бывший бывшая ранее экс- раньше прежде работал работала был была",
     gone="на_пенсии",
     wish="""
-    ищу_работу ищем требуется вакансия вакансии будущий будущая безработный безработная скоро
+    выхожу приступаю начинаю ищу_работу ищем требуется вакансия вакансии будущий будущая
+    безработный безработная скоро
     в_поисках нанимаем набираем
     """,
     leave="в_декрете в_декретном_отпуске декретный_отпуск в_отпуске_по_уходу",
@@ -172,7 +176,8 @@ UKRAINIAN = Vocabulary(
     past="колишній колишня раніше екс- екс працював працювала був була",
     gone="на_пенсії",
     wish="""
-    шукаю_роботу шукаю шукаємо у_пошуку в_пошуку вакансія безробітний безробітна майбутній
+    виходжу починаю шукаю_роботу шукаю шукаємо у_пошуку в_пошуку вакансія безробітний
+    безробітна майбутній
     майбутня
     """,
     leave="у_декреті в_декреті у_декретній_відпустці декретна_відпустка",
