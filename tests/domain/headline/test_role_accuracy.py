@@ -9,7 +9,10 @@ fare.  The tables have seen all rows since: the thresholds here guard what is wo
 
 ``construction`` has a table of what is hard to read, by construction (what is past, still to
 come, an award, a vacancy; whom somebody reports to; what a firm sells) and by language, each
-row labelled by what it is there for.  Every row is read as labelled.
+row labelled by what it is there for.  Every row is read as labelled.  How unseen ones of that
+kind fare was measured before the last 161 were written in: of 132 uncontested headlines in ten
+languages, most of them with a role that is past, to come or somebody else's, precision was
+0.72, recall 0.98, family 0.84, titles 0.73, companies 0.81.
 """
 
 import runpy
