@@ -42,7 +42,7 @@ DIGESTS = {
     "ranking-5": "ea5fd491b1f9f1b2",
     "mail-replies-2": "bfe5cb4d49772088",
     "verification-2": "85910e7956eb454b",
-    "resolution-2": "31e9c92894f52879",
+    "resolution-3": "778ca9f08bb5cabe",
 }
 
 

@@ -19,12 +19,18 @@ BY_NAME: dict[str, dict[str, str | None]] = {
     "and": {"Marks + Spencer": "marksandspencer.com", "Barnes n Noble": "barnesandnoble.com"},
     "accents": {"Citroen": "citroen.com", "Nocibe": "nocibe.fr"},
     "two letters": {"Hunkemoeller": "hunkemoller.com", "Laederach": "laderach.com"},
-    "legal forms": {"Rossmann GmbH": "rossmann.de", "Mango S.A.": "mango.com"},
+    "legal forms": {
+        "Rossmann GmbH": "rossmann.de",
+        "Mango S.A.": "mango.com",
+        "Caprabo S.A.U.": "caprabo.com",
+    },
     "group words": {"Miele Gruppe": "miele.com", "Macy's Stores": "macys.com"},
+    "group words behind": {"Desjardins Groupe": "desjardins.com"},
     "signs": {"Oakley™": "oakley.com", "LEGO®": "lego.com"},
     "plural, possessive": {"Nike's": "nike.com", "Birkenstocks": "birkenstock.com"},
     "one letter": {"Swarowski": "swarovski.com", "Decatlhon": "decathlon.com"},
-    "two letters wrong": {"Tomy Hilfigger": "tommy.com", "Krispie Kreem": "krispykreme.com"},
+    "two letters wrong": {"Tomy Hilfigger": "tommy.com", "Micheal Kohrs": "michaelkors.com"},
+    "a letter moved": {"Lambhorgini": "lamborghini.com", "Calvin Kline": "calvinklein.com"},
     "scripts": {"スターバックス": "starbucks.com", "Бургер Кинг": "bk.com"},
     "abbreviations": {"VW": "vw.com", "DQ": "dairyqueen.com", "F45": "f45training.com"},
     "former names": {"Facebook": "meta.com", "Statoil": "equinor.com"},
@@ -36,10 +42,14 @@ BY_NAME: dict[str, dict[str, str | None]] = {
     "shared names": dict.fromkeys(
         ("Travelodge", "Checkers", "Liberty", "Price Chopper", "Crown")
     ),
+    # A plural of a little known name, and a famous one with a letter wrong.
+    "plural or slip": {"Marshals": None},
     "unknown": dict.fromkeys(
         (
             *("Dysona", "Adidiwear", "Sephira Jewels", "Starbarks Dog Treats", "Body"),
             *("Zarra Textiles", "Subwave Audio", "Lidlow Farm Cheese", "Wendy Ashcombe"),
+            *("Petit Gateau", "Dollar Llama", "Fedora Express", "Louis Button", "Siemann"),
+            *("Chanelle Bakes", "Red Lobstar Tattoo", "Spec Sailors"),
         )
     ),
 }
@@ -61,11 +71,14 @@ BY_DOMAIN: list[Row] = [
     ("Niike", "nike.com", "nike.com"),
     ("Nike Football", "store.nike.com", "nike.com"),
     ("Dove", "unilever.com", "unilever.com"),
+    ("Sephora", "sephora.fr", "sephora.com"),
+    ("B&Q", "diy.com", "bandq.com"),
     # ... or contradict each other.
     ("Nike", "adidas.com", None),
     ("Puma Energy", "puma.com", None),
     ("Dove", "nike.com", None),
     ("Pepsi", "unilever.com", None),
+    ("Rose & Thimble Atelier", "chanel.com", None),
     ("Nike", "nobody-knows.example", None),
 ]
 

@@ -15,12 +15,14 @@ SLIPS = {
     "one left out": [("starbuks", "starbucks"), ("porshe", "porsche")],
     "another vowel": [("huawai", "huawei"), ("colombia", "columbia")],
     "heard so": [("guchi", "gucci"), ("swarowski", "swarovski")],
+    "a letter that is not heard": [("lambhorgini", "lamborghini")],
     "the vowels wrong": [("krispiekreem", "krispykreme"), ("volkswagon", "volkswagen")],
 }
 OTHERS = {
     "another first letter": [("lara", "zara"), ("tigros", "migros"), ("huffer", "buffer")],
     "a letter more at the end": [("dysona", "dyson"), ("shelly", "shell")],
     "too short": [("zora", "zara"), ("puna", "puma")],
+    "two letters more, double themselves": [("dollarllama", "dollarama")],
     "another word": [("adidiwear", "adidas"), ("starbarks", "starbucks")],
 }
 
@@ -41,6 +43,9 @@ def test_slips_are_near_and_other_names_are_not() -> None:
         ("ASN Bank", "ASB Bank", False),
         ("The Bed Store", "The Beer Store", False),
         ("Ship & Go", "Shop & Go", True),
+        ("Calvin Kline", "Calvin Klein", True),
+        ("Petit Gateau", "Petit Bateau", False),
+        ("Fedora Express", "Federal Express", False),
     ],
 )
 def test_each_word_is_looked_at(asked: str, known: str, *, same: bool) -> None:

@@ -8,15 +8,18 @@ CONNECTORS = word_set("& and und et y e i n en og och ja")
 #: Words for the firm as a whole: they are left out of a name as often as they are added.
 FIRM_WORDS = word_set(
     "group gruppe gruppen grupp grup konzern konsern concern koncern holding holdings "
-    "international intl worldwide global"
+    "groupe grupo gruppo international intl worldwide global"
 ) | {"retail group", "& resorts"}
 
 #: Words for its shops and pages: people add them, yet "Body" is not "The Body Shop".
 SHOP_WORDS = word_set(
     "store stores shop shops online official company companies corp co brand brands hq "
     "supermarket supermarkets supermercado supermercados supermarche supermarches retail "
-    "website com"
+    "website com sl slu sau srlu spzoo"
 ) | {
+    "z oo",
+    "convenience store",
+    "convenience stores",
     "super market",
     "super markets",
     "department store",

@@ -19,8 +19,10 @@ MOST = 0.105
 SHORTEST = 5
 
 #: Of a word among others more may be wrong, and it must not be shorter.
-_MOST_OF_WORD = 0.26
+_MOST_OF_WORD = 0.22
 _WORD = 4
+#: ... but for a word with the same consonants, as many as this.
+_CONSONANTS_OF_WORD = 3
 
 _VOWELS = frozenset("aeiouy")
 #: Letters that are heard alike.
@@ -34,6 +36,8 @@ _VOWEL = 0.6
 _NEXT_KEY = 0.7
 _LEFT_OUT = 0.7
 _EXTRA = 0.9
+#: It is not heard inside most names: "Lambhorgini", "Micheal Kohrs".
+_SILENT, _SILENT_LETTER = "h", 0.5
 _SWAPPED_OVER_ONE = 0.8
 _OTHER = 1.2
 #: More for the first letter, which people know, and for one more or less at the end, which
@@ -100,9 +104,21 @@ def is_slip_by_words(asked: str, known: str) -> bool:
     if len(pairs[0]) != len(pairs[1]) or len(pairs[0]) == 1:
         return True
     differing = [(a, b) for a, b in zip(*pairs, strict=True) if a != b]
-    return all(
-        min(len(a), len(b)) >= _WORD and slip(a, b) <= _MOST_OF_WORD for a, b in differing
-    )
+    return all(_is_slip_of_word(a, b) for a, b in differing)
+
+
+def _is_slip_of_word(asked: str, known: str) -> bool:
+    """Say whether *asked* may be one word of a name; people know how its words begin.
+
+    "Petit Gateau" is not Petit Bateau.
+    """
+    if min(len(asked), len(known)) < _WORD:
+        return False
+    begins = asked[0] == known[0] or (asked[0], known[0]) in _ALIKE
+    heard = _consonants(known)
+    same_consonants = len(heard) >= _CONSONANTS_OF_WORD and heard == _consonants(asked)
+    near = same_consonants or slip(asked, known) <= _MOST_OF_WORD
+    return begins and near
 
 
 def _words_of(name: str) -> list[str]:
@@ -121,10 +137,10 @@ def _weight(asked: str, known: str) -> float:
     for j in range(1, len(known) + 1):
         rows[0][j] = rows[0][j - 1] + _left_out(known, j - 1)
     for i in range(1, len(asked) + 1):
-        rows[i][0] = rows[i - 1][0] + _added(asked, i - 1)
+        rows[i][0] = rows[i - 1][0] + _added(asked, i - 1, known[:1])
         for j in range(1, len(known) + 1):
             best = min(
-                rows[i - 1][j] + _added(asked, i - 1),
+                rows[i - 1][j] + _added(asked, i - 1, known[j - 1 : j + 1]),
                 rows[i][j - 1] + _left_out(known, j - 1),
                 rows[i - 1][j - 1] + _instead(asked, i - 1, known[j - 1]),
             )
@@ -145,13 +161,18 @@ def _swapped(asked: str, known: str, i: int, j: int, apart: int) -> bool:
 def _left_out(known: str, at: int) -> float:
     if _is_double(known, at):
         return _DOUBLED
+    if known[at] == _SILENT and 0 < at < len(known) - 1:
+        return _SILENT_LETTER
     ends = _FIRST if at == 0 else _LEFT_OUT_AT_END if at == len(known) - 1 else 0.0
     return _LEFT_OUT + ends
 
 
-def _added(asked: str, at: int) -> float:
-    if _is_double(asked, at):
+def _added(asked: str, at: int, around: str) -> float:
+    """Return what one letter more weighs, between or beside the letters *around* it."""
+    if asked[at] in around and _is_double(asked, at):
         return _DOUBLED
+    if asked[at] == _SILENT and 0 < at < len(asked) - 1:
+        return _SILENT_LETTER
     ends = _FIRST if at == 0 else _ADDED_AT_END if at == len(asked) - 1 else 0.0
     beside = at > 0 and (asked[at], asked[at - 1]) in _BESIDE
     return (_NEXT_KEY if beside and not ends else _EXTRA) + ends

@@ -141,7 +141,8 @@ def _by_domain(entries: DirectoryEntries, asked: str, brand: str | None) -> list
         for entry, score in _called(entries, brand, {id(e) for e, _ in at_home}):
             known = matches.get(id(entry))
             if known is None or known.score < score:
-                here = site if known is not None and entry in owners else None
+                # A site that nobody owns for sure is theirs who are named with it.
+                here = site if known and (not owners or entry in owners) else None
                 matches[id(entry)] = _match(entries, entry, score, here)
     return list(matches.values())
 

@@ -38,6 +38,7 @@ AS_WRITTEN = 0.97
 AS_SPELT = 0.96
 BY_FORM = 0.93
 BY_SHORT_FORM = 0.6
+BY_DOUBT = 0.3
 BY_SITE = 0.9
 BY_HANDLE = 0.95
 BY_BRANCH = 0.88
@@ -58,6 +59,7 @@ _KNOWN_FOR_SHORT_FORM = 2.5
 _SHORT_FORM = 6
 #: ... and for what its site is called, if that is not its name.
 _KNOWN_FOR_SITE = 4.0
+_ANOTHER_LEAGUE = 2.0
 #: Weight that the furthest slip loses.
 _PER_SLIP = 2.0
 
@@ -123,8 +125,25 @@ def _by_form(entries: DirectoryEntries, name: str) -> list[Found]:
             least = _KNOWN_FOR_SHORT_FORM if short else 0.0
             surest = BY_FORM if max(map(popularity, found)) >= least else BY_SHORT_FORM
             owns = {id(e) for e in found if not keys.isdisjoint(core_forms(e.name))}
+            if better := _better_known_slips(entries, name, found):
+                return [*_weighed(found, BY_SHORT_FORM, owns), *_weighed(better, BY_DOUBT)]
             return _weighed(found, surest, owns)
     return []
+
+
+def _better_known_slips(
+    entries: DirectoryEntries, name: str, found: Sequence[DirectoryEntry]
+) -> list[DirectoryEntry]:
+    """Return who is called nearly *name* and is another league than *found*.
+
+    "Marshals" is Marshal in the plural, and Marshalls with a letter left out.  Nobody is where
+    words were only added: those are no letters of another name.
+    """
+    if any(begins_with(name, each) for e in found for each in (e.name, *e.aliases)):
+        return []
+    known = max(map(popularity, found)) + _ANOTHER_LEAGUE
+    slips = (each.entry for each in _by_slip(entries, name))
+    return [each for each in slips if each not in found and popularity(each) >= known]
 
 
 def _by_site(entries: DirectoryEntries, name: str) -> list[Found]:
