@@ -38,3 +38,18 @@ def test_a_file_that_is_none_says_why(here: Here, tmp_path: Path) -> None:
     told = here("brands", "import", str(tmp_path / "list.csv")).told()
 
     assert "no column is called name" in told
+
+
+def test_imported_brands_are_known_offline(here: Here, tmp_path: Path) -> None:
+    file, config = tmp_path / "open.csv", tmp_path / "cs.toml"
+    file.write_text(FILE)
+    config.write_text(f'data_dir = "{tmp_path / "data"}"\n')
+    asked = ("resolve", "Zéphyrine Beauté", "--offline", "--json", "--config", str(config))
+
+    before = here(*asked).rows[0]
+    here("brands", "import", str(file), "--config", str(config))
+    after = here(*asked).rows[0]
+
+    assert (before["status"], before["sources"]) == ("no_match", {"directory": "no_results"})
+    assert (after["status"], after["domain"]) == ("matched", "zephyrine.example")
+    assert after["sources"] == {"directory": "no_results", "imported": "used"}

@@ -7,15 +7,18 @@ prints one JSON line an item with ``--json``, in the order of the items.
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Annotated, Self
 
 import msgspec
 from cyclopts import Parameter
 
+from cs.assembly.settings_of_plugins import of_source
 from cs.cli.input_lines import Items, json_line
 from cs.cli.options import Config, Json
 from cs.cli.output import console, print_json, stop
 from cs.cli.plugins_in_force import plugins_in_force
+from cs.cli.settings_in_force import settings
 from cs.domain.contact import Query
 from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts, Evidence
@@ -27,8 +30,10 @@ from cs.pipeline.brand_resolver import (
     resolve_offline,
 )
 from cs.pipeline.waterfall import ask
+from cs.plugins.sources import BrandSource
 from cs.plugins.verifiers import DomainCheck, Verifier
 from cs.sources.brand.directory import BundledDirectory
+from cs.sources.brand.imported import ImportedCompanies
 
 #: Mail domains open at once.
 OPEN_DOMAINS = 50
@@ -57,7 +62,7 @@ def resolve(
     *,
     domain: Annotated[str | None, Parameter(help="Web site, alone or with the brand.")] = None,
     offline: Annotated[
-        bool, Parameter(negative="", help="Ask only the bundled directory.")
+        bool, Parameter(negative="", help="Ask only the bundled directory and imported brands.")
     ] = False,
     json: Json = False,
     config: Config = None,
@@ -98,11 +103,18 @@ def resolve(
                 tell(await resolve_line(asked, resolving))
 
     if offline:
-        for row in resolve_offline(items, [BundledDirectory()]):
+        for row in resolve_offline(items, _on_this_machine(config)):
             tell(row)
     else:
         asyncio.run(run())
     items.end()
+
+
+def _on_this_machine(config: Path | None) -> list[BrandSource]:
+    """Return the brand sources that need no network; imported brands if there are any."""
+    file = Path(str(of_source(settings(config), "imported")["file"]))
+    directory = BundledDirectory()
+    return [directory, ImportedCompanies(file)] if file.exists() else [directory]
 
 
 def classify(
