@@ -32,6 +32,11 @@ BY_NAME: dict[str, dict[str, str | None]] = {
     "two letters wrong": {"Tomy Hilfigger": "tommy.com", "Micheal Kohrs": "michaelkors.com"},
     "a letter moved": {"Lambhorgini": "lamborghini.com", "Calvin Kline": "calvinklein.com"},
     "scripts": {"スターバックス": "starbucks.com", "Бургер Кинг": "bk.com"},
+    "heard in scripts": {
+        "Шанель": "chanel.com",
+        "Лакост": "lacoste.com",
+        "シャネル": "chanel.com",
+    },
     "abbreviations": {"VW": "vw.com", "DQ": "dairyqueen.com", "F45": "f45training.com"},
     "former names": {"Facebook": "meta.com", "Statoil": "equinor.com"},
     "sub-brands": {"Home2 Suites by Hilton": "hilton.com", "Old Navy": "oldnavy.com"},
@@ -50,6 +55,7 @@ BY_NAME: dict[str, dict[str, str | None]] = {
             *("Zarra Textiles", "Subwave Audio", "Lidlow Farm Cheese", "Wendy Ashcombe"),
             *("Petit Gateau", "Dollar Llama", "Fedora Express", "Louis Button", "Siemann"),
             *("Chanelle Bakes", "Red Lobstar Tattoo", "Spec Sailors"),
+            *("Шарлана", "ラカッタ", "Локста"),
         )
     ),
 }

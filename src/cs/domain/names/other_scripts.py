@@ -61,12 +61,14 @@ _KANA = {
     "ワ": "wa",
     "ヲ": "o",
     "ン": "n",
-    "ヴ": "v",
+    "ヴ": "vu",
 }
 _SMALL = dict(zip("ァィゥェォャュョ", ("a", "i", "u", "e", "o", "ya", "yu", "yo"), strict=True))
 _INITIAL = tuple(_parts("g kk n d tt r m b pp s ss - j jj ch k t p h"))
 _MEDIAL = tuple(_parts("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i"))
 _FINAL = tuple(_parts("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t"))
+#: Of one sound: what it is written as here, and elsewhere.
+_RESPELT = (("sh", "ch"), ("k", "c"), ("r", "l"), ("eo", "u"))
 _HANGUL = range(0xAC00, 0xD7A4)
 _HIRAGANA = range(0x3041, 0x3097)
 
@@ -107,6 +109,21 @@ def hearings(key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*both, *(each.replace("f", "ph") for each in both)]))
 
 
+def respellings(key: str) -> tuple[str, ...]:
+    """Return how else a name heard as *key* may be spelt, as French and English spell it.
+
+    Many names sound like one of these: to be held against well-known names alone.
+
+    >>> "chanel" in respellings("シャネル"), "lacoste" in respellings("Лакост")
+    (True, True)
+    """
+    forms = list(hearings(key))
+    for sound, spelt in _RESPELT:
+        forms += [form.replace(sound, spelt) for form in forms if sound in form]
+    forms += [f"{form}e" for form in forms if form[-1:] not in _VOWELS]
+    return tuple(dict.fromkeys(forms))
+
+
 def _said(char: str, heard: list[str]) -> str | None:
     if char.isascii():
         return char
@@ -118,7 +135,8 @@ def _said(char: str, heard: list[str]) -> str | None:
     if kana in _SMALL:
         if heard:
             heard[-1] = heard[-1][:-1]
-        return _SMALL[kana]
+        soft = bool(heard) and heard[-1].endswith(("h", "j"))  # "sha", not "shya"
+        return _SMALL[kana].removeprefix("y") if soft else _SMALL[kana]
     if kana in "ッー・":
         return ""
     letter = _plain(char)

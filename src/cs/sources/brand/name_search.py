@@ -28,7 +28,7 @@ from cs.domain.names.brand_match import (
     likeness,
     name_keys,
 )
-from cs.domain.names.other_scripts import hearings
+from cs.domain.names.other_scripts import hearings, respellings
 from cs.domain.names.typos import MOST, is_slip_by_words
 from cs.sources.brand.entries import DirectoryEntries, DirectoryEntry, Near
 from cs.sources.brand.popularity import popularity, shares
@@ -60,6 +60,8 @@ _SHORT_FORM = 6
 #: ... and for what its site is called, if that is not its name.
 _KNOWN_FOR_SITE = 4.0
 _ANOTHER_LEAGUE = 2.0
+#: ... and for a name that is only heard like its own.
+_KNOWN_FOR_EAR = 5.0
 #: Weight that the furthest slip loses.
 _PER_SLIP = 2.0
 
@@ -195,7 +197,11 @@ def _by_slip(entries: DirectoryEntries, name: str) -> list[Found]:
 
 
 def _by_ear(entries: DirectoryEntries, name: str) -> list[Found]:
-    return _slips(entries, name, hearings(name_keys(name).company), BY_EAR)
+    key = name_keys(name).company
+    if found := _slips(entries, name, hearings(key), BY_EAR):
+        return found
+    spelt_so = entries.with_close_form(respellings(key))
+    return _weighed([e for e in spelt_so if popularity(e) >= _KNOWN_FOR_EAR], BY_EAR)
 
 
 def _slips(
