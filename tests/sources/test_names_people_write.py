@@ -55,7 +55,7 @@ BY_NAME: dict[str, dict[str, str | None]] = {
             *("Zarra Textiles", "Subwave Audio", "Lidlow Farm Cheese", "Wendy Ashcombe"),
             *("Petit Gateau", "Dollar Llama", "Fedora Express", "Louis Button", "Siemann"),
             *("Chanelle Bakes", "Red Lobstar Tattoo", "Spec Sailors"),
-            *("Шарлана", "ラカッタ", "Локста"),
+            *("дишу", "долу", "Шарлана", "ラカッタ", "Локста"),
         )
     ),
 }
