@@ -69,7 +69,7 @@ _MEDIAL = tuple(_parts("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu 
 _FINAL = tuple(_parts("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t"))
 #: Of one sound: what it is written as here, and elsewhere.
 _RESPELT = (("sh", "ch"), ("k", "c"), ("r", "l"), ("eo", "u"))
-#: Shorter ones are heard in any word: of 6,000 made of random syllables seven were brands.
+#: Shorter ones are heard in any word: of 6,000 made of random syllables six were brands.
 _SHORTEST = 5
 _HANGUL = range(0xAC00, 0xD7A4)
 _HIRAGANA = range(0x3041, 0x3097)
