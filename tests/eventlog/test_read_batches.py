@@ -103,3 +103,23 @@ async def test_one_batch_that_hangs_keeps_no_others_waiting() -> None:
     go.set()
     assert await hanging == "hangs"
     assert await reads.ask("d") == "d"
+
+
+async def test_an_answer_that_nobody_waits_for_any_more_is_told() -> None:
+    go, unheard = asyncio.Event(), list[tuple[str, str]]()
+
+    async def read(questions: Sequence[str]) -> Sequence[str | Exception]:
+        await go.wait()
+        return [ValueError(each) if each == "bad" else each.upper() for each in questions]
+
+    reads = ReadBatches[str, str](read, unheard=lambda *told: unheard.append(told))
+    first = asyncio.create_task(reads.ask("first"))
+    bad = asyncio.create_task(reads.ask("bad"))
+    other = asyncio.create_task(reads.ask("other"))
+    await asyncio.wait({first}, timeout=0)
+    first.cancel()
+    bad.cancel()
+    go.set()
+
+    assert await other == "OTHER"
+    assert unheard == [("first", "FIRST")]

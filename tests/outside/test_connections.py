@@ -165,3 +165,36 @@ async def test_a_call_waits_for_a_connection_where_all_are_in_use(
 
         assert [answer.body for answer in answers] == [b"ok"] * 5
         assert len(web.connections) == 1
+
+
+async def test_what_comes_behind_an_answer_is_never_taken_for_the_next_one() -> None:
+    """Also where it came in one piece with the answer, and is well-formed."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b"
+        writer.write(answer % (len(path), path) + answer % (6, b"POISON"))
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, OPEN, 0)
+    url = f"http://{OPEN}:{server.sockets[0].getsockname()[1]}"
+    async with server, TrustedClient(user_agent="test") as client:
+        bodies = [(await client.get(f"{url}{path}")).body for path in ("/a", "/b", "/c")]
+
+    assert bodies == [b"/a", b"/b", b"/c"]
+
+
+async def test_connections_that_are_being_dialled_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pooled_transport, "CONNECTIONS", 6)
+    open_at_once = 0
+    async with keeping() as one, keeping() as other, TrustedClient(user_agent="test") as client:
+        await asyncio.gather(*(client.get(one.url) for _ in range(4)))
+        await asyncio.gather(*(client.get(other.url) for _ in range(6)))
+        open_at_once = sum(not each.is_closing() for each in one.connections)
+        open_at_once += sum(not each.is_closing() for each in other.connections)
+
+    assert len(other.connections) == 6
+    assert open_at_once <= 6

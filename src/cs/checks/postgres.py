@@ -5,8 +5,10 @@ that is not logged (``migrations/service/0002_counters.sql``).  A refusal is rem
 until the window opens, so that a flood beyond the limit asks the database nothing.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import asyncpg
@@ -43,7 +45,8 @@ class PostgresChecks:
         self._ahead = ahead
         self._refusals = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
-        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE)
+        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE, unheard=self._give_back)
+        self._giving_back = set[asyncio.Task[None]]()
         self._meeting: set[str] = set()
 
     async def count(self, key_id: str, at: datetime) -> Check:
@@ -97,6 +100,17 @@ class PostgresChecks:
             del self._refusals[key_id]
             return None
         return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
+
+    def _give_back(self, key_id: str, check: Check) -> None:
+        """Uncount *check*, whose call has been answered without it."""
+        if check.counted:
+            task = asyncio.create_task(self._uncount_unheard(key_id, check))
+            self._giving_back.add(task)
+            task.add_done_callback(self._giving_back.discard)
+
+    async def _uncount_unheard(self, key_id: str, check: Check) -> None:
+        with suppress(LogUnavailable):  # it counts for a minute
+            await self.uncount(key_id, check.at)
 
     async def _counted(self, key_id: str) -> Check:
         if key_id in self._meeting:  # no statement changes a row twice

@@ -30,14 +30,18 @@ class ReadBatches(Generic[Q, A]):
     Args:
         read: Reads a batch.
         side_by_side: With more than one, a batch that hangs keeps no others waiting.
+        unheard: Called with a question and its answer, if that is no exception and nobody
+            waits for it any more.
     """
 
     def __init__(
         self,
         read: Callable[[Sequence[Q]], Awaitable[Sequence[A | Exception]]],
         side_by_side: int = 1,
+        unheard: Callable[[Q, A], None] = lambda _question, _answer: None,
     ) -> None:
         self._read = read
+        self._unheard = unheard
         self._most = side_by_side
         self._asked: list[tuple[Q, asyncio.Future[A]]] = []
         self._reading: dict[object, asyncio.Task[None]] = {}
@@ -82,11 +86,12 @@ class ReadBatches(Generic[Q, A]):
                 if not answer.done():
                     answer.set_exception(_copy(error))
             return
-        for (_, answer), found in zip(batch, answers, strict=True):
-            if answer.done():
-                continue
+        for (question, answer), found in zip(batch, answers, strict=True):
             if isinstance(found, Exception):
-                answer.set_exception(found)
+                if not answer.done():
+                    answer.set_exception(found)
+            elif answer.done():
+                self._unheard(question, found)
             else:
                 answer.set_result(found)
 

@@ -1,7 +1,7 @@
 """One connection to a web server: HTTP/1.1 by h11, one request after the other.
 
-httpcore's own is not used: it takes three locks and enters as many cancel scopes for each
-request, which is half of what a small answer costs.
+httpcore's own is not used (decision 43): it takes three locks and enters as many cancel scopes
+for each request, which is half of what a small answer costs.
 """
 
 from collections.abc import AsyncIterator
@@ -56,7 +56,8 @@ class HttpConnection:
 
     def may_be_reused(self) -> bool:
         """Say whether the answer was read to its end, and make ready for another request."""
-        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+        done = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        if done and not self._http.trailing_data[0]:  # what came behind answers nothing asked
             self._http.start_next_cycle()
             return True
         return False

@@ -53,6 +53,7 @@ class PooledTransport(httpx.AsyncBaseTransport):
         self._slots = asyncio.Semaphore(CONNECTIONS)
         self._idle: list[_Idle] = []  # the oldest first
         self._open: set[HttpConnection] = set()
+        self._dialling = 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send *request*; its connection is kept or closed once the answer is.
@@ -109,29 +110,40 @@ class PooledTransport(httpx.AsyncBaseTransport):
     async def _kept(self, origin: _Origin) -> HttpConnection | None:
         """Return the last one of *origin* that got idle and is still good; close the bad."""
         now, found = time.monotonic(), None
-        for idle in tuple(self._idle):
-            if now >= idle.until or idle.connection.has_ended():
-                self._idle.remove(idle)
+        good, bad = list[_Idle](), list[_Idle]()
+        for idle in self._idle:
+            ended = now >= idle.until or idle.connection.has_ended()
+            (bad if ended else good).append(idle)
+        for place in reversed(range(len(good))):
+            if good[place].origin == origin:
+                found = good.pop(place).connection
+                break
+        self._idle = good  # before anything is waited for: nobody else is given it
+        try:
+            for idle in bad:
                 await self._close(idle.connection)
-            elif idle.origin == origin:
-                found = idle
-        if found is None:
-            return None
-        self._idle.remove(found)
-        return found.connection
+        except BaseException:
+            if found is not None:
+                await self._close(found)
+            raise
+        return found
 
     async def _dialled(self, origin: _Origin, timeout_s: float | None) -> HttpConnection:
-        if len(self._open) >= CONNECTIONS and self._idle:
-            await self._close(self._idle.pop(0).connection)
-        host = origin.host.decode("ascii")
-        stream = await self._backend.connect_tcp(host, origin.port, timeout=timeout_s)
-        if origin.scheme == b"https":
-            stream = await stream.start_tls(
-                self._context, server_hostname=host, timeout=timeout_s
-            )
-        connection = HttpConnection(stream)
-        self._open.add(connection)
-        return connection
+        self._dialling += 1
+        try:
+            while self._idle and len(self._open) + self._dialling > CONNECTIONS:
+                await self._close(self._idle.pop(0).connection)
+            host = origin.host.decode("ascii")
+            stream = await self._backend.connect_tcp(host, origin.port, timeout=timeout_s)
+            if origin.scheme == b"https":
+                stream = await stream.start_tls(
+                    self._context, server_hostname=host, timeout=timeout_s
+                )
+            connection = HttpConnection(stream)
+            self._open.add(connection)
+            return connection
+        finally:
+            self._dialling -= 1
 
     async def _close(self, connection: HttpConnection) -> None:
         self._open.discard(connection)

@@ -160,4 +160,5 @@ class PaidOnce:
 def _not_made(error: Exception) -> bool:
     if isinstance(error, Unreachable):
         return error.why in NOT_SENT
-    return isinstance(error, NotCharged | Forbidden)
+    # What is away, `CallsUnavailable`, is the account that a call is reserved in before it.
+    return isinstance(error, NotCharged | Forbidden | CallsUnavailable)

@@ -9,7 +9,6 @@ has another way: a read that was slow ends them for a while.
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +54,9 @@ class QuickReads:
 
     def reopen(self) -> None:
         """Read from the file that is at the path now, another one perhaps."""
-        database, self._database = self._database, None
-        if database is not None:
-            with suppress(sqlite3.Error):
-                database.close()
+        # Closed with its last reference, which the event loop may hold: a connection that is
+        # closed while another thread reads by it ends the process.
+        self._database = None
 
     def close(self) -> None:
         """Read nothing more."""
