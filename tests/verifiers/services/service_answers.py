@@ -175,6 +175,24 @@ ANSWERS: tuple[tuple[str, int, bytes, Verdict, str], ...] = (
     ("neverbounce", 200, neverbounce("valid", "accepts_all"), ALL, "catch-all"),
     ("neverbounce", 200, neverbounce("valid", "spamtrap_network"), DUNNO, "said-valid"),
     ("neverbounce", 200, neverbounce("valid", "connect_fails"), DUNNO, "said-valid"),
+    # Envelopes of other shapes than documented: what they do not say is no success.
+    ("neverbounce", 200, b'{"result": "valid"}', DUNNO, "said-valid"),
+    (
+        *(
+            "neverbounce",
+            200,
+            b'{"status": "auth_failure", "message": null, "result": "valid"}',
+        ),
+        *(DUNNO, "said-valid"),
+    ),
+    (
+        *("zerobounce", 200, b'{"error": ["?"], "status": "valid", "sub_status": ""}'),
+        *(DUNNO, "wrong-shape"),
+    ),
+    (
+        *("millionverifier", 200, b'{"result": "ok", "error": 5}'),
+        *(DUNNO, "wrong-shape"),
+    ),
     ("neverbounce", 200, neverbounce("catchall"), ALL, "catch-all"),
     ("neverbounce", 200, neverbounce("invalid"), DOWN, "said-invalid"),
     ("neverbounce", 200, neverbounce("disposable"), DOWN, "said-disposable"),
@@ -250,7 +268,7 @@ ANSWERS: tuple[tuple[str, int, bytes, Verdict, str], ...] = (
     ("reacher", 200, reacher("risky", has_full_inbox=True), FULL, "said-risky"),
     ("reacher", 200, reacher("invalid"), DOWN, "said-invalid"),
     ("reacher", 200, reacher("invalid", is_disabled=True), DOWN, "said-invalid"),
-    ("reacher", 200, reacher("invalid", accepts_mail=False), DOWN, "said-invalid"),
+    ("reacher", 200, reacher("invalid", accepts_mail=False), DUNNO, "said-invalid"),
     (
         *("reacher", 200, reacher("unknown", error={"type": "SmtpError", "message": "x"})),
         *(DUNNO, "said-unknown"),

@@ -38,6 +38,7 @@ class MillionVerifierSettings(HostedSettings, frozen=True, kw_only=True):
 
 class MillionVerifierAnswer(msgspec.Struct):
     result: str
+    error: str | None = None
 
 
 class _Error(msgspec.Struct):
@@ -49,7 +50,7 @@ def read(answer: MillionVerifierAnswer) -> Said:
     """Return what MillionVerifier says of an address."""
     told, reason = (f"result={word(answer.result)}",), f"said-{word(answer.result)}"
     match answer.result:
-        case "ok":
+        case "ok" if not answer.error:
             return Said(Verdict.DELIVERABLE, reason, told=told)
         case "catch_all":
             return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)

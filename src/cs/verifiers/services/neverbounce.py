@@ -61,6 +61,7 @@ class _Credits(msgspec.Struct):
 
 class NeverBounceAnswer(msgspec.Struct):
     result: str
+    status: str = ""
     flags: tuple[str, ...] = ()
 
 
@@ -78,7 +79,7 @@ def read(answer: NeverBounceAnswer) -> Said:
     if answer.result == "catchall" or "accepts_all" in flags:
         return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     match answer.result:
-        case "valid" if not flags & _DOUBTS:
+        case "valid" if answer.status == "success" and not flags & _DOUBTS:
             return Said(Verdict.DELIVERABLE, reason, told=told)
         case "invalid" | "disposable":
             return Said(Verdict.UNDELIVERABLE, reason, told=told)

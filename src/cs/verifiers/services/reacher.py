@@ -84,8 +84,12 @@ def read(answer: ReacherAnswer) -> Said:
     reason = f"said-{said}"
     if any(part.error is not None for part in (answer.misc, answer.mx, smtp, answer.syntax)):
         return Said(Verdict.UNKNOWN, reason, told=told)
-    if answer.syntax.is_valid_syntax is False or answer.mx.accepts_mail is False:
+    if answer.syntax.is_valid_syntax is False:
         return Said(Verdict.UNDELIVERABLE, reason, told=told)
+    if answer.mx.accepts_mail is False:
+        # It has no MX records: also where DNS did not answer (Reacher's core/src/mx), and a
+        # domain without them may take mail all the same (RFC 5321, section 5.1).
+        return Said(Verdict.UNKNOWN, reason, told=told)
     if smtp.is_catch_all:
         return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     if smtp.has_full_inbox:

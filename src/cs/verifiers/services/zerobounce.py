@@ -50,6 +50,7 @@ class ZeroBounceSettings(HostedSettings, frozen=True, kw_only=True):
 class ZeroBounceAnswer(msgspec.Struct):
     status: str
     sub_status: str | None = None
+    error: str | None = None
 
 
 class _Error(msgspec.Struct):
@@ -64,7 +65,7 @@ def read(answer: ZeroBounceAnswer) -> Said:
     if status == "catch-all" or (status == "valid" and "accept_all" in sub):
         return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     match status:
-        case "valid" if sub in _PLAIN_VALID:
+        case "valid" if sub in _PLAIN_VALID and not answer.error:
             return Said(Verdict.DELIVERABLE, reason, told=told)
         case "invalid" if sub == "mailbox_quota_exceeded":
             return Said(Verdict.MAILBOX_FULL, reason, told=told)
