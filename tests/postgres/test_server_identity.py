@@ -82,6 +82,15 @@ def test_an_option_that_cannot_be_used_is_told(options: str, told: str) -> None:
         unverified_hosts(f"{USER}db.internal/cs?{options}")
 
 
+@pytest.mark.parametrize("password", ["sec/ret", "sec?ret=1", "sec\u2100ret", "sec#ret"])
+def test_an_address_that_cannot_be_read_is_not_repeated(password: str) -> None:
+    with pytest.raises(ValueError, match=r"no address|port") as caught:
+        unverified_hosts(f"postgresql://cs:{password}@db.internal/cs")
+
+    assert "sec" not in str(caught.value)
+    assert "ret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("how", ["cleartext", "md5"])
 async def test_a_pool_is_not_opened_unless_that_is_allowed(how: str) -> None:
     with asking_for_passwords("md5" if how == "md5" else "cleartext") as asker:

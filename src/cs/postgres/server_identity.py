@@ -10,6 +10,7 @@ import inspect
 
 from asyncpg import connect_utils
 from asyncpg.connect_utils import SSLMode
+from asyncpg.exceptions import ClientConfigurationError
 
 from cs.runtime.local_hosts import is_local
 
@@ -33,6 +34,13 @@ def unverified_hosts(dsn: str) -> tuple[str, ...]:
     except OSError as error:  # an ssl.SSLError is one
         why = error.strerror or "not in PEM form"
         raise ValueError(f"a file of sslrootcert, sslcert, sslkey or sslcrl: {why}") from error
+    except ClientConfigurationError:
+        raise
+    except ValueError:  # of urllib, which may repeat a part of the password
+        raise ValueError(
+            "it is no address of PostgreSQL, or an option of it is wrong; "
+            "write / # ? and @ of a password as %2F %23 %3F and %40"
+        ) from None
     if found.sslmode >= SSLMode.verify_full:
         return ()
     hosts = (each if isinstance(each, str) else each[0] for each in addresses)

@@ -45,6 +45,8 @@ def test_an_identity_is_read(text: str, expected: Identity) -> None:
         "mail.us.test jo@us.test socks5://h",
         "mail.us.test jo@us.test http://u:secret@h:1",
         "mail.us.test jo@us.test socks5://u:secret@h:1 more",
+        "mail.us.test jo@us.test socks5://u:sec/secret@h:1",
+        "mail.us.test jo@us.test socks5://u:secret\u2100@h:1",
     ],
 )
 def test_what_is_no_identity_is_refused_without_its_password(text: str) -> None:

@@ -53,7 +53,14 @@ def check_proxy(text: str) -> str:
     Raises:
         ValueError: It is not; the message has nothing of its password.
     """
-    parts = urlsplit(text)
-    if parts.scheme not in _SCHEMES or not parts.hostname or not parts.port:
-        raise ValueError("a proxy is an address like socks5://user:password@10.0.0.2:1080")
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in _SCHEMES and bool(parts.hostname) and bool(parts.port)
+    except ValueError:  # its own words repeat what may be the password
+        good = False
+    if not good:
+        raise ValueError(
+            "a proxy is an address like socks5://user:password@10.0.0.2:1080; "
+            "write / # ? and @ of a password as %2F %23 %3F and %40"
+        )
     return text
