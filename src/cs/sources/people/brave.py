@@ -21,6 +21,7 @@ from cs.plugins.sources import (
     problem,
     takes,
 )
+from cs.sources.people.markets import Market
 from cs.sources.people.paid_search import PaidSearch
 from cs.sources.people.web_search import RESULTS, WebPage, WebQuestion, WebResult
 
@@ -60,7 +61,7 @@ class BraveSource(PaidSearch[BraveSettings]):
         words = asked.text[:CHARACTERS].split()[:WORDS]
         params = {"q": " ".join(words), "count": str(COUNT)}
         if asked.market is not None:
-            params |= {"country": asked.market.country, "search_lang": asked.market.language}
+            params |= _known(asked.market)
         answer = await self.service.ask(Question(path=_PATH, params=params), _Answer)
         found = answer.web.results[:RESULTS] if answer.web else ()
         return WebPage(tuple(_read(result) for result in found))
@@ -75,6 +76,21 @@ class BraveSource(PaidSearch[BraveSettings]):
         if not limits or len(limits) != len(remaining):
             return None
         return f"{remaining[-1]:,.0f} of {limits[-1]:,.0f} questions"
+
+
+#: What Brave calls a language otherwise than ISO 639-1; ``None``: it does not know it.
+_LANGUAGES = {"ja": "jp", "no": "nb", "zh": "zh-hans", "pt": "pt-pt", "id": None}
+_BY_COUNTRY = {("pt", "br"): "pt-br", ("zh", "tw"): "zh-hant", ("zh", "hk"): "zh-hant"}
+#: Countries that it does not know.
+_NO_COUNTRIES = frozenset({"cz", "pe", "co", "cr"})
+
+
+def _known(market: Market) -> dict[str, str]:
+    """Return the parameters for *market* that Brave knows; another is answered 422."""
+    country, language = market.country, market.language
+    named = _BY_COUNTRY.get((language, country), _LANGUAGES.get(language, language))
+    params = {} if country in _NO_COUNTRIES else {"country": country}
+    return params if named is None else params | {"search_lang": named}
 
 
 @takes(BraveSettings)
