@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -46,7 +47,7 @@ class CompanyFile:
             try:
                 for number, row in enumerate(self._read(file), 1):
                     yield number, row if isinstance(row, str) else self._company(row)
-            except (OSError, EOFError, UnicodeDecodeError) as error:
+            except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
                 raise BadFile(f"{self._path}: {error}") from error
 
     def _company(self, row: Mapping[str, Any]) -> Company | str:
@@ -72,6 +73,9 @@ class CompanyFile:
         except (
             OSError,
             EOFError,
+            zlib.error,
+            csv.Error,
+            RecursionError,
             UnicodeDecodeError,
             msgspec.DecodeError,
             ValueError,
@@ -106,5 +110,5 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 def _object(line: bytes) -> Mapping[str, Any] | str:
     try:
         return msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return f"no JSON object: {error}"
