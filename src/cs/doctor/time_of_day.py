@@ -22,7 +22,7 @@ def check_clock(now: datetime, date: str | None, source: str) -> Finding:
     try:
         said = parsedate_to_datetime(date or "")
         off = (now - said).total_seconds()
-    except (TypeError, ValueError):  # no date, or one without a zone
+    except (TypeError, ValueError, OverflowError):  # no date, or one without a zone
         return Finding(check, "not tried", f"{source} does not say what time it is")
     if abs(off) <= CLOSE_S:
         return Finding(check, "ok", f"as {source} has it, to within {CLOSE_S:g} s")

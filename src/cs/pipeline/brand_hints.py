@@ -13,6 +13,8 @@ from cs.pipeline.brand_candidates import SURE, merge
 from cs.pipeline.brand_choice import BrandChoice
 from cs.plugins.sources import BrandAnswer, BrandSource
 
+#: The score of a brand whose own site is called as it is, and that nobody else knows.
+CONFIRMED = 0.75
 #: Sites of one answer that are looked at: each is a request to a stranger.
 SITES = 2
 
@@ -48,5 +50,5 @@ def confirmed_hint(
             same = [(source, m.facts) for source, m in hinted if m.facts.domain == domain]
             if same and match.score >= SURE and best_likeness(query.brand, names) >= COMPANY:
                 facts = merge([(answer.source, match.facts), *same])
-                return BrandChoice("matched", facts)
+                return BrandChoice("matched", facts, CONFIRMED)
     return None

@@ -28,7 +28,7 @@ class PaidCaps(msgspec.Struct, frozen=True, kw_only=True):
     """How many questions to paid verifiers are made at most.
 
     Attributes:
-        per_person: About one person at one mail domain; as many addresses are worth a guess.
+        per_person: About one person in one search, whatever the mail domains.
         per_search: For one search, by one worker.
     """
 
