@@ -9,7 +9,9 @@ has another way: a read that was slow ends them for a while.
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 #: A read that took longer found a slow disk, or a machine with too much to do: threads of this
@@ -34,6 +36,8 @@ class QuickReads:
         self._now = now
         self._database: sqlite3.Connection | None = None
         self._not_before = 0.0
+        # A connection that is closed while another thread reads by it ends the process.
+        self._using = Lock()
 
     def rows(self, statement: str, values: Sequence[str | int | None]) -> list[Any] | None:
         """Return what *statement* finds, as of now; ``None``: read it another way."""
@@ -41,8 +45,9 @@ class QuickReads:
         if self._path is None or began < self._not_before:
             return None
         try:
-            database = self._database or self._opened(self._path)
-            found = database.execute(statement, values).fetchall()
+            with self._using:
+                database = self._database or self._opened(self._path)
+                found = database.execute(statement, values).fetchall()
         except sqlite3.Error:  # whoever reads it the other way says what is wrong
             self.reopen()
             self._not_before = began + PAUSE_S
@@ -54,9 +59,11 @@ class QuickReads:
 
     def reopen(self) -> None:
         """Read from the file that is at the path now, another one perhaps."""
-        # Closed with its last reference, which the event loop may hold: a connection that is
-        # closed while another thread reads by it ends the process.
-        self._database = None
+        with self._using:
+            database, self._database = self._database, None
+            if database is not None:
+                with suppress(sqlite3.Error):
+                    database.close()
 
     def close(self) -> None:
         """Read nothing more."""
