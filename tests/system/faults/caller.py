@@ -108,7 +108,8 @@ class Caller:
             self.notes.calls += 1
             try:
                 answer = await self.http.request(method, url, headers=headers, json=body)
-            except httpx.TransportError:
+            # The second is anyio's, of a connection that uvloop has lost as it was made.
+            except (httpx.TransportError, AttributeError):
                 self.notes.cut += 1
                 await asyncio.sleep(_RECONNECT_S)
                 continue
