@@ -388,6 +388,7 @@ async def live_long(lifetime: Lifetime) -> None:
     await lifetime.grant(1, 5)
     await lifetime.read_all()
     await lifetime.ask_meanwhile(0, "Zenith")
+    await lifetime.mailboxes.asked.wait()  # what is restarted below is its verification
     await lifetime.read_all()
     await lifetime.ask_meanwhile(1, "Zenith")  # joins
     await lifetime.read_all()
@@ -402,6 +403,7 @@ async def live_long(lifetime: Lifetime) -> None:
     await lifetime.read_all()
     lifetime.step(31 * 86_400)
     await lifetime.ask_meanwhile(1, "Acme")
+    await lifetime.mailboxes.asked.wait()
     await lifetime.erase("Ada Kern")  # while it runs
     await lifetime.read_all()
     await lifetime.answer_all()

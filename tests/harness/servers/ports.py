@@ -1,13 +1,23 @@
 """Ports of the loopback that are free at this moment."""
 
+import random
 import socket
 from contextlib import ExitStack
+
+#: Below those that systems take for connections of their own (Linux 32768 to 60999, RFC 6335
+#: 49152 to 65535): of these a server that starts a moment later would often find one taken.
+_PORTS = (15_000, 32_000)
 
 
 def free_ports(count: int) -> list[int]:
     """Return *count* different ports; another process may still be faster to take one."""
+    chance, found = random.SystemRandom(), list[int]()
     with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+        while len(found) < count:
+            port, each = chance.randint(*_PORTS), held.enter_context(socket.socket())
+            try:
+                each.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            found.append(port)
+    return found
