@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.plugins.contracts.stand_in import Asked
+from cs.plugins.contracts.stand_in import ServiceRequest
 from cs.plugins.new_package import PackageKind
 from plugins.installed import Install, install, install_written
 from plugins.played import on_loopback
@@ -15,15 +15,15 @@ __all__ = ["install"]
 
 
 @pytest.fixture(scope="module")
-def asked() -> list[Asked]:
+def asked() -> list[ServiceRequest]:
     return []
 
 
 @pytest.fixture(scope="module")
-def url(asked: list[Asked]) -> Iterator[str]:
+def url(asked: list[ServiceRequest]) -> Iterator[str]:
     """A service on loopback that knows two people of every brand but one."""
 
-    def answer(question: Asked) -> object:
+    def answer(question: ServiceRequest) -> object:
         asked.append(question)
         if question.params["company"] == "Nobody Knows It":
             return {"people": []}
@@ -51,7 +51,7 @@ def tried(
 
 
 def test_it_is_asked_by_itself_and_each_headline_is_read(
-    tried: Here, asked: list[Asked]
+    tried: Here, asked: list[ServiceRequest]
 ) -> None:
     asked.clear()
     told = tried("people-source", "try", "acme-people", "Nike", "--limit=2")
@@ -71,7 +71,7 @@ def test_it_is_asked_by_itself_and_each_headline_is_read(
 
 
 def test_a_brand_that_nobody_knows_is_asked_for_as_it_was_given(
-    tried: Here, asked: list[Asked]
+    tried: Here, asked: list[ServiceRequest]
 ) -> None:
     asked.clear()
 

@@ -8,13 +8,13 @@ from typing import ClassVar
 import msgspec
 
 from cs.paid_calls.budgets.port import (
+    BucketEmpty,
     Budgets,
-    Busy,
     OverCap,
-    Paused,
-    Reserved,
+    Reservation,
     ReserveResult,
     ServiceLimits,
+    ServicePaused,
     Spending,
 )
 
@@ -54,8 +54,8 @@ class BudgetsContract:
         assert 0 < over.left_s <= 86_400
 
         await budgets.settle(first, 59)
-        assert isinstance(await budgets.reserve("acme", self.daily, 41), Reserved)
-        assert isinstance(await budgets.reserve("other", self.daily, 100), Reserved)
+        assert isinstance(await budgets.reserve("acme", self.daily, 41), Reservation)
+        assert isinstance(await budgets.reserve("other", self.daily, 100), Reservation)
 
     async def test_of_many_at_once_no_more_pay_than_the_cap_allows(
         self, budgets: Budgets
@@ -64,7 +64,7 @@ class BudgetsContract:
             *(budgets.reserve("acme", self.daily, 30) for _ in range(12))
         )
 
-        assert sum(isinstance(each, Reserved) for each in found) == 3
+        assert sum(isinstance(each, Reservation) for each in found) == 3
         assert (await only(budgets)).micros_today == 90
 
     async def test_yesterday_counts_for_the_month_and_not_for_today(
@@ -90,7 +90,7 @@ class BudgetsContract:
         slow = ServiceLimits(calls_per_s=0.001, burst=2)
         found = await asyncio.gather(*(budgets.reserve("acme", slow, 0) for _ in range(4)))
 
-        busy = [each for each in found if isinstance(each, Busy)]
+        busy = [each for each in found if isinstance(each, BucketEmpty)]
         assert len(busy) == 2
         assert all(990 < each.left_s <= 1000 for each in busy)
 
@@ -102,7 +102,7 @@ class BudgetsContract:
         assert delays[0] == 0
         assert 9 < delays[1] <= 10
         assert 19 < delays[2] <= 20
-        assert isinstance(found[3], Busy)
+        assert isinstance(found[3], BucketEmpty)
 
     async def test_a_pause_stops_everybody_but_who_finds_out_whether_it_is_over(
         self, budgets: Budgets
@@ -115,11 +115,11 @@ class BudgetsContract:
         paused = await only(budgets)
         await budgets.resume("acme")
 
-        assert isinstance(stopped, Paused)
+        assert isinstance(stopped, ServicePaused)
         assert stopped.why == paused.paused_why == "rate-limited"
         assert 50 < stopped.left_s <= 60
-        assert isinstance(through, Reserved)
-        assert isinstance(await budgets.reserve("acme", FREE, 1), Reserved)
+        assert isinstance(through, Reservation)
+        assert isinstance(await budgets.reserve("acme", FREE, 1), Reservation)
         assert (await only(budgets)).paused_why == ""
 
     async def test_nobody_was_asked_is_an_empty_account(self, budgets: Budgets) -> None:
@@ -134,6 +134,6 @@ async def only(budgets: Budgets) -> Spending:
     return spent
 
 
-def reserved(found: ReserveResult) -> Reserved:
-    assert isinstance(found, Reserved), found
+def reserved(found: ReserveResult) -> Reservation:
+    assert isinstance(found, Reservation), found
     return found

@@ -14,7 +14,7 @@ import pytest
 from cs.outside.http import TrustedClient
 from cs.outside.port import Response
 from cs.paid_calls.budgets.memory import MemoryBudgets
-from cs.paid_calls.budgets.port import Reserved, Spending
+from cs.paid_calls.budgets.port import Reservation, Spending
 from cs.paid_calls.current_lookup import set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.memory import MemoryCalls
@@ -30,7 +30,7 @@ ASKED = Question(path="/find", params={"q": "Ada Kern"}, units=3)
 KEY = "k3y-of-ours"
 
 
-class Found(msgspec.Struct):
+class NamesAnswer(msgspec.Struct):
     names: tuple[str, ...] = ()
 
 
@@ -66,7 +66,7 @@ class World:
 
     async def problem(self, asked: Question = ASKED) -> ServiceProblem:
         with pytest.raises(ServiceProblem) as found, set_current_lookup("brand-a.1"):
-            await self.service.ask(asked, Found)
+            await self.service.ask(asked, NamesAnswer)
         return found.value
 
 
@@ -175,11 +175,15 @@ async def test_each_fault_is_told_one_way_and_costs_what_it_may_have_cost() -> N
 async def test_an_answer_is_paid_for_once_and_for_what_was_charged() -> None:
     async with asking(GOOD) as world, asyncio.timeout(5):
         with set_current_lookup("brand-a.1"), count_spent() as spent:
-            first = await world.service.ask(ASKED, Found, charged=lambda it: len(it.names))
-            again = await world.service.ask(ASKED, Found, charged=lambda it: len(it.names))
+            first = await world.service.ask(
+                ASKED, NamesAnswer, charged=lambda it: len(it.names)
+            )
+            again = await world.service.ask(
+                ASKED, NamesAnswer, charged=lambda it: len(it.names)
+            )
         account = await world.spent()
 
-    assert first == again == Found(names=("Ada", "Bo"))
+    assert first == again == NamesAnswer(names=("Ada", "Bo"))
     assert len(world.web.asked) == 1
     assert (account.calls_today, account.micros_today) == (1, 2 * CENT)
     assert spent == {"acme": 2 * CENT}
@@ -190,7 +194,7 @@ async def test_an_answer_is_paid_for_once_and_for_what_was_charged() -> None:
 
 async def test_a_question_with_json_is_posted() -> None:
     async with asking(GOOD) as world:
-        await world.service.ask(Question(path="/find", json={"q": "Ada"}), Found)
+        await world.service.ask(Question(path="/find", json={"q": "Ada"}), NamesAnswer)
 
     (asked,) = world.web.asked
     assert (asked.method, json.loads(asked.body)) == ("POST", {"q": "Ada"})
@@ -208,12 +212,12 @@ async def test_a_posted_question_is_not_sent_on_to_anybody_else() -> None:
 async def test_a_cap_is_kept_before_the_call() -> None:
     async with asking(GOOD, usd_per_day=0.05) as world:
         with set_current_lookup("brand-a.1"):
-            await world.service.ask(ASKED, Found)
+            await world.service.ask(ASKED, NamesAnswer)
         other = Question(path="/find", params={"q": "Bo"}, units=3)
         found = await world.problem(other)
         cheaper = Question(path="/find", params={"q": "Bo"}, units=2)
         with set_current_lookup("brand-a.1"):
-            await world.service.ask(cheaper, Found)
+            await world.service.ask(cheaper, NamesAnswer)
 
     assert found.kind is K.OVER_CAP
     assert found.why == "usd_per_day of acme does not allow another call: $0.03 are spent"
@@ -225,7 +229,7 @@ async def test_who_comes_too_fast_waits_a_little_or_is_told_when() -> None:
     async with asking(GOOD, calls_per_s=1.0, burst=1) as world:
         questions = [Question(path="/find", params={"q": str(n)}) for n in range(3)]
         for question in questions[:2]:
-            await world.service.ask(question, Found)
+            await world.service.ask(question, NamesAnswer)
         found = await world.problem(questions[2])
 
     assert len(world.web.asked) == 2
@@ -236,14 +240,14 @@ async def test_who_comes_too_fast_waits_a_little_or_is_told_when() -> None:
 
 async def test_who_is_cancelled_in_the_queue_pays_nothing() -> None:
     async with asking(GOOD, calls_per_s=1.0, burst=1) as world:
-        await world.service.ask(ASKED, Found)
+        await world.service.ask(ASKED, NamesAnswer)
 
         async def cancelled(_: float) -> None:
             raise asyncio.CancelledError
 
         world.service._wait = cancelled
         with pytest.raises(asyncio.CancelledError):
-            await world.service.ask(Question(path="/find"), Found)
+            await world.service.ask(Question(path="/find"), NamesAnswer)
         spent = await world.spent()
 
     assert (spent.calls_today, spent.micros_today) == (1, 3 * CENT)
@@ -266,7 +270,7 @@ async def test_a_service_may_mean_something_else_by_a_status() -> None:
     for answer, kind in cases:
         async with asking(answer, judge=judge) as world:
             if kind is None:
-                assert await world.service.ask(ASKED, Found) == Found()
+                assert await world.service.ask(ASKED, NamesAnswer) == NamesAnswer()
             else:
                 assert (await world.problem()).kind is kind
 
@@ -282,14 +286,14 @@ async def test_where_the_account_is_away_nobody_is_asked() -> None:
 async def test_an_answer_is_used_though_it_cannot_be_settled() -> None:
     async with asking(GOOD) as world:
         world.budgets.settle = away  # type: ignore[method-assign, assignment]
-        found = await world.service.ask(ASKED, Found, charged=lambda _: 1)
+        found = await world.service.ask(ASKED, NamesAnswer, charged=lambda _: 1)
         spent = await world.spent()
 
     assert found.names
     assert spent.micros_today == 3 * CENT, "all that was reserved"
 
 
-async def away(*_: object, **__: object) -> Reserved:
+async def away(*_: object, **__: object) -> Reservation:
     raise CallsUnavailable("the account of paid services: away")
 
 

@@ -9,7 +9,7 @@ from cs.assembly.folder_keys import folder_of, open_key_store
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.forgetting import forget_expired_calls
-from cs.paid_calls.paid import Paid, PaidOnce
+from cs.paid_calls.paid import PaidCalls, PaidOnce
 from cs.paid_calls.port import RememberedCall
 from cs.paid_calls.sqlite import SqliteCalls
 from cs.settings import Settings
@@ -22,7 +22,7 @@ CALLS_FILE = "calls.db"
 @asynccontextmanager
 async def open_paid_calls(
     settings: Settings, metrics: Metrics | None = None
-) -> AsyncIterator[Paid]:
+) -> AsyncIterator[PaidCalls]:
     """Yield what makes paid calls, and remembers them in the data folder of *settings*.
 
     The file is made at the first such call: most services never make one.

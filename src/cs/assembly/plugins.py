@@ -13,7 +13,7 @@ from cs.domain.stages.table import STAGES, StageRow
 from cs.metrics.metrics import Metrics
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
-from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.pipeline.contact_discovery import ENOUGH
 from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
@@ -58,7 +58,7 @@ class StagePlugins(msgspec.Struct, frozen=True):
 async def open_plugins(
     settings: Settings,
     clock: Clock | None = None,
-    paid: Paid = EVERY_TIME,
+    paid: PaidCalls = EVERY_TIME,
     *,
     budgets: Budgets = UNLIMITED,
     world: World = "live",

@@ -38,7 +38,7 @@ NOT_SENT = frozenset({"dns", "no-host", "connect", "robots", "unavailable"})
 Make: TypeAlias = Callable[[str], Awaitable[bytes]]
 
 
-class Paid(Protocol):
+class PaidCalls(Protocol):
     """Makes calls that cost money."""
 
     async def once(

@@ -12,7 +12,7 @@ class AcmeSettings(ServiceSettings, frozen=True, kw_only=True):
     usd_per_call: Annotated[float, Meta(ge=0)] = 0.01
 
 
-class Found(msgspec.Struct):          # only the fields that are used
+class AcmeAnswer(msgspec.Struct):  # only the fields that are used
     status: str = "unknown"
 
 
@@ -24,7 +24,8 @@ def from_context(context: SourceContext) -> Acme:
 
 # in the adapter
 try:
-    found = await self._service.ask(Question(path="/check", params={"q": text}), Found)
+    question = Question(path="/check", params={"q": text})
+    answer = await self._service.ask(question, AcmeAnswer)
 except ServiceProblem as problem:
     ...  # a people source: `failed_people(self.name, problem)`; a verifier: `UNKNOWN`
 ```
@@ -57,16 +58,16 @@ from structlog import get_logger
 from cs.outside.port import ApiClient, Forbidden, Response, Unreachable
 from cs.paid_calls.budgets.port import (
     MICROS,
+    BucketEmpty,
     Budgets,
-    Busy,
     OverCap,
-    Paused,
-    Reserved,
+    Reservation,
     ServiceLimits,
+    ServicePaused,
     Spending,
 )
 from cs.paid_calls.errors import CallsUnavailable, Unanswered
-from cs.paid_calls.paid import NOT_SENT, Paid
+from cs.paid_calls.paid import NOT_SENT, PaidCalls
 from cs.paid_calls.problems import (
     FOR_THE_OPERATOR,
     PAUSE_S,
@@ -195,7 +196,7 @@ class PaidService:
         settings: ServiceSettings,
         client: ApiClient,
         *,
-        paid: Paid,
+        paid: PaidCalls,
         budgets: Budgets,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
@@ -297,7 +298,7 @@ class PaidService:
 
     # What one call is made of.
 
-    async def reserve(self, question: Question, *, through_pause: bool = False) -> Reserved:
+    async def reserve(self, question: Question, *, through_pause: bool = False) -> Reservation:
         """Reserve the highest price of *question*, and wait for its place in the bucket.
 
         Raises:
@@ -312,13 +313,13 @@ class PaidService:
             through_pause=through_pause,
         )
         match found:
-            case Reserved() as reserved:
+            case Reservation() as reserved:
                 await self._wait_for(reserved)
                 return reserved
-            case Busy(left_s=left_s):
+            case BucketEmpty(left_s=left_s):
                 why = f"{self.name} is asked as fast as the settings allow"
                 raise problem(ProblemKind.RATE_LIMITED, why, left_s)
-            case Paused(left_s=left_s, why=kind):
+            case ServicePaused(left_s=left_s, why=kind):
                 why = f"{self.name} is left alone for {left_s:.0f} s: {kind}"
                 raise problem(ProblemKind(kind), why, left_s)
             case OverCap(cap=cap, spent_micros=spent, left_s=left_s):
@@ -328,7 +329,7 @@ class PaidService:
                 )
                 raise problem(ProblemKind.OVER_CAP, why, left_s)
 
-    async def _wait_for(self, reserved: Reserved) -> None:
+    async def _wait_for(self, reserved: Reservation) -> None:
         if reserved.delay_s <= 0:
             return
         try:
@@ -337,7 +338,7 @@ class PaidService:
             await self._settle(reserved, 0, made=False)
             raise
 
-    async def send(self, question: Question, reserved: Reserved) -> Response:
+    async def send(self, question: Question, reserved: Reservation) -> Response:
         """Return the answer, if it can be read; what is not charged is settled.
 
         Raises:
@@ -365,13 +366,13 @@ class PaidService:
         await self._pause(found)
         raise found
 
-    async def settle(self, reserved: Reserved, units: int) -> None:
+    async def settle(self, reserved: Reservation, units: int) -> None:
         """Pay *units* instead of what was reserved; where that cannot be stored, all of it."""
         micros = self._price(units)
         note_spent(self.name, micros)
         await self._settle(reserved, micros)
 
-    async def _settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+    async def _settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
         # The answer is there, and paid for: it is used whatever becomes of the account.
         try:
             await self._budgets.settle(reserved, micros, made=made)

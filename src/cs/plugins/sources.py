@@ -17,7 +17,7 @@ from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
 from cs.outside.port import ApiClient, Fetcher, Forbidden, Response, Unreachable
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import (
     ORDINARY,
@@ -50,7 +50,7 @@ __all__ = [
     "Judgement",
     "NotAsked",
     "NotCharged",
-    "Paid",
+    "PaidCalls",
     "PaidService",
     "PeopleAnswer",
     "PeopleSource",
@@ -94,7 +94,7 @@ class SourceContext(msgspec.Struct, frozen=True, kw_only=True):
     guarded: Fetcher
     settings: Mapping[str, Any] = {}
     now: Callable[[], datetime]
-    paid: Paid = EVERY_TIME
+    paid: PaidCalls = EVERY_TIME
     budgets: Budgets = UNLIMITED
 
     def service(

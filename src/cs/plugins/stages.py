@@ -67,7 +67,7 @@ from cs.outside.port import (
 )
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import (
     ORDINARY,
@@ -113,7 +113,7 @@ __all__ = [
     "NotAsked",
     "NotCharged",
     "Outcome",
-    "Paid",
+    "PaidCalls",
     "PaidService",
     "PeopleSeen",
     "Person",
@@ -173,7 +173,7 @@ class StageContext(msgspec.Struct, frozen=True, kw_only=True):
     guard: AddressGuard
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
-    paid: Paid = EVERY_TIME
+    paid: PaidCalls = EVERY_TIME
     budgets: Budgets = UNLIMITED
 
     def service(

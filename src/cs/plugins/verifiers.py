@@ -27,7 +27,7 @@ from cs.outside.port import (
 )
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, Paid
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import (
     ORDINARY,
@@ -60,7 +60,7 @@ __all__ = [
     "MailHosts",
     "NotAsked",
     "NotCharged",
-    "Paid",
+    "PaidCalls",
     "PaidService",
     "ProblemKind",
     "Question",
@@ -103,7 +103,7 @@ class VerifierContext(msgspec.Struct, frozen=True, kw_only=True):
     fetcher: ApiClient | None = None
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
-    paid: Paid = EVERY_TIME
+    paid: PaidCalls = EVERY_TIME
     budgets: Budgets = UNLIMITED
     tell_operator: Callable[[str, str | None], None] = lambda _name, _why: None
 

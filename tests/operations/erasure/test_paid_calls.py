@@ -16,7 +16,7 @@ from cs.eventlog.streams import Streams
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import Operator
 from cs.paid_calls.memory import MemoryCalls
-from cs.paid_calls.paid import Paid
+from cs.paid_calls.paid import PaidCalls
 from cs.paid_calls.port import Call, CallLease, KnownAnswer
 from cs.plugins.sources import PeopleAnswer
 from cs.projections.runner import ViewRunner
@@ -62,7 +62,7 @@ async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_st
 class PaidStaff:
     """Tells of the same two people for every brand, and is paid for it."""
 
-    paid: Paid
+    paid: PaidCalls
     name: str = "staff"
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:

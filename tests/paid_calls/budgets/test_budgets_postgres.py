@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from contracts.budgets import FREE, BudgetsContract
-from cs.paid_calls.budgets.port import Budgets, OverCap, Reserved
+from cs.paid_calls.budgets.port import Budgets, OverCap, Reservation
 from cs.paid_calls.budgets.postgres import PostgresBudgets
 from cs.paid_calls.errors import CallsUnavailable
 from cs.postgres.pool import Pool, open_pool
@@ -43,9 +43,9 @@ async def test_workers_on_pools_of_their_own_keep_one_cap_and_one_bucket(
             *(workers[n % 2].reserve("slow", _TEN_S, 0, patience_s=1000) for n in range(8))
         )
 
-    assert sum(isinstance(each, Reserved) for each in found) == 3
+    assert sum(isinstance(each, Reservation) for each in found) == 3
     assert sum(isinstance(each, OverCap) for each in found) == 9
-    delays = sorted(each.delay_s for each in slots if isinstance(each, Reserved))
+    delays = sorted(each.delay_s for each in slots if isinstance(each, Reservation))
     assert [round(delay / 10) for delay in delays] == list(range(8))
 
 

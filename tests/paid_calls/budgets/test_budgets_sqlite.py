@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contracts.budgets import FREE, BudgetsContract, only, reserved
-from cs.paid_calls.budgets.port import Budgets, OverCap, Reserved
+from cs.paid_calls.budgets.port import Budgets, OverCap, Reservation
 from cs.paid_calls.budgets.sqlite import SqliteBudgets
 from cs.paid_calls.errors import CallsUnavailable
 
@@ -54,7 +54,7 @@ async def test_two_processes_on_one_file_keep_one_cap(file: Path) -> None:
             *((one, two)[n % 2].reserve("acme", limits, 30) for n in range(12))
         )
 
-    assert sum(isinstance(each, Reserved) for each in found) == 3
+    assert sum(isinstance(each, Reservation) for each in found) == 3
     assert sum(isinstance(each, OverCap) for each in found) == 9
 
 

@@ -10,7 +10,7 @@ from cs.plugins.sources import (
     Forbidden,
     NotAsked,
     NotCharged,
-    Paid,
+    PaidCalls,
     PeopleAnswer,
     SourceContext,
     SourceStatus,
@@ -29,7 +29,7 @@ class PaidSettings(msgspec.Struct, frozen=True, kw_only=True):
 class PaidPeople:
     name = "paid-people"
 
-    def __init__(self, fetcher: Fetcher, paid: Paid, settings: PaidSettings) -> None:
+    def __init__(self, fetcher: Fetcher, paid: PaidCalls, settings: PaidSettings) -> None:
         self._fetcher, self._paid, self._settings = fetcher, paid, settings
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:

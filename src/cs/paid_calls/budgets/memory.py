@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import date
 
-from cs.paid_calls.budgets.port import Reserved, ReserveResult, ServiceLimits, Spending
+from cs.paid_calls.budgets.port import Reservation, ReserveResult, ServiceLimits, Spending
 from cs.paid_calls.budgets.rules import (
-    Asked,
-    ServiceState,
+    BudgetState,
+    ReserveRequest,
     day_of,
     decide,
     first_of_month,
@@ -21,7 +21,7 @@ class MemoryBudgets:
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._states: dict[str, ServiceState] = {}
+        self._states: dict[str, BudgetState] = {}
         self._accounts: dict[str, dict[date, tuple[int, int]]] = defaultdict(dict)
 
     async def reserve(
@@ -35,7 +35,7 @@ class MemoryBudgets:
     ) -> ReserveResult:
         now = self._now()
         spent = self._spending(service, now)
-        asked = Asked(
+        asked = ReserveRequest(
             service=service,
             limits=limits,
             micros=micros,
@@ -45,23 +45,23 @@ class MemoryBudgets:
             patience_s=patience_s,
             through_pause=through_pause,
         )
-        state, result = decide(self._states.get(service, ServiceState()), asked)
+        state, result = decide(self._states.get(service, BudgetState()), asked)
         self._states[service] = state
-        if isinstance(result, Reserved):
+        if isinstance(result, Reservation):
             self._add(service, result.day, 1, micros)
         return result
 
-    async def settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+    async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
         calls = 0 if made else -1
         self._add(reserved.service, reserved.day, calls, micros - reserved.micros)
 
     async def pause(self, service: str, for_s: float, why: str) -> None:
-        state = self._states.get(service, ServiceState())
+        state = self._states.get(service, BudgetState())
         self._states[service] = pause(state, self._now() + for_s, why)
 
     async def resume(self, service: str) -> None:
         if service in self._states:
-            self._states[service] = ServiceState(self._states[service].full_at)
+            self._states[service] = BudgetState(self._states[service].full_at)
 
     async def spending(self) -> Sequence[Spending]:
         now = self._now()
@@ -76,7 +76,7 @@ class MemoryBudgets:
         account = self._accounts[service]
         month = [spent for at, spent in account.items() if first_of_month(day) <= at <= day]
         calls_today, micros_today = account.get(day, (0, 0))
-        state = self._states.get(service, ServiceState())
+        state = self._states.get(service, BudgetState())
         paused_s = max(state.paused_until - now, 0.0)
         return Spending(
             service=service,

@@ -32,7 +32,7 @@ class ServiceLimits(msgspec.Struct, frozen=True, kw_only=True):
     micros_per_month: int | None = None
 
 
-class Reserved(msgspec.Struct, frozen=True):
+class Reservation(msgspec.Struct, frozen=True):
     """The caller may make one call, *delay_s* from now.
 
     Attributes:
@@ -45,13 +45,13 @@ class Reserved(msgspec.Struct, frozen=True):
     delay_s: float = 0.0
 
 
-class Busy(msgspec.Struct, frozen=True):
+class BucketEmpty(msgspec.Struct, frozen=True):
     """The bucket is empty for longer than the caller waits."""
 
     left_s: float
 
 
-class Paused(msgspec.Struct, frozen=True):
+class ServicePaused(msgspec.Struct, frozen=True):
     """The service asked all of us to stay away, or refused all of us alike.
 
     Attributes:
@@ -70,7 +70,7 @@ class OverCap(msgspec.Struct, frozen=True):
     left_s: float
 
 
-ReserveResult = Reserved | Busy | Paused | OverCap
+ReserveResult = Reservation | BucketEmpty | ServicePaused | OverCap
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ class Budgets(Protocol):
             through_pause: Ask though it is paused: to find out whether it still has to be.
         """
 
-    async def settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+    async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
         """Count *micros* in place of the reserve; one that was not *made* is no call."""
 
     async def pause(self, service: str, for_s: float, why: str) -> None:
@@ -133,9 +133,9 @@ class _Unlimited:
         through_pause: bool = False,
     ) -> ReserveResult:
         del limits, patience_s, through_pause
-        return Reserved(service, date.min, micros)
+        return Reservation(service, date.min, micros)
 
-    async def settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+    async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
         pass
 
     async def pause(self, service: str, for_s: float, why: str) -> None:

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 
 from asyncpg import UndefinedTableError
 
-from cs.paid_calls.budgets.port import Reserved, ReserveResult, ServiceLimits, Spending
+from cs.paid_calls.budgets.port import Reservation, ReserveResult, ServiceLimits, Spending
 from cs.paid_calls.budgets.rules import (
-    Asked,
-    ServiceState,
+    BudgetState,
+    ReserveRequest,
     day_of,
     decide,
     first_of_month,
@@ -42,7 +42,7 @@ class PostgresBudgets:
             day = day_of(now)
             spent = await connection.fetchrow(_SPENT, service, first_of_month(day), day)
             assert spent is not None
-            asked = Asked(
+            asked = ReserveRequest(
                 service=service,
                 limits=limits,
                 micros=micros,
@@ -53,12 +53,12 @@ class PostgresBudgets:
                 through_pause=through_pause,
             )
             after, result = decide(state, asked)
-            if isinstance(result, Reserved):
+            if isinstance(result, Reservation):
                 await _store(connection, service, after)
                 await connection.execute(_ADD, service, day, 1, micros)
         return result
 
-    async def settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+    async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
         change = (0 if made else -1, micros - reserved.micros)
         async with self._connected() as connection:
             await connection.execute(_ADD, reserved.service, reserved.day, *change)
@@ -82,7 +82,7 @@ class PostgresBudgets:
     @asynccontextmanager
     async def _locked(
         self, service: str
-    ) -> AsyncIterator[tuple[PooledConnection, ServiceState]]:
+    ) -> AsyncIterator[tuple[PooledConnection, BudgetState]]:
         """Yield a transaction and what is stored of *service*, which is ours until its end."""
         async with self._connected() as connection, connection.transaction():
             row = await connection.fetchrow(_LOCK, service)
@@ -90,7 +90,7 @@ class PostgresBudgets:
                 await connection.execute(_MAKE, service)
                 row = await connection.fetchrow(_LOCK, service)
                 assert row is not None
-            yield connection, ServiceState(*row)
+            yield connection, BudgetState(*row)
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[PooledConnection]:
@@ -101,7 +101,7 @@ class PostgresBudgets:
             raise CallsUnavailable(f"the account of paid services: {error}") from error
 
 
-async def _store(connection: PooledConnection, service: str, state: ServiceState) -> None:
+async def _store(connection: PooledConnection, service: str, state: BudgetState) -> None:
     values = (state.full_at, state.paused_until, state.paused_why)
     await connection.execute(_STORE, service, *values)
 

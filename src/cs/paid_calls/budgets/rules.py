@@ -10,16 +10,16 @@ from typing import Literal
 import msgspec
 
 from cs.paid_calls.budgets.port import (
-    Busy,
+    BucketEmpty,
     OverCap,
-    Paused,
-    Reserved,
+    Reservation,
     ReserveResult,
     ServiceLimits,
+    ServicePaused,
 )
 
 
-class ServiceState(msgspec.Struct, frozen=True):
+class BudgetState(msgspec.Struct, frozen=True):
     """What is stored of a service beside its account; moments are seconds since 1970.
 
     Attributes:
@@ -33,7 +33,7 @@ class ServiceState(msgspec.Struct, frozen=True):
     paused_why: str = ""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ReserveRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks for what, when, and what was spent so far.
 
     Attributes:
@@ -59,21 +59,21 @@ def first_of_month(day: date) -> date:
     return day.replace(day=1)
 
 
-def decide(state: ServiceState, asked: Asked) -> tuple[ServiceState, ReserveResult]:
+def decide(state: BudgetState, asked: ReserveRequest) -> tuple[BudgetState, ReserveResult]:
     """Return what becomes of *state* and the answer to *asked*.
 
     >>> limits = ServiceLimits(calls_per_s=1.0, micros_per_day=10)
-    >>> once = Asked(service="acme", limits=limits, micros=7, now=0.0, spent_today=0,
+    >>> once = ReserveRequest(service="acme", limits=limits, micros=7, now=0.0, spent_today=0,
     ...     spent_this_month=0)
-    >>> state, first = decide(ServiceState(), once)
+    >>> state, first = decide(BudgetState(), once)
     >>> first.micros, decide(state, once)[1]
-    (7, Busy(left_s=1.0))
+    (7, BucketEmpty(left_s=1.0))
     >>> decide(state, msgspec.structs.replace(once, spent_today=7))[1].cap
     'day'
     """
     pause_s = state.paused_until - asked.now
     if pause_s > 0 and not asked.through_pause:
-        return state, Paused(pause_s, state.paused_why)
+        return state, ServicePaused(pause_s, state.paused_why)
     over = _over_cap(asked)
     if over is not None:
         return state, over
@@ -81,20 +81,20 @@ def decide(state: ServiceState, asked: Asked) -> tuple[ServiceState, ReserveResu
     full_at = max(state.full_at, asked.now) + interval_s
     wait_s = max(full_at - asked.now - asked.limits.burst * interval_s, 0.0)
     if wait_s > asked.patience_s:
-        return state, Busy(wait_s)
+        return state, BucketEmpty(wait_s)
     day = day_of(asked.now)
-    reserved = Reserved(asked.service, day, asked.micros, wait_s)
+    reserved = Reservation(asked.service, day, asked.micros, wait_s)
     return msgspec.structs.replace(state, full_at=full_at), reserved
 
 
-def pause(state: ServiceState, until: float, why: str) -> ServiceState:
+def pause(state: BudgetState, until: float, why: str) -> BudgetState:
     """Return *state* paused *until* then; a longer pause stays."""
     if until <= state.paused_until:
         return state
     return msgspec.structs.replace(state, paused_until=until, paused_why=why)
 
 
-def _over_cap(asked: Asked) -> OverCap | None:
+def _over_cap(asked: ReserveRequest) -> OverCap | None:
     day = day_of(asked.now)
     next_month = (first_of_month(day) + timedelta(days=31)).replace(day=1)
     caps: tuple[tuple[Literal["day", "month"], int | None, int, date], ...] = (

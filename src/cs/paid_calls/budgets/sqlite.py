@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
-from cs.paid_calls.budgets.port import Reserved, ReserveResult, ServiceLimits, Spending
+from cs.paid_calls.budgets.port import Reservation, ReserveResult, ServiceLimits, Spending
 from cs.paid_calls.budgets.rules import (
-    Asked,
-    ServiceState,
+    BudgetState,
+    ReserveRequest,
     day_of,
     decide,
     first_of_month,
@@ -66,7 +66,7 @@ class SqliteBudgets:
             self._reserve, service, limits, micros, patience_s, through_pause
         )
 
-    async def settle(self, reserved: Reserved, micros: int, *, made: bool = True) -> None:
+    async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
         calls = 0 if made else -1
         await self._run(self._add, reserved, calls, micros - reserved.micros)
 
@@ -119,7 +119,7 @@ class SqliteBudgets:
             now = self._now()
             day = day_of(now)
             _, today, _, this_month = self._spent(service, now)
-            asked = Asked(
+            asked = ReserveRequest(
                 service=service,
                 limits=limits,
                 micros=micros,
@@ -131,11 +131,11 @@ class SqliteBudgets:
             )
             state, result = decide(self._state(service), asked)
             self._store(service, state)
-            if isinstance(result, Reserved):
+            if isinstance(result, Reservation):
                 self._db.execute(_ADD, (service, day.isoformat(), 1, micros))
         return result
 
-    def _add(self, reserved: Reserved, calls: int, micros: int) -> None:
+    def _add(self, reserved: Reservation, calls: int, micros: int) -> None:
         self._db.execute(_ADD, (reserved.service, reserved.day.isoformat(), calls, micros))
 
     def _pause(self, service: str, for_s: float, why: str) -> None:
@@ -151,11 +151,11 @@ class SqliteBudgets:
             return []
         now = self._now()
         return [
-            self._spending_of(service, ServiceState(*state), now)
+            self._spending_of(service, BudgetState(*state), now)
             for service, *state in self._db.execute(_STATES).fetchall()
         ]
 
-    def _spending_of(self, service: str, state: ServiceState, now: float) -> Spending:
+    def _spending_of(self, service: str, state: BudgetState, now: float) -> Spending:
         calls_today, micros_today, calls, micros = self._spent(service, now)
         paused_s = max(state.paused_until - now, 0.0)
         return Spending(
@@ -179,11 +179,11 @@ class SqliteBudgets:
         found: tuple[int, int, int, int] = self._db.execute(_SPENT, values).fetchone()
         return found
 
-    def _state(self, service: str) -> ServiceState:
+    def _state(self, service: str) -> BudgetState:
         found = self._db.execute(_STATE, (service,)).fetchone()
-        return ServiceState(*found) if found else ServiceState()
+        return BudgetState(*found) if found else BudgetState()
 
-    def _store(self, service: str, state: ServiceState) -> None:
+    def _store(self, service: str, state: BudgetState) -> None:
         values = (service, state.full_at, state.paused_until, state.paused_why)
         self._db.execute(_STORE, values)
 

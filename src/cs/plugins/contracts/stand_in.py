@@ -3,7 +3,7 @@
 A plug-in's author says how the service answers, once; the rest is here.
 
 ```python
-def answer(asked: Asked) -> object:  # JSON, or a `Response`
+def answer(asked: ServiceRequest) -> object:  # JSON, or a `Response`
     return {"people": PEOPLE if asked.params["domain"] == "acme.example" else []}
 
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 BODY_BYTES = 1_000_000
 
 
-class Asked(NamedTuple):
+class ServiceRequest(NamedTuple):
     """One request to the service.
 
     Attributes:
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
 
 #: What the service answers: a value that is sent as JSON with status 200, or a `Response`.
 #: It may raise `Unreachable`, as the client does.
-Answer = Callable[[Asked], object]
+Answer = Callable[[ServiceRequest], object]
 
 
 class StandIn:
@@ -65,7 +65,7 @@ class StandIn:
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self.asked: list[Asked] = []
+        self.asked: list[ServiceRequest] = []
 
     async def get(
         self,
@@ -93,7 +93,7 @@ class StandIn:
         return _response(url, self._answer(asked))
 
 
-class Silent(StandIn):
+class SilentStandIn(StandIn):
     """A service that takes the question and never answers."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ def _status(status: int, body: bytes = b"", **headers: str) -> Answer:
 
 
 def _unreachable(why: str) -> Answer:
-    def answer(asked: Asked) -> object:
+    def answer(asked: ServiceRequest) -> object:
         raise Unreachable(why, asked.path)
 
     return answer
@@ -246,9 +246,9 @@ def handler(
 
 def _asked(
     url: str, params: Mapping[str, str], headers: Mapping[str, str], posted: Any
-) -> Asked:
+) -> ServiceRequest:
     parts = urlsplit(url)
-    return Asked(
+    return ServiceRequest(
         path=parts.path,
         params=dict(parse_qsl(parts.query, keep_blank_values=True)) | dict(params),
         headers={name.lower(): value for name, value in headers.items()},

@@ -66,15 +66,15 @@ _KNOWN_FOR_EAR = 5.0
 _PER_SLIP = 2.0
 
 
-class Found(msgspec.Struct, frozen=True):
+class ScoredEntry(msgspec.Struct, frozen=True):
     entry: DirectoryEntry
     score: float  # 0 to 1; the scores of one answer add up to 1.0 at most
 
 
-def by_name(entries: DirectoryEntries, brand: str) -> list[Found]:
+def by_name(entries: DirectoryEntries, brand: str) -> list[ScoredEntry]:
     """Return who may be meant by *brand*, the likeliest first; the closest form decides."""
     name = undecorated(brand)
-    forms: tuple[Callable[[DirectoryEntries, str], list[Found]], ...] = (
+    forms: tuple[Callable[[DirectoryEntries, str], list[ScoredEntry]], ...] = (
         _as_written,
         _two_letters,
         _by_form,
@@ -92,16 +92,16 @@ def by_name(entries: DirectoryEntries, brand: str) -> list[Found]:
     return []
 
 
-def _as_written(entries: DirectoryEntries, name: str) -> list[Found]:
+def _as_written(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     named = entries.named(name)
     weighed = [(entry, popularity(entry) - _distance(entry, name)) for entry in named]
     return [
-        Found(entry, share * (AS_WRITTEN if entry.likeness(name) == EXACT else AS_SPELT))
+        ScoredEntry(entry, share * (AS_WRITTEN if entry.likeness(name) == EXACT else AS_SPELT))
         for (entry, _), share in zip(weighed, shares(weighed), strict=True)
     ]
 
 
-def _two_letters(entries: DirectoryEntries, name: str) -> list[Found]:
+def _two_letters(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     """Find by umlauts written as two letters, on either side."""
     return _weighed(entries.with_close_form(close_forms(name)), AS_SPELT)
 
@@ -120,7 +120,7 @@ def _as_alias(entry: DirectoryEntry, name: str) -> float:
     return _ALIAS * (2 if begins_with(entry.name, name) else 1)
 
 
-def _by_form(entries: DirectoryEntries, name: str) -> list[Found]:
+def _by_form(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     for keys in asked_forms(name):
         if found := entries.with_form(keys):
             short = max(map(len, keys)) <= _SHORT_FORM
@@ -148,13 +148,13 @@ def _better_known_slips(
     return [each for each in slips if each not in found and popularity(each) >= known]
 
 
-def _by_site(entries: DirectoryEntries, name: str) -> list[Found]:
+def _by_site(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     there = entries.with_label(name_keys(name).spelling)
     known = [entry for entry in there if popularity(entry) >= _KNOWN_FOR_SITE]
     return _weighed(known, BY_SITE)
 
 
-def _by_abbreviation(entries: DirectoryEntries, name: str) -> list[Found]:
+def _by_abbreviation(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     key = name_keys(name).spelling
     well_known = [
         entry
@@ -164,18 +164,18 @@ def _by_abbreviation(entries: DirectoryEntries, name: str) -> list[Found]:
     return _weighed(well_known, BY_ABBREVIATION)
 
 
-def _by_handle(entries: DirectoryEntries, name: str) -> list[Found]:
+def _by_handle(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     if not name.startswith("@"):
         return []
     return _weighed(entries.with_handle(name[1:].strip().lower()), BY_HANDLE)
 
 
-def _by_branch(entries: DirectoryEntries, name: str) -> list[Found]:
+def _by_branch(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     found = entries.with_form(branch_forms(name))
     return _weighed([e for e in found if popularity(e) >= _KNOWN_FOR_ABBREVIATION], BY_BRANCH)
 
 
-def _before_owner(entries: DirectoryEntries, name: str) -> list[Found]:
+def _before_owner(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     """Return the brand before "by" if who is named behind it owns it."""
     parts = before_owner(name)
     if parts is None:
@@ -191,12 +191,12 @@ def _belongs_to(entries: DirectoryEntries, entry: DirectoryEntry, owner: str) ->
     return best_likeness(owner, filter(None, owners)) >= COMPANY
 
 
-def _by_slip(entries: DirectoryEntries, name: str) -> list[Found]:
+def _by_slip(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     keys = dict.fromkeys((name_keys(name).company, *sorted(close_forms(name))))
     return _slips(entries, name, filter(None, keys), BY_SLIP)
 
 
-def _by_ear(entries: DirectoryEntries, name: str) -> list[Found]:
+def _by_ear(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
     key = name_keys(name).company
     if found := _slips(entries, name, hearings(key), BY_EAR):
         return found
@@ -206,7 +206,7 @@ def _by_ear(entries: DirectoryEntries, name: str) -> list[Found]:
 
 def _slips(
     entries: DirectoryEntries, name: str, keys: Iterable[str], surest: float
-) -> list[Found]:
+) -> list[ScoredEntry]:
     near: dict[int, Near] = {}
     for key in keys:
         for each in entries.near(key):
@@ -216,7 +216,7 @@ def _slips(
     slips = [each for each in near.values() if is_slip_by_words(name, each.name)]
     weighed = [(each.entry, _weight_of_slip(each)) for each in slips]
     return [
-        Found(each.entry, share * (surest - _LOST_BY_SLIP * each.off / MOST))
+        ScoredEntry(each.entry, share * (surest - _LOST_BY_SLIP * each.off / MOST))
         for each, share in zip(slips, shares(weighed), strict=True)
     ]
 
@@ -237,13 +237,13 @@ def _well_known(near: Near) -> bool:
 
 def _weighed(
     found: Sequence[DirectoryEntry], surest: float, owns: Collection[int] | None = None
-) -> list[Found]:
+) -> list[ScoredEntry]:
     """Share *surest* out; those not in *owns*, if it is given, have the name as an alias."""
     weighed = [
         (e, popularity(e) - (_ALIAS if owns is not None and id(e) not in owns else 0.0))
         for e in found
     ]
     return [
-        Found(entry, share * surest)
+        ScoredEntry(entry, share * surest)
         for (entry, _), share in zip(weighed, shares(weighed), strict=True)
     ]

@@ -1,9 +1,9 @@
 """What all verifiers have in common that ask a service about one address a call.
 
 An adapter gives the question, the shape of the answer and a pure function from the answer to
-a `Said`.  Everything else is here and in `cs.paid_calls.service`: a known catch-all and what
-is no mailbox cost nothing, and whatever comes instead of an answer leaves the address
-`UNKNOWN`, with the kind of the problem as its reason.
+a `ServiceVerdict`.  Everything else is here and in `cs.paid_calls.service`: a known catch-all
+and what is no mailbox cost nothing, and whatever comes instead of an answer leaves the
+address `UNKNOWN`, with the kind of the problem as its reason.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -55,7 +55,7 @@ class HostedSettings(ServiceSettings, frozen=True, kw_only=True):
     )
 
 
-class Said(msgspec.Struct, frozen=True):
+class ServiceVerdict(msgspec.Struct, frozen=True):
     """What a service's answer means.
 
     Attributes:
@@ -87,7 +87,7 @@ class Adapter(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     name: str
     question: Callable[[str], Question]
     answer: type[T]
-    read: Callable[[T], Said]
+    read: Callable[[T], ServiceVerdict]
     judge: Callable[[Response], ServiceProblem | None] = lambda _: None
     left: Callable[[Response], str | None] | None = None
 
@@ -156,9 +156,9 @@ class HostedCheck(Generic[T]):
     async def check(self, address: str) -> Evidence:
         """Find out about *address*; nobody is asked where that is of no use."""
         if not is_mailbox(address):
-            return self._evidence(address, Said(Verdict.UNDELIVERABLE, "bad-address"))
+            return self._evidence(address, ServiceVerdict(Verdict.UNDELIVERABLE, "bad-address"))
         if self.learned.catch_all:
-            return self._evidence(address, Said(Verdict.CATCH_ALL, "catch-all"))
+            return self._evidence(address, ServiceVerdict(Verdict.CATCH_ALL, "catch-all"))
         try:
             answer = await self._service.ask(
                 self._adapter.question(address), self._adapter.answer
@@ -172,7 +172,7 @@ class HostedCheck(Generic[T]):
 
     def _not_told(self, address: str, wrong: ServiceProblem) -> Evidence:
         reason = _MEANT.get(wrong.kind, wrong.kind.value)
-        said = Said(Verdict.UNKNOWN, reason, told=(f"[{wrong.why}]",))
+        said = ServiceVerdict(Verdict.UNKNOWN, reason, told=(f"[{wrong.why}]",))
         # A worker that dies, a used-up cap, a refused key: nothing that passes by waiting.
         wait_s = wrong.retry_in_s if wrong.kind in _WORTH_A_WAIT else None
         heard = wrong.kind in _HEARD
@@ -181,7 +181,7 @@ class HostedCheck(Generic[T]):
     def _evidence(
         self,
         address: str,
-        said: Said,
+        said: ServiceVerdict,
         *,
         retry_in_s: float | None = None,
         answered: bool = True,

@@ -24,7 +24,7 @@ from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
     HostedVerifier,
-    Said,
+    ServiceVerdict,
     hosted,
     word,
 )
@@ -56,22 +56,22 @@ class HunterAnswer(msgspec.Struct):
     data: _Mailbox
 
 
-def read(answer: HunterAnswer) -> Said:
+def read(answer: HunterAnswer) -> ServiceVerdict:
     """Return what Hunter says of an address."""
     found = answer.data
     told = (f"status={word(found.status)} accept_all={found.accept_all} block={found.block}",)
     reason = f"said-{word(found.status)}"
     if found.accept_all or found.status == "accept_all":
-        return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     match found.status:
         case "valid" if found.accept_all is False and not (found.block or found.disposable):
-            return Said(Verdict.DELIVERABLE, reason, catch_all=False, told=told)
+            return ServiceVerdict(Verdict.DELIVERABLE, reason, catch_all=False, told=told)
         case "invalid" | "disposable":
-            return Said(Verdict.UNDELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
         case "webmail" if found.smtp_check is False:
-            return Said(Verdict.UNDELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
         case _:  # a "valid" that hides what the domain does, a free mailbox, "unknown"
-            return Said(Verdict.UNKNOWN, reason, told=told)
+            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
 
 
 def judge(answer: Response) -> ServiceProblem | None:

@@ -21,7 +21,7 @@ from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
     HostedVerifier,
-    Said,
+    ServiceVerdict,
     hosted,
     refused,
     word,
@@ -51,20 +51,20 @@ class _Call(msgspec.Struct):
     message: str | None = None
 
 
-def read(answer: KickboxAnswer) -> Said:
+def read(answer: KickboxAnswer) -> ServiceVerdict:
     """Return what Kickbox says of an address."""
     result, why = word(answer.result), word(answer.reason)
     told = (f"result={result} reason={why} accept_all={answer.accept_all}",)
     reason = f"said-{result}" + (f"-{why}" if why else "")
     if answer.accept_all:
-        return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     match answer.result:
         case "deliverable" if answer.accept_all is False and not answer.disposable:
-            return Said(Verdict.DELIVERABLE, reason, catch_all=False, told=told)
+            return ServiceVerdict(Verdict.DELIVERABLE, reason, catch_all=False, told=told)
         case "undeliverable":
-            return Said(Verdict.UNDELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
         case _:
-            return Said(Verdict.UNKNOWN, reason, told=told)
+            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
 
 
 def judge(answer: Response) -> ServiceProblem | None:

@@ -18,7 +18,7 @@ from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
     HostedVerifier,
-    Said,
+    ServiceVerdict,
     hosted,
     refused,
     word,
@@ -46,18 +46,18 @@ class _Error(msgspec.Struct):
     error: str = ""
 
 
-def read(answer: MillionVerifierAnswer) -> Said:
+def read(answer: MillionVerifierAnswer) -> ServiceVerdict:
     """Return what MillionVerifier says of an address."""
     told, reason = (f"result={word(answer.result)}",), f"said-{word(answer.result)}"
     match answer.result:
         case "ok" if not answer.error:
-            return Said(Verdict.DELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.DELIVERABLE, reason, told=told)
         case "catch_all":
-            return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+            return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
         case "invalid" | "disposable":
-            return Said(Verdict.UNDELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
         case _:
-            return Said(Verdict.UNKNOWN, reason, told=told)
+            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
 
 
 def judge(answer: Response) -> ServiceProblem | None:

@@ -23,7 +23,7 @@ from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
     HostedVerifier,
-    Said,
+    ServiceVerdict,
     hosted,
     refused,
     word,
@@ -71,20 +71,20 @@ class _Envelope(msgspec.Struct):
     credits_info: _Credits | None = None
 
 
-def read(answer: NeverBounceAnswer) -> Said:
+def read(answer: NeverBounceAnswer) -> ServiceVerdict:
     """Return what NeverBounce says of an address."""
     flags = frozenset(answer.flags)
     told = (f"result={word(answer.result)} flags={','.join(map(word, sorted(flags)))[:300]}",)
     reason = f"said-{word(answer.result)}"
     if answer.result == "catchall" or "accepts_all" in flags:
-        return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     match answer.result:
         case "valid" if answer.status == "success" and not flags & _DOUBTS:
-            return Said(Verdict.DELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.DELIVERABLE, reason, told=told)
         case "invalid" | "disposable":
-            return Said(Verdict.UNDELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
         case _:
-            return Said(Verdict.UNKNOWN, reason, told=told)
+            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
 
 
 def judge(answer: Response) -> ServiceProblem | None:

@@ -15,7 +15,7 @@ from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
     HostedVerifier,
-    Said,
+    ServiceVerdict,
     hosted,
     word,
 )
@@ -71,7 +71,7 @@ class ReacherAnswer(msgspec.Struct):
     syntax: _Syntax = msgspec.field(default_factory=_Syntax)
 
 
-def read(answer: ReacherAnswer) -> Said:
+def read(answer: ReacherAnswer) -> ServiceVerdict:
     """Return what Reacher says of an address."""
     smtp, said = answer.smtp, word(answer.is_reachable)
     findings = (
@@ -83,28 +83,28 @@ def read(answer: ReacherAnswer) -> Said:
     told = (findings,)
     reason = f"said-{said}"
     if any(part.error is not None for part in (answer.misc, answer.mx, smtp, answer.syntax)):
-        return Said(Verdict.UNKNOWN, reason, told=told)
+        return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
     if answer.syntax.is_valid_syntax is False:
-        return Said(Verdict.UNDELIVERABLE, reason, told=told)
+        return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
     if answer.mx.accepts_mail is False:
         # It has no MX records: also where DNS did not answer (Reacher's core/src/mx), and a
         # domain without them may take mail all the same (RFC 5321, section 5.1).
-        return Said(Verdict.UNKNOWN, reason, told=told)
+        return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
     if smtp.is_catch_all:
-        return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     if smtp.has_full_inbox:
-        return Said(Verdict.MAILBOX_FULL, reason, told=told)
+        return ServiceVerdict(Verdict.MAILBOX_FULL, reason, told=told)
     if not (smtp.can_connect_smtp and answer.mx.accepts_mail):
-        return Said(Verdict.UNKNOWN, reason, told=told)
+        return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
     if smtp.is_disabled or (answer.is_reachable == "invalid" and smtp.is_deliverable is False):
-        return Said(Verdict.UNDELIVERABLE, reason, told=told)
+        return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
     proved = (
         answer.is_reachable == "safe"
         and smtp.is_deliverable is True
         and smtp.is_catch_all is False
         and not answer.misc.is_disposable
     )
-    return Said(Verdict.DELIVERABLE if proved else Verdict.UNKNOWN, reason, told=told)
+    return ServiceVerdict(Verdict.DELIVERABLE if proved else Verdict.UNKNOWN, reason, told=told)
 
 
 ADAPTER = Adapter(

@@ -24,7 +24,7 @@ from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
     HostedVerifier,
-    Said,
+    ServiceVerdict,
     hosted,
     refused,
     word,
@@ -57,22 +57,22 @@ class _Error(msgspec.Struct):
     error: str | None = None
 
 
-def read(answer: ZeroBounceAnswer) -> Said:
+def read(answer: ZeroBounceAnswer) -> ServiceVerdict:
     """Return what ZeroBounce says of an address."""
     status, sub = answer.status.lower(), (answer.sub_status or "").lower()
     told = (f"status={word(status)} sub_status={word(sub)}",)
     reason = f"said-{word(status)}" + (f"-{word(sub)}" if sub else "")
     if status == "catch-all" or (status == "valid" and "accept_all" in sub):
-        return Said(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
     match status:
         case "valid" if sub in _PLAIN_VALID and not answer.error:
-            return Said(Verdict.DELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.DELIVERABLE, reason, told=told)
         case "invalid" if sub == "mailbox_quota_exceeded":
-            return Said(Verdict.MAILBOX_FULL, reason, told=told)
+            return ServiceVerdict(Verdict.MAILBOX_FULL, reason, told=told)
         case "invalid":
-            return Said(Verdict.UNDELIVERABLE, reason, told=told)
+            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
         case _:  # unknown, spamtrap, abuse, do_not_mail, a "valid" with a doubt
-            return Said(Verdict.UNKNOWN, reason, told=told)
+            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
 
 
 def judge(answer: Response) -> ServiceProblem | None:
