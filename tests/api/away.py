@@ -14,7 +14,7 @@ from cs.assembly.stages import build_stages
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent, Wanted
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventNeeds, RecordedEvent
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
@@ -81,7 +81,7 @@ class AwayLog(MemoryEventLog):
         return await super().read(stream, after, limit)
 
     async def tail(
-        self, after: int, limit: int = 500, wanted: Wanted | None = None
+        self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
         await self._there()
         return await super().tail(after, limit, wanted)

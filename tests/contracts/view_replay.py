@@ -11,7 +11,7 @@ import pytest
 
 from contracts.views import History
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, Append, RecordedEvent, Wanted
+from cs.eventlog.port import NO_STREAM, Append, EventNeeds, RecordedEvent
 from cs.projections.anew import AnewViews, NotReplayable
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
@@ -19,7 +19,7 @@ from cs.projections.comparing import RowDifference
 from cs.projections.following import ViewFollower
 from cs.projections.port import Views
 from cs.projections.projection import SealBody
-from cs.projections.replay import Replayed, ReplayProgress, ViewReplay
+from cs.projections.replay import ReplayProgress, ReplaySummary, ViewReplay
 from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import RESULTS, SEARCHES
@@ -57,7 +57,7 @@ class Place:
             pause=lambda _: 0.0,
         )
 
-    async def run(self, *, switch: bool = True) -> Replayed:
+    async def run(self, *, switch: bool = True) -> ReplaySummary:
         return await self.replay().run(switch=switch)
 
     async def is_as_the_log_says(self) -> bool:
@@ -360,7 +360,7 @@ class Damaged:
         return getattr(self._log, name)
 
     async def tail(
-        self, after: int, limit: int = 500, wanted: Wanted | None = None
+        self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
         damaged = self._damaged
         if after < damaged.position <= after + limit:

@@ -13,7 +13,7 @@ from cs.domain.brand.events import ContactsDiscovered, LookupFinished
 from cs.domain.codec import decode, encode, topic_of
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.mapper import StoredRow
-from cs.eventlog.port import EVERYBODY, NO_EVENT, NOBODY, EventLog, RecordedEvent, Wanted
+from cs.eventlog.port import EVERYBODY, NO_EVENT, NOBODY, EventLog, EventNeeds, RecordedEvent
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sealed_state import SealedState
 from cs.eventlog.sealing import seal
@@ -75,7 +75,7 @@ class ReaderCases:
         assert sum(reader.pages.values()) == 1
 
     async def test_what_nobody_wants_is_not_fetched(self, reader: CountedSqlite) -> None:
-        only = Wanted(frozenset({SearchAdmitted}))
+        only = EventNeeds(frozenset({SearchAdmitted}))
 
         found = await reader.tail(0, 1_000, only)
 

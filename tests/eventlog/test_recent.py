@@ -7,7 +7,7 @@ from cs.domain.brand.events import ContactsErased, PeopleFound
 from cs.domain.codec import topic_of
 from cs.domain.key import QuotaGranted
 from cs.eventlog import recent
-from cs.eventlog.port import EVERYBODY, NO_EVENT, NOBODY, RecordedEvent, Wanted
+from cs.eventlog.port import EVERYBODY, NO_EVENT, NOBODY, EventNeeds, RecordedEvent
 from cs.eventlog.recent import MAX_EVENTS, RecentEvent, RecentEvents
 
 GRANT = units(1)[0]
@@ -82,7 +82,10 @@ def test_an_event_is_served_as_it_is_wanted() -> None:
     (skipped,) = stored(2, topic="brand.people-found.v1")
     event.state, skipped.state = b'{"sealed":{}}', None
     opened, shut = RecordedEvent(1, "a", 1, GRANT), RecordedEvent(1, "a", 1, GRANT)
-    keys_only, people = Wanted(frozenset({QuotaGranted})), Wanted(frozenset({PeopleFound}))
+    keys_only, people = (
+        EventNeeds(frozenset({QuotaGranted})),
+        EventNeeds(frozenset({PeopleFound})),
+    )
 
     nothing = event.taken(keys_only)
     assert nothing is not None

@@ -36,7 +36,14 @@ def test_document_names_every_behaviour_failure_and_state(name: str) -> None:
 
 @pytest.mark.parametrize(
     "shape",
-    [shapes.World, shapes.Brand, shapes.Site, shapes.Person, shapes.Intends, shapes.MailDomain],
+    [
+        shapes.World,
+        shapes.Brand,
+        shapes.Site,
+        shapes.Person,
+        shapes.IntendedResult,
+        shapes.MailDomain,
+    ],
 )
 def test_document_names_every_field(shape: type[Any]) -> None:
     fields = {field.encode_name for field in msgspec.structs.fields(shape)} - {"about"}

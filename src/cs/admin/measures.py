@@ -23,7 +23,7 @@ from cs.runtime.clock import Clock
 WITHIN_S = 5.0
 
 
-class _Dated(msgspec.Struct):
+class _EventTime(msgspec.Struct):
     at: datetime
 
 
@@ -121,7 +121,7 @@ class Measures:
 
 
 def _at(stored: SealedEvent) -> datetime:
-    return msgspec.json.decode(stored.state, type=_Dated).at
+    return msgspec.json.decode(stored.state, type=_EventTime).at
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

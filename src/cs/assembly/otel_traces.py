@@ -95,7 +95,7 @@ class OtelTraces:
             made, end_on_exit=True, record_exception=False, set_status_on_exception=False
         ):
             try:
-                yield _Made(made)
+                yield _OtelSpan(made)
             except Exception as error:
                 made.set_status(_FAILED)
                 made.set_attribute("error.type", type(error).__name__)
@@ -116,7 +116,7 @@ class OtelTraces:
         made.end(ended)
 
 
-class _Made:
+class _OtelSpan:
     def __init__(self, made: trace.Span) -> None:
         self._made = made
 

@@ -9,14 +9,16 @@ from cs.eventlog.errors import LogUnavailable
 from cs.projections.anew import NotReplayable
 from cs.projections.catalogue import projections
 from cs.projections.generation import generation
-from cs.projections.replay import Replayed, ReplayProgress, ViewReplay
+from cs.projections.replay import ReplayProgress, ReplaySummary, ViewReplay
 from cs.projections.sqlite.anew import SqliteAnewViews
 from cs.settings import Settings
 
 Progress = Callable[[ReplayProgress], None]
 
 
-async def replay_views(settings: Settings, *, switch: bool, progress: Progress) -> Replayed:
+async def replay_views(
+    settings: Settings, *, switch: bool, progress: Progress
+) -> ReplaySummary:
     """Make the views of *settings* anew, compare them, and switch if *switch*.
 
     Raises:
@@ -30,7 +32,7 @@ async def replay_views(settings: Settings, *, switch: bool, progress: Progress) 
     return await _in_databases(settings, switch=switch, progress=progress)
 
 
-async def _in_folder(settings: Settings, *, switch: bool, progress: Progress) -> Replayed:
+async def _in_folder(settings: Settings, *, switch: bool, progress: Progress) -> ReplaySummary:
     folder = folder_of(settings, make=False)
     async with open_folder(folder) as data:
         with folder.replaying_views():
@@ -44,14 +46,16 @@ async def _in_folder(settings: Settings, *, switch: bool, progress: Progress) ->
                 await anew.close()
 
 
-async def _in_databases(settings: Settings, *, switch: bool, progress: Progress) -> Replayed:
+async def _in_databases(
+    settings: Settings, *, switch: bool, progress: Progress
+) -> ReplaySummary:
     # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
     from cs.assembly.roles.running import lease_holder  # noqa: PLC0415
     from cs.postgres.lease import Leader  # noqa: PLC0415
     from cs.projections.postgres.anew import PostgresAnewViews  # noqa: PLC0415
 
-    done: list[Replayed] = []
+    done: list[ReplaySummary] = []
     async with open_shared_stores(settings, "command") as shared:
 
         async def work(_epoch: int) -> None:

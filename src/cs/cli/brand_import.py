@@ -23,7 +23,7 @@ BATCH = 5_000
 TOLD = 20
 
 
-class Imported(msgspec.Struct):
+class ImportSummary(msgspec.Struct):
     """What an import came to."""
 
     file: str
@@ -61,7 +61,7 @@ def import_brands(
     index = Path(str(plugin["file"]))
     try:
         companies = CompanyFile(file)
-        done = Imported(file=str(file), columns=companies.columns, dry_run=dry_run)
+        done = ImportSummary(file=str(file), columns=companies.columns, dry_run=dry_run)
         _import(companies, index, done)
     except BadFile as error:
         stop(str(error))
@@ -72,7 +72,7 @@ def import_brands(
         raise SystemExit(1)
 
 
-def _import(companies: CompanyFile, index: Path, done: Imported) -> None:
+def _import(companies: CompanyFile, index: Path, done: ImportSummary) -> None:
     with TemporaryDirectory() as folder:
         # A dry run on a first import compares with nothing, and leaves nothing.
         scratch = done.dry_run and not index.exists()
@@ -85,7 +85,7 @@ def _import(companies: CompanyFile, index: Path, done: Imported) -> None:
                 progress.show(f"{done.rows} rows")
 
 
-def _good(companies: CompanyFile, done: Imported) -> Iterator[Company]:
+def _good(companies: CompanyFile, done: ImportSummary) -> Iterator[Company]:
     for number, row in companies.rows():
         done.rows += 1
         if isinstance(row, str):
@@ -96,13 +96,13 @@ def _good(companies: CompanyFile, done: Imported) -> Iterator[Company]:
             yield row
 
 
-def _count(done: Imported, changes: Changes) -> None:
+def _count(done: ImportSummary, changes: Changes) -> None:
     done.added += changes.added
     done.changed += changes.changed
     done.unchanged += changes.unchanged
 
 
-def _tell(done: Imported, *, json: bool) -> None:
+def _tell(done: ImportSummary, *, json: bool) -> None:
     if json:
         print_json(done)
         return

@@ -33,7 +33,7 @@ class Step(msgspec.Struct, frozen=True):
     name: str
 
 
-class Migrated(msgspec.Struct, frozen=True):
+class MigratedStore(msgspec.Struct, frozen=True):
     """One database: the steps it was given, or with ``--check`` those it lacks."""
 
     store: Store
@@ -100,15 +100,15 @@ def _check(store: Store, dsn: str, *, insecure: bool) -> None:
         stop(f"--{store}: {error}", 2)
 
 
-async def _one(store: Store, dsn: str, *, check: bool, insecure: bool) -> Migrated:
+async def _one(store: Store, dsn: str, *, check: bool, insecure: bool) -> MigratedStore:
     try:
         async with (
             open_pool(dsn, role="db", insecure=insecure) as pool,
             connected(pool) as connection,
         ):
             if check:
-                return Migrated(store, missing=_steps(await missing(connection, store)))
-            return Migrated(store, applied=_steps(await migrate(connection, store)))
+                return MigratedStore(store, missing=_steps(await missing(connection, store)))
+            return MigratedStore(store, applied=_steps(await migrate(connection, store)))
     except (DatabaseUnavailable, WrongSchema) as error:
         stop(f"{store}: {error}")
     except asyncpg.PostgresError as error:
@@ -123,7 +123,7 @@ def _steps(steps: Sequence[Migration]) -> Sequence[Step]:
     return [Step(step.number, step.name) for step in steps]
 
 
-def _describe(done: Migrated) -> str:
+def _describe(done: MigratedStore) -> str:
     steps = ", ".join(
         f"{step.number} {step.name}" for step in done.missing or done.applied or ()
     )

@@ -123,10 +123,10 @@ def _describe(error: Exception) -> str:
 def _id(line: bytes) -> Any:
     """Return the id in *line* if it can be read."""
     try:
-        return msgspec.json.decode(line, type=_Identified).id
+        return msgspec.json.decode(line, type=_LineId).id
     except (ValueError, RecursionError):
         return None
 
 
-class _Identified(msgspec.Struct):
+class _LineId(msgspec.Struct):
     id: str | int | None = None

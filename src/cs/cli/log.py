@@ -35,7 +35,7 @@ MOST_ACTS = 100_000
 TELL_EVERY_S = 1.0
 
 
-class Verified(msgspec.Struct, frozen=True):
+class LogVerification(msgspec.Struct, frozen=True):
     """What was read, and what is wrong with it."""
 
     events: int
@@ -115,7 +115,7 @@ def verify(
         raise SystemExit(1)
 
 
-async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
+async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> LogVerification:
     audit = Audit()
     violations = 0
 
@@ -160,7 +160,7 @@ async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> Verified:
     if at_rest and whole:
         for found in audit.end():
             broken(found)
-    return Verified(audit.events, audit.unfinished, views_at, violations)
+    return LogVerification(audit.events, audit.unfinished, views_at, violations)
 
 
 _WHY_LOST: Mapping[Why, str] = {

@@ -16,7 +16,7 @@ from cs.cli.foreign_text import harmless, harmless_lines, json_line
 from cs.cli.tables import fitting
 
 
-class Shown(Console):
+class HarmlessConsole(Console):
     """A console that shows control characters instead of sending them to the terminal."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -25,8 +25,10 @@ class Shown(Console):
         super().print(*shown, **options)
 
 
-console = Shown(highlight=False, markup=False, emoji=False, soft_wrap=True)
-errors = Shown(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+console = HarmlessConsole(highlight=False, markup=False, emoji=False, soft_wrap=True)
+errors = HarmlessConsole(
+    stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True
+)
 
 
 def styled(markup: str, *parts: object) -> Text:

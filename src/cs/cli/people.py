@@ -177,7 +177,7 @@ def _shown(each: SuppressionEntry) -> dict[str, Any]:
     return {"id": each.id, "since": since, "lookups": each.lookups, "by": each.by}
 
 
-class Foreseen(msgspec.Struct, frozen=True):
+class ErasurePreview(msgspec.Struct, frozen=True):
     """What an erasure would hit."""
 
     lookups: int
@@ -187,7 +187,7 @@ class Foreseen(msgspec.Struct, frozen=True):
     disclosed: Disclosures
 
 
-async def _foreseen(chosen: Settings, print_of: PrintOf) -> Foreseen:
+async def _foreseen(chosen: Settings, print_of: PrintOf) -> ErasurePreview:
     async with desk(chosen) as at:
         brands = {stream: row.query for stream, row in await at.reading.brands()}
     async with open_person_data(chosen) as at:
@@ -198,10 +198,10 @@ async def _foreseen(chosen: Settings, print_of: PrintOf) -> Foreseen:
     lookups = {name.rpartition("#")[0] for name in names}
     queries = [brands[s] for s in sorted({stream_of(each) for each in lookups}) if s in brands]
     searched = [query.brand or query.domain or "" for query in queries]
-    return Foreseen(len(lookups), len(names), searched, bool(before), disclosed)
+    return ErasurePreview(len(lookups), len(names), searched, bool(before), disclosed)
 
 
-def _show_foreseen(found: Foreseen, *, json: bool) -> None:
+def _show_foreseen(found: ErasurePreview, *, json: bool) -> None:
     if json:
         print_json({**msgspec.to_builtins(found), "dry_run": True})
         return

@@ -25,7 +25,7 @@ LOOK_S = 0.05
 CHECK_S = 1.0
 
 
-class Proved(msgspec.Struct, frozen=True):
+class SearchProof(msgspec.Struct, frozen=True):
     """One search: addresses are of invented people."""
 
     asked: str
@@ -56,8 +56,8 @@ class Proved(msgspec.Struct, frozen=True):
 
 
 async def prove_world(
-    world: World, tell: Callable[[int, int, Proved], None], *, quick: bool = False
-) -> tuple[Proved, ...]:
+    world: World, tell: Callable[[int, int, SearchProof], None], *, quick: bool = False
+) -> tuple[SearchProof, ...]:
     """Search everything in *world*, each with a key of its own; *tell* hears of each.
 
     With *quick* the clock is moved on whenever every search waits for it: for a retry, a
@@ -73,7 +73,7 @@ async def prove_world(
 
     async with sandbox_service(world) as sandbox, _client(sandbox) as client:
 
-        async def one(row: WorldSearch, way: str) -> Proved:
+        async def one(row: WorldSearch, way: str) -> SearchProof:
             nonlocal done
             async with places:
                 proved = await prove_search(client, sandbox.operator, sandbox.clock, row, way)
@@ -111,7 +111,7 @@ def _goes_silent(behaviour: Behaviour | None) -> bool:
     )
 
 
-def _all_came_in(api: Api, searches: Sequence[asyncio.Task[Proved]]) -> bool:
+def _all_came_in(api: Api, searches: Sequence[asyncio.Task[SearchProof]]) -> bool:
     return api.held + sum(search.done() for search in searches) >= len(searches)
 
 
@@ -134,7 +134,7 @@ def _client(sandbox: SandboxService) -> httpx.AsyncClient:
 
 async def prove_search(
     client: httpx.AsyncClient, operator: Operator, clock: Clock, row: WorldSearch, way: str
-) -> Proved:
+) -> SearchProof:
     """Search for *row* by *way* (brand, domain or both), with a key of its own, to its end.
 
     *clock* is the service's.
@@ -157,7 +157,7 @@ async def prove_search(
         answer = await client.get(f"/searches/{record['id']}", headers=headers)
         record = answer.raise_for_status().json()
     emails = (contact["email"] for contact in record["contacts"])
-    return Proved(
+    return SearchProof(
         asked=" + ".join(body.values()),
         intended=row.outcome,
         ended="done" if record["status"] == "done" else record["reason"],

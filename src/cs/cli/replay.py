@@ -134,7 +134,7 @@ def resolution(options: ReplayOptions = DEFAULTS) -> None:
     _run(_Run("resolution", options, None))
 
 
-class _Found:
+class _Differences:
     """What was found so far; a brand without a difference takes no memory."""
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class _Run:
         self.options = options
         self.query = options.query()
         self.upto = 0
-        self.found = _Found()
+        self.found = _Differences()
         self._reveal = reveal
         self._people = people
 
@@ -316,7 +316,7 @@ def _print_totals(run: _Run) -> None:
         console.print(f"not run again, {why}: {number}")
 
 
-def _print_brands(found: _Found) -> None:
+def _print_brands(found: _Differences) -> None:
     if not found.brands:
         return
     # Of those with as many differences the one that was looked up first.

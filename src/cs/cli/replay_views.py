@@ -16,7 +16,7 @@ from cs.history.changes import changes
 from cs.history.masking import plain_state
 from cs.projections.anew import NotReplayable
 from cs.projections.comparing import RowDifference
-from cs.projections.replay import Replayed, ReplayProgress
+from cs.projections.replay import ReplayProgress, ReplaySummary
 
 #: Of a value that differs, the first so many characters are shown in the table.
 _SHOWN = 40
@@ -88,7 +88,7 @@ def _masked(difference: RowDifference) -> RowDifference:
     )
 
 
-def _show(found: Replayed) -> None:
+def _show(found: ReplaySummary) -> None:
     rows = [
         (table, f"{count}", f"{found.different.get(table, 0)}")
         for table, count in found.rows.items()
@@ -108,7 +108,7 @@ def _show(found: Replayed) -> None:
         console.print(_KEPT[found.kept])
 
 
-def _show_differences(found: Replayed) -> None:
+def _show_differences(found: ReplaySummary) -> None:
     rows = [
         (each.table, each.row_id, field, running, anew)
         for each in found.differences

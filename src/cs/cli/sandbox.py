@@ -9,7 +9,7 @@ from rich.text import Text
 
 from cs.cli.options import Config, Json
 from cs.cli.output import console, errors, print_json, print_table, styled
-from cs.cli.proof import Proved, prove_world
+from cs.cli.proof import SearchProof, prove_world
 from cs.cli.settings_in_force import settings
 from cs.cli.world_process import run_world
 from cs.runtime import event_loop, logs
@@ -107,7 +107,7 @@ def prove(
         raise SystemExit(1)
 
 
-def _tell(done: int, of: int, row: Proved) -> None:
+def _tell(done: int, of: int, row: SearchProof) -> None:
     line = f"{done}/{of} {row.asked}: {row.ended} in {row.seconds:.1f} s"
     errors.print(styled("[dim]{}[/]", line))
 
@@ -122,7 +122,7 @@ def _shown(row: WorldSearch) -> dict[str, Any]:
     }
 
 
-def _cells(row: Proved) -> tuple[str | Text, ...]:
+def _cells(row: SearchProof) -> tuple[str | Text, ...]:
     return (
         row.asked,
         row.intended,

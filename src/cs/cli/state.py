@@ -27,7 +27,7 @@ from cs.settings import Settings
 _SHOWN = 60
 
 
-class Stood(msgspec.Struct, frozen=True):
+class StreamStateAt(msgspec.Struct, frozen=True):
     """How a stream stood."""
 
     stream: str
@@ -87,7 +87,9 @@ def state(
         _show_changes(found, json=json)
 
 
-async def _state(chosen: Settings, stream: str, at: str | None, *, people: bool) -> Stood:
+async def _state(
+    chosen: Settings, stream: str, at: str | None, *, people: bool
+) -> StreamStateAt:
     async with open_command_context(chosen) as data:
         history = History(data.log)
         position = None if at is None else await position_of(history, "--at", at)
@@ -96,7 +98,7 @@ async def _state(chosen: Settings, stream: str, at: str | None, *, people: bool)
             await _stop_unknown(history, stream)
         who = await pseudonyms(data, people_of(found.state).values()) if people else {}
         shown = _shown(found.state, who)
-        return Stood(stream, found.position, found.version, shown)
+        return StreamStateAt(stream, found.position, found.version, shown)
 
 
 def _shown(state: Any, who: Mapping[str, str]) -> Any:
@@ -157,7 +159,7 @@ def _stream(said: str) -> str:
     return said
 
 
-def _show(stood: Stood, *, json: bool) -> None:
+def _show(stood: StreamStateAt, *, json: bool) -> None:
     if json:
         print_json(stood)
         return

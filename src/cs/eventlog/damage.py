@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from structlog import get_logger
 
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.port import NO_EVENT, NO_STREAM, EventLog, RecordedEvent, Wanted
+from cs.eventlog.port import NO_EVENT, NO_STREAM, EventLog, EventNeeds, RecordedEvent
 from cs.eventlog.retries import RetrySchedule
 from cs.runtime.error_groups import leaf_errors
 
@@ -51,7 +51,7 @@ async def read_past(
     after: int,
     limit: int = 500,
     set_aside: "DamagedStreams | None" = None,
-    wanted: Wanted | None = None,
+    wanted: EventNeeds | None = None,
 ) -> Sequence[RecordedEvent]:
     """Return what `EventLog.tail` does, an `UnreadableEvent` in the place of a damaged one.
 

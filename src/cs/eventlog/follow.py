@@ -9,7 +9,7 @@ from structlog import get_logger
 
 from cs.eventlog.damage import DamagedStreams, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
-from cs.eventlog.port import EventLog, RecordedEvent, Wanted
+from cs.eventlog.port import EventLog, EventNeeds, RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 
 log = get_logger()
@@ -27,7 +27,7 @@ async def follow(
     page: int = 500,
     gate: VersionGate | None = None,
     set_aside: DamagedStreams | None = None,
-    wanted: Wanted | None = None,
+    wanted: EventNeeds | None = None,
 ) -> AsyncIterator[Sequence[RecordedEvent]]:
     """Yield pages of events after position *after*, for ever, in order of position.
 

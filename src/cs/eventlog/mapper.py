@@ -26,7 +26,7 @@ from cs.domain.person import PersonErased
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import fingerprints
 from cs.eventlog.key_cache import held_keys
-from cs.eventlog.port import EVERYBODY, NO_EVENT, Append, RecordedEvent, Wanted
+from cs.eventlog.port import EVERYBODY, NO_EVENT, Append, EventNeeds, RecordedEvent
 from cs.eventlog.sealed_state import SealedState
 from cs.eventlog.sealing import (
     PERSONAL,
@@ -194,7 +194,7 @@ def readable(events: Sequence[E], topic_of: Callable[[E], str]) -> Sequence[E]:
 
 
 @cache
-def topics_left_out(wanted: Wanted) -> frozenset[str]:
+def topics_left_out(wanted: EventNeeds) -> frozenset[str]:
     """Return the topics of known events that are not *wanted*.
 
     One that is not known is wanted by everybody: a newer version wrote it, or it is damaged.
@@ -205,7 +205,7 @@ def topics_left_out(wanted: Wanted) -> frozenset[str]:
 
 
 async def domain_form(
-    keys: DataKeys, rows: Sequence[StoredRow], wanted: Wanted = EVERYBODY
+    keys: DataKeys, rows: Sequence[StoredRow], wanted: EventNeeds = EVERYBODY
 ) -> list[RecordedEvent]:
     """Return the events in *rows*, of each what is *wanted*.
 
@@ -253,7 +253,7 @@ async def domain_form(
 
 
 async def recorded(
-    keys: DataKeys, rows: Sequence[StoredRow], wanted: Wanted = EVERYBODY
+    keys: DataKeys, rows: Sequence[StoredRow], wanted: EventNeeds = EVERYBODY
 ) -> Sequence[RecordedEvent]:
     """Return what `domain_form` does.
 

@@ -15,10 +15,10 @@ from cs.eventlog.port import (
     NO_STREAM,
     Append,
     Ceiling,
+    EventNeeds,
     EventPlace,
     RecordedEvent,
     SealedEvent,
-    Wanted,
     Where,
 )
 from cs.eventlog.recent import RecentEvents
@@ -58,7 +58,7 @@ class MemoryEventLog:
         return await domain_form(self._keys, rows)
 
     async def tail(
-        self, after: int, limit: int = 500, wanted: Wanted | None = None
+        self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
         stored = _stored(enumerate(self._events[after : after + limit], after + 1))
         page = readable(stored, attrgetter("topic"))

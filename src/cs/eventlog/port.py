@@ -54,7 +54,7 @@ class _NoEvent(msgspec.Struct, frozen=True):
 NO_EVENT: Any = _NoEvent()
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class EventNeeds(msgspec.Struct, frozen=True):
     """What a reader takes in of the events that it reads.
 
     Attributes:
@@ -75,9 +75,9 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 #: Every event, with the people in it.
-EVERYBODY = Wanted()
+EVERYBODY = EventNeeds()
 #: Every event, and nobody in it.
-NOBODY = Wanted(opened=frozenset())
+NOBODY = EventNeeds(opened=frozenset())
 
 
 class SealedEvent(NamedTuple):
@@ -161,7 +161,7 @@ class EventLog(Protocol):
         """
 
     async def tail(
-        self, after: int, limit: int = 500, wanted: Wanted | None = None
+        self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
         """Return events of all streams after position *after*, in order of position.
 

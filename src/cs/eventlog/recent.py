@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from cs.domain.codec import event_of
 from cs.eventlog.mapper import FORGETTING, SEALED, StoredRow
-from cs.eventlog.port import NO_EVENT, RecordedEvent, Wanted
+from cs.eventlog.port import NO_EVENT, EventNeeds, RecordedEvent
 from cs.runtime.broadcast import Broadcast
 
 #: Events in memory.  A follower further behind reads the store.
@@ -63,11 +63,11 @@ class RecentEvent:
         """Whether it says that people were forgotten, whom earlier events show."""
         return self.kind in FORGETTING
 
-    def serves(self, wanted: Wanted) -> bool:
+    def serves(self, wanted: EventNeeds) -> bool:
         """Return whether what is *wanted* of it can be had without the store."""
         return self.state is not None or self.taken(wanted) is not None
 
-    def taken(self, wanted: Wanted) -> RecordedEvent | None:
+    def taken(self, wanted: EventNeeds) -> RecordedEvent | None:
         """Return it as it is *wanted*, if it was decoded so."""
         kind = self.kind
         if kind is None:
@@ -76,7 +76,7 @@ class RecentEvent:
             return RecordedEvent(self.position, self.stream, self.version, NO_EVENT)
         return self._opened if wanted.opens(kind) else self._shut or self._opened
 
-    def keep(self, recorded: RecordedEvent, wanted: Wanted) -> None:
+    def keep(self, recorded: RecordedEvent, wanted: EventNeeds) -> None:
         """Keep it as it was decoded for *wanted*."""
         kind = self.kind
         if kind is None or not wanted.reads(kind):

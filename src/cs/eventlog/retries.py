@@ -19,7 +19,7 @@ MOST_S = 300.0
 WINDOW = 500
 
 
-class _Tried(msgspec.Struct, frozen=True):
+class _VainTry(msgspec.Struct, frozen=True):
     """A vain try: of what, and when the next one is due."""
 
     seen: bytes
@@ -35,7 +35,7 @@ class RetrySchedule:
     ) -> None:
         self._events = events
         self._monotonic = monotonic
-        self._tried: dict[str, _Tried] = {}
+        self._tried: dict[str, _VainTry] = {}
 
     async def seen(self, damaged: DamagedEvent) -> bytes:
         """Return a fingerprint of what is stored where *damaged* is, and around it.
@@ -65,4 +65,4 @@ class RetrySchedule:
         tried = self._tried.get(place)
         again = tried is not None and tried.seen == seen
         wait_s = min(2 * tried.wait_s, MOST_S) if tried and again else least_s
-        self._tried[place] = _Tried(seen, wait_s, now + wait_s)
+        self._tried[place] = _VainTry(seen, wait_s, now + wait_s)

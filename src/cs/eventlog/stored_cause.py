@@ -16,11 +16,11 @@ _encoder = msgspec.json.Encoder()
 _cause: msgspec.json.Decoder[AnyCause | None] = msgspec.json.Decoder(AnyCause | None)
 
 
-class _Stored(msgspec.Struct):
+class _StoredCause(msgspec.Struct):
     caused_by: msgspec.Raw = msgspec.Raw(b"null")
 
 
-_stored = msgspec.json.Decoder(_Stored)
+_stored = msgspec.json.Decoder(_StoredCause)
 
 
 def with_cause(state: bytes, cause: AnyCause | None) -> bytes:

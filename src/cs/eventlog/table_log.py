@@ -36,10 +36,10 @@ from cs.eventlog.port import (
     NO_STREAM,
     Append,
     Ceiling,
+    EventNeeds,
     EventPlace,
     RecordedEvent,
     SealedEvent,
-    Wanted,
     Where,
 )
 from cs.eventlog.recent import RecentEvent, RecentEvents
@@ -173,7 +173,7 @@ class TableLog(ABC):
         return False
 
     async def tail(
-        self, after: int, limit: int = 500, wanted: Wanted | None = None
+        self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
         wanted = wanted or self.wanted
         if after + limit <= self._recent.floor:
@@ -193,7 +193,7 @@ class TableLog(ABC):
             found[each.position] = event
         return [event for event in found.values() if event is not None]
 
-    async def _newest(self, after: int, limit: int, wanted: Wanted) -> list[RecentEvent]:
+    async def _newest(self, after: int, limit: int, wanted: EventNeeds) -> list[RecentEvent]:
         """Return events after position *after*, what is *wanted* of them at hand."""
         found = self._in_memory(after, limit, wanted)
         if self._is_all(found, after, limit):
@@ -216,7 +216,7 @@ class TableLog(ABC):
             read = (RecentEvent(*row[:4], None if row[3] in unread else row[4]) for row in rows)
             return [*found, *self._recent.read(list(read))]
 
-    def _in_memory(self, after: int, limit: int, wanted: Wanted) -> list[RecentEvent]:
+    def _in_memory(self, after: int, limit: int, wanted: EventNeeds) -> list[RecentEvent]:
         if not self._knows_head():
             return []
         return list(

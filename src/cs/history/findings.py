@@ -42,7 +42,7 @@ class _Telling(SealedPeople, frozen=True, kw_only=True):
         return self.people if self.checked is None else (self.checked,)
 
 
-class _Said(msgspec.Struct, gc=False):
+class _IdentityFields(msgspec.Struct, gc=False):
     """What says who somebody is, of a personal value."""
 
     full_name: str | None = None
@@ -52,7 +52,7 @@ class _Said(msgspec.Struct, gc=False):
 
 
 _EVENT = msgspec.json.Decoder(_Telling)
-_SAID = msgspec.json.Decoder(_Said)
+_SAID = msgspec.json.Decoder(_IdentityFields)
 
 
 class Profiles(NamedTuple):

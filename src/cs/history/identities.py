@@ -249,7 +249,7 @@ def _topics_of(beginnings: tuple[str, ...]) -> Where:
     return Where(topics=frozenset(t for t in shapes() if t.startswith(beginnings)))
 
 
-class _Erased(msgspec.Struct):
+class _ErasedPeople(msgspec.Struct):
     """What a stored event that erases somebody says of whom."""
 
     lookup: str = ""
@@ -257,7 +257,7 @@ class _Erased(msgspec.Struct):
     found_in: tuple[str, ...] = ()
 
 
-_ERASED = msgspec.json.Decoder(_Erased)
+_ERASED = msgspec.json.Decoder(_ErasedPeople)
 
 
 def _erased(state: bytes) -> Iterator[str]:

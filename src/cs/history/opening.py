@@ -48,7 +48,7 @@ class DataKeys(Protocol):
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]: ...
 
 
-class Stored(Protocol):
+class SealedEventFields(Protocol):
     """A stored event, `cs.eventlog.port.SealedEvent` or `cs.history.history.HistoryEvent`."""
 
     @property
@@ -90,7 +90,7 @@ class Opener:
         self._held = held
         self._ciphers: dict[str, AESGCM] = {}
 
-    def open(self, event: Stored, need: KeyReference, box: bytes) -> bytes | None:
+    def open(self, event: SealedEventFields, need: KeyReference, box: bytes) -> bytes | None:
         """Return the JSON in *box*; ``None``: nothing of it can be read.
 
         Either because it is erased, or because its key is lost: then it stands in `lost`.
@@ -123,7 +123,7 @@ class Opener:
 
     def read(
         self,
-        event: Stored,
+        event: SealedEventFields,
         people: SealedPeople,
         value: SealedValue,
         decoder: "msgspec.json.Decoder[P]",
@@ -167,7 +167,7 @@ def names_of(people: SealedPeople, values: Iterable[SealedValue]) -> Iterator[st
             yield key_name(people.lookup, value.person)
 
 
-async def opened(keys: DataKeys, events: Sequence[Stored]) -> list[bytes | None]:
+async def opened(keys: DataKeys, events: Sequence[SealedEventFields]) -> list[bytes | None]:
     """Return the JSON of each of *events*, every value opened in its place.
 
     ``None`` for one that is damaged; it hides no other.  A value whose key was destroyed, or
@@ -195,7 +195,7 @@ def _taken_apart(state: bytes) -> SealedState | None:
         return None
 
 
-def _opened(event: Stored, state: SealedState, opens: Opener) -> bytes | None:
+def _opened(event: SealedEventFields, state: SealedState, opens: Opener) -> bytes | None:
     def put(kind: bytes, person: bytes, box: bytes) -> bytes:
         plain = opens.open(event, state.need(person), a2b_base64(box))
         return erased_state(kind, person) if plain is None else plain

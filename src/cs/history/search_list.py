@@ -36,7 +36,7 @@ class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
         return (since is None or self.at >= since) and (until is None or self.at < until)
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _SearchFields(msgspec.Struct, frozen=True):
     """What is read of both events."""
 
     search: str
@@ -47,7 +47,7 @@ class _Told(msgspec.Struct, frozen=True):
     charged: bool = False
 
 
-_DECODER = msgspec.json.Decoder(_Told)
+_DECODER = msgspec.json.Decoder(_SearchFields)
 
 
 async def listed_searches(

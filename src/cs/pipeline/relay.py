@@ -18,7 +18,7 @@ from cs.domain.brand.events import StageIssued
 from cs.domain.stages.work import Work
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.follow import follow
-from cs.eventlog.port import EventLog, Wanted
+from cs.eventlog.port import EventLog, EventNeeds
 from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
 from cs.metrics.traces import Traces
@@ -34,7 +34,7 @@ RETRY_S = 0.5
 #: Records read and not published yet; with more of them the log is read no further.  What
 #: one dead partition of twelve gathers until the deadlines of some 40 lookups a second.
 WAITING = 5_000
-_ISSUED = Wanted(frozenset({StageIssued}))
+_ISSUED = EventNeeds(frozenset({StageIssued}))
 
 
 async def relay(

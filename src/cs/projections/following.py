@@ -17,7 +17,7 @@ from structlog import get_logger
 from cs.eventlog.damage import DamagedStreams, events_since, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import follow, retry_while_unavailable
-from cs.eventlog.port import EventLog, Wanted
+from cs.eventlog.port import EventLog, EventNeeds
 from cs.eventlog.version_gate import VersionGate
 from cs.projections.follower import Edition, Listener, Reads, ReplacedListener
 from cs.projections.port import Views
@@ -37,7 +37,7 @@ class ViewFollower:
         self._events = events
         self._views = views
         self._listeners: list[Listener] = []
-        self._wanted = Wanted(frozenset(), opened=frozenset())
+        self._wanted = EventNeeds(frozenset(), opened=frozenset())
         self._checkpoint = 0  # of the views; falls when they are made anew
         self._notified = 0  # up to where listeners were notified
         self._early: list[Listener] = []
@@ -66,7 +66,7 @@ class ViewFollower:
         """Read events of the types *reads* too, if not all are read already."""
         before = self._wanted.types
         types = None if before is None or reads is None else before | frozenset(reads)
-        self._wanted = Wanted(types, opened=frozenset())
+        self._wanted = EventNeeds(types, opened=frozenset())
 
     async def catch_up(self) -> None:
         """Wait until the views reflect what the log holds now, however long they take.

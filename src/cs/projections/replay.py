@@ -50,7 +50,7 @@ class ReplayProgress(msgspec.Struct, frozen=True):
     rows: int = 0
 
 
-class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+class ReplaySummary(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it.
 
     Attributes:
@@ -104,7 +104,7 @@ class ViewReplay:
         self._progress = progress
         self._pause = pause
 
-    async def run(self, *, switch: bool) -> Replayed:
+    async def run(self, *, switch: bool) -> ReplaySummary:
         """Make, compare and, if *switch*, change places where the rows differ.
 
         Raises:
@@ -123,7 +123,7 @@ class ViewReplay:
             with suppress(LogUnavailable):
                 await self._anew.discard()
 
-    async def _run(self, *, switch: bool) -> Replayed:
+    async def _run(self, *, switch: bool) -> ReplaySummary:
         lost_before = self._keys.lost.read.total()
         await self._make()
         async with self._anew.running() as rows:
@@ -131,7 +131,7 @@ class ViewReplay:
             # Of the running rows it may be that keys are wrong: of those made anew, the log's.
             lost = self._keys.lost.read.total() > lost_before
             found = await self._compare(rows)
-        replayed = Replayed(
+        replayed = ReplaySummary(
             position=rows.position,
             rows=dict(found.rows),
             different=dict(found.different),

@@ -10,7 +10,7 @@ from cs.domain.brand.events import (
 )
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys
-from cs.eventlog.port import RecordedEvent, Wanted
+from cs.eventlog.port import EventNeeds, RecordedEvent
 from cs.eventlog.sealing import seal_bytes
 from cs.keystore.errors import KeysUnavailable
 from cs.projections.projection import SealBody
@@ -18,7 +18,7 @@ from cs.projections.searches import key_of
 
 #: What the writer of views takes in of events: people where they are part of a body, and the
 #: verdicts that are counted (`cs.projections.event_counts`).
-SHOWN = Wanted(
+SHOWN = EventNeeds(
     opened=frozenset({LookupFinished, ContactsErased, MailboxVerified, MailboxNotVerified})
 )
 

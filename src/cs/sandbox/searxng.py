@@ -93,8 +93,9 @@ class SearxngServer:
 def profile_slug(seed: int, brand: Brand, person: Person) -> str:
     """Return the last part of *person*'s profile address.
 
-    >>> from cs.sandbox.shapes import Intends
-    >>> acme = Brand(name="Acme", domain="acme.test", intends=Intends(outcome="no_emails"))
+    >>> from cs.sandbox.shapes import IntendedResult
+    >>> result = IntendedResult(outcome="no_emails")
+    >>> acme = Brand(name="Acme", domain="acme.test", intends=result)
     >>> profile_slug(1, acme, Person(name="Zoë Ruiz", headline="Buyer")).rpartition("-")[0]
     'zoe-ruiz'
     """

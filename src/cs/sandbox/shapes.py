@@ -152,7 +152,7 @@ class Person(_Part, frozen=True, kw_only=True):
     """At the brand's mail domain; left out: no mailbox."""
 
 
-class Intends(_Part, frozen=True, kw_only=True):
+class IntendedResult(_Part, frozen=True, kw_only=True):
     """What a search for this brand is meant to end with."""
 
     outcome: Outcome
@@ -188,7 +188,7 @@ class Brand(_Part, frozen=True, kw_only=True):
     site: Site = Site()
     trouble: Trouble = Trouble()
     people: tuple[Person, ...] = ()
-    intends: Intends
+    intends: IntendedResult
 
 
 def addresses_of(brand: Brand) -> dict[str, str]:

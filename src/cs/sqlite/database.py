@@ -52,7 +52,7 @@ def connect(
     return connection
 
 
-class _Executes(Protocol):
+class _Executor(Protocol):
     """A connection, or a cursor."""
 
     def execute(self, statement: str, /) -> object: ...
@@ -60,7 +60,7 @@ class _Executes(Protocol):
 
 @contextmanager
 def transaction(
-    connection: _Executes, *, commit: Callable[[], object] | None = None
+    connection: _Executor, *, commit: Callable[[], object] | None = None
 ) -> Iterator[None]:
     """Store all that is written within, or nothing; *connection* can be used after both.
 

@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from cs.cli.proof import Proved, asking_the_silent, prove_search
+from cs.cli.proof import SearchProof, asking_the_silent, prove_search
 from cs.sandbox.world import listing, load
 from system.cluster.cluster import Cluster
 from system.cluster.clustered import ERASED_FROM, Clustered
@@ -41,7 +41,7 @@ async def test_the_bundled_world_ends_as_it_intends_past_every_wait(two_nodes: C
             timeout=200,
         ) as client,
     ):
-        searches: list[asyncio.Future[Proved]] = []
+        searches: list[asyncio.Future[SearchProof]] = []
         for start in range(0, len(rows), AT_ONCE):
             searches += [
                 asyncio.ensure_future(

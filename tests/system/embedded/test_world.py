@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from cs.cli.proof import Proved, asking_the_silent, prove_world
+from cs.cli.proof import SearchProof, asking_the_silent, prove_world
 from cs.sandbox.world import load
 
 
-def wrong(proved: tuple[Proved, ...]) -> dict[str, Any]:
+def wrong(proved: tuple[SearchProof, ...]) -> dict[str, Any]:
     return {row.asked: (row.differs, row.ended, row.verified) for row in proved if row.differs}
 
 
@@ -133,7 +133,7 @@ async def test_what_the_world_changes_the_answer_shows(
 
 
 def test_a_proof_tells_what_differs() -> None:
-    row = Proved(
+    row = SearchProof(
         asked="Acme",
         intended="done",
         ended="no_emails",

@@ -9,7 +9,7 @@ from typing import Any
 
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.cli.log import Verified, _verify
+from cs.cli.log import LogVerification, _verify
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.runtime.data_folder import DataFolder
@@ -38,7 +38,7 @@ class Form(ABC):
     async def forget_views(self) -> None:
         """Let the views be made anew at the next start."""
 
-    async def verify(self) -> Verified:
+    async def verify(self) -> LogVerification:
         """Do as `cs log verify --json` does; it prints the violations."""
         return await _verify(self.settings, at_rest=False, json=True)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
-from cs.verifiers.smtp.rereading import Reading, forget, reread
+from cs.verifiers.smtp.rereading import ReadVerdict, forget, reread
 from cs.verifiers.smtp.transcript import GAP
 from verifiers.smtp.mail_world import World
 from verifiers.smtp.server_cases import PLAIN, SERVERS
@@ -53,8 +53,8 @@ def renamed(evidence: Evidence) -> Evidence:
     return msgspec.json.decode(data, type=Evidence)
 
 
-def read_then(evidence: Evidence) -> Reading:
-    return Reading(evidence.verdict, evidence.reason)
+def read_then(evidence: Evidence) -> ReadVerdict:
+    return ReadVerdict(evidence.verdict, evidence.reason)
 
 
 @pytest.mark.slow
@@ -90,15 +90,15 @@ async def test_another_reply_is_read_as_the_verifier_would_have(world: World) ->
     await world.exchanger(PLAIN)
     [jo, al], _ = await world.check("jo", "al")
 
-    assert reread(jo) == Reading(Verdict.DELIVERABLE, "recipient-accepted")
-    assert reread(al) == Reading(Verdict.UNDELIVERABLE, "recipient-refused")
+    assert reread(jo) == ReadVerdict(Verdict.DELIVERABLE, "recipient-accepted")
+    assert reread(al) == ReadVerdict(Verdict.UNDELIVERABLE, "recipient-refused")
     [refusal] = {
         line.text
         for line in al.conversation
         if line.who == "S" and line.text.startswith("550") and "al@" in line.text
     }
     full = replied(al, refusal, "452 4.2.2 mailbox full")
-    assert reread(full) == Reading(Verdict.MAILBOX_FULL, "mailbox-full")
+    assert reread(full) == ReadVerdict(Verdict.MAILBOX_FULL, "mailbox-full")
 
 
 #: What a server may say to somebody; names in it are the address's, or read like it.

@@ -26,7 +26,7 @@ def new_people(state: Lookup, seen: Sequence[Sighting]) -> tuple[Person, ...]:
 
 def people_among(seen: Sequence[Sighting], found: Sequence[Person] = ()) -> tuple[Person, ...]:
     """Return who of *seen* is not among *found*, each once, numbered on from those."""
-    known = _Known()
+    known = _KnownPeople()
     for person in found:
         known.add(person)
     new: list[Person] = []
@@ -55,7 +55,7 @@ def _shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str,
     return {name: getattr(value, name) for name in shared}
 
 
-class _Known:
+class _KnownPeople:
     """Who is known: by profile address, else by name and company.
 
     Two with a profile of their own are two, whatever they are called; one without is whoever

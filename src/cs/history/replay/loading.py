@@ -19,7 +19,7 @@ from cs.history.replay.rules import (
     BrandChoice,
     BrokenRules,
     Ranking,
-    Reading,
+    ReadVerdict,
     Rules,
     TodaysRules,
 )
@@ -94,7 +94,7 @@ class OwnRules(TodaysRules):
             raise self._wrong("rank", "somebody twice", "each of them once")
         return ranked, left_out
 
-    def read_reply(self, evidence: Evidence) -> Reading | None:
+    def read_reply(self, evidence: Evidence) -> ReadVerdict | None:
         if "read_reply" not in self._functions:
             return super().read_reply(evidence)
         said = self._call("read_reply", evidence)
@@ -103,10 +103,10 @@ class OwnRules(TodaysRules):
         verdict, reason = said, evidence.reason
         if isinstance(said, tuple | list) and len(said) == 2:
             verdict, reason = said
-        elif isinstance(said, Reading):
+        elif isinstance(said, ReadVerdict):
             verdict, reason = said.verdict, said.reason
         try:
-            return Reading(Verdict(verdict), str(reason))
+            return ReadVerdict(Verdict(verdict), str(reason))
         except ValueError:
             raise self._wrong("read_reply", said, "a verdict, or a verdict and why") from None
 

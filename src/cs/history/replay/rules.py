@@ -14,7 +14,7 @@ from cs.domain.mail.mailbox import Evidence
 from cs.domain.ranking import rank
 from cs.pipeline.brand_choice import BrandChoice
 from cs.pipeline.brand_resolver import chosen_again
-from cs.verifiers.smtp.rereading import Reading, reread
+from cs.verifiers.smtp.rereading import ReadVerdict, reread
 from cs.verifiers.smtp.verifier import NAME as SMTP
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Conclusion",
     "Judgement",
     "Ranking",
-    "Reading",
+    "ReadVerdict",
     "Rules",
     "TodaysRules",
 ]
@@ -51,7 +51,7 @@ class Judgement(msgspec.Struct, frozen=True):
     """
 
     conclusion: Conclusion
-    readings: tuple[Reading | None, ...]
+    readings: tuple[ReadVerdict | None, ...]
 
 
 class Rules(Protocol):
@@ -102,7 +102,7 @@ class TodaysRules:
             tried.setdefault(found.address, []).append(again)
         return Judgement(self.conclude(tried), readings)
 
-    def read_reply(self, evidence: Evidence) -> Reading | None:
+    def read_reply(self, evidence: Evidence) -> ReadVerdict | None:
         """Return what *evidence* says; ``None``: it cannot be told, so it is as it was."""
         # Only of our own verifier is it known how a conversation is read.
         return reread(evidence) if evidence.verifier == SMTP else None

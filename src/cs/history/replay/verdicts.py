@@ -15,11 +15,11 @@ from cs.history.replay.difference import (
     effect_of,
 )
 from cs.history.replay.recorded import RecordedCheck, RecordedLookup
-from cs.history.replay.rules import Conclusion, Judgement, Reading, Rules
+from cs.history.replay.rules import Conclusion, Judgement, ReadVerdict, Rules
 from cs.verifiers.smtp.verifier import NAME as SMTP
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class StoredVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What verification found for somebody at one mail domain.
 
     Attributes:
@@ -98,8 +98,10 @@ def _would_go_on(judgement: Judgement) -> bool:
     return judgement.conclusion.verdict is Verdict.UNDELIVERABLE
 
 
-def _judged(checked: Checked, conclusion: Conclusion, reasons: tuple[str, ...]) -> Judged:
-    return Judged(
+def _judged(
+    checked: Checked, conclusion: Conclusion, reasons: tuple[str, ...]
+) -> StoredVerdict:
+    return StoredVerdict(
         mail_domain=checked.mail_domain,
         verdict=conclusion.verdict,
         reasons=reasons,
@@ -108,7 +110,7 @@ def _judged(checked: Checked, conclusion: Conclusion, reasons: tuple[str, ...]) 
 
 
 def _reasons(
-    evidence: Sequence[Evidence], readings: Sequence[Reading | None]
+    evidence: Sequence[Evidence], readings: Sequence[ReadVerdict | None]
 ) -> tuple[str, ...]:
     pairs = zip(evidence, readings, strict=True)
     return tuple(found.reason if again is None else again.reason for found, again in pairs)

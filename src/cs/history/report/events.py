@@ -22,16 +22,16 @@ from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
 
 
-class Admitted(msgspec.Struct, frozen=True):
+class AdmittedSearch(msgspec.Struct, frozen=True):
     at: datetime
     search: str
 
 
-class Repeated(msgspec.Struct, frozen=True):
+class RepeatedSearch(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class Settled(msgspec.Struct, frozen=True):
+class AnsweredSearch(msgspec.Struct, frozen=True):
     at: datetime
     search: str
     lookup: str
@@ -40,12 +40,12 @@ class Settled(msgspec.Struct, frozen=True):
     cached: bool
 
 
-class Started(msgspec.Struct, frozen=True):
+class StartedLookup(msgspec.Struct, frozen=True):
     at: datetime
     lookup: str
 
 
-class Issued(msgspec.Struct, frozen=True):
+class IssuedAttempt(msgspec.Struct, frozen=True):
     at: datetime
     lookup: str
     stage: str
@@ -61,7 +61,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     item: str = ""
 
 
-class Resolved(msgspec.Struct, frozen=True):
+class ResolvedLookup(msgspec.Struct, frozen=True):
     at: datetime
     lookup: str
     sources: dict[str, str] = msgspec.field(default_factory=dict)
@@ -86,7 +86,7 @@ class DomainChecked(msgspec.Struct, frozen=True):
     learned: DomainFacts = DomainFacts()
 
 
-class Finished(msgspec.Struct, frozen=True):
+class FinishedLookup(msgspec.Struct, frozen=True):
     at: datetime
     lookup: str
     outcome: str
@@ -95,16 +95,16 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 Slim = (
-    Admitted
-    | Repeated
-    | Settled
-    | Started
-    | Issued
+    AdmittedSearch
+    | RepeatedSearch
+    | AnsweredSearch
+    | StartedLookup
+    | IssuedAttempt
     | FailedAttempt
-    | Resolved
+    | ResolvedLookup
     | RankedPeople
     | DomainChecked
-    | Finished
+    | FinishedLookup
 )
 #: Whose personal values are opened.
 Opened = PeopleFound | ContactsDiscovered | MailboxVerified | MailboxNotVerified
@@ -112,16 +112,16 @@ ReportEvent: TypeAlias = Slim | Opened
 
 #: What is read of which event.
 SLIM: Mapping[type[AnyEvent], type[Slim]] = {
-    SearchAdmitted: Admitted,
-    SearchRepeated: Repeated,
-    SearchSettled: Settled,
-    brand.LookupStarted: Started,
-    brand.StageIssued: Issued,
+    SearchAdmitted: AdmittedSearch,
+    SearchRepeated: RepeatedSearch,
+    SearchSettled: AnsweredSearch,
+    brand.LookupStarted: StartedLookup,
+    brand.StageIssued: IssuedAttempt,
     brand.AttemptFailed: FailedAttempt,
-    brand.BrandResolved: Resolved,
+    brand.BrandResolved: ResolvedLookup,
     brand.ContactsRanked: RankedPeople,
     brand.MailDomainChecked: DomainChecked,
-    brand.LookupFinished: Finished,
+    brand.LookupFinished: FinishedLookup,
 }
 OPENED = frozenset({PeopleFound, ContactsDiscovered, MailboxVerified, MailboxNotVerified})
 _DECODERS: Mapping[type[Slim], msgspec.json.Decoder[Any]] = {

@@ -22,17 +22,17 @@ from cs.domain.contact import Checked
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import ReplyKind
 from cs.history.report.events import (
-    Admitted,
+    AdmittedSearch,
+    AnsweredSearch,
     DomainChecked,
     FailedAttempt,
-    Finished,
-    Issued,
+    FinishedLookup,
+    IssuedAttempt,
     RankedPeople,
-    Repeated,
+    RepeatedSearch,
     ReportEvent,
-    Resolved,
-    Settled,
-    Started,
+    ResolvedLookup,
+    StartedLookup,
 )
 from cs.history.report.mail_counts import MailCounts
 from cs.history.report.names import Names
@@ -57,20 +57,20 @@ class ReportFold:
         self.mail = MailCounts(names)
         self._open = OpenRuns()
         self._apply: Mapping[type[Any], Callable[[str, Any], None]] = {
-            Admitted: self._admitted,
-            Repeated: self._repeated,
-            Settled: self._settled,
-            Started: self._started,
-            Issued: self._issued,
+            AdmittedSearch: self._admitted,
+            RepeatedSearch: self._repeated,
+            AnsweredSearch: self._settled,
+            StartedLookup: self._started,
+            IssuedAttempt: self._issued,
             FailedAttempt: self._failed,
-            Resolved: self._resolved,
+            ResolvedLookup: self._resolved,
             PeopleFound: self._people_found,
             ContactsDiscovered: self._discovered,
             RankedPeople: self._ranked,
             MailboxVerified: self._checked,
             MailboxNotVerified: self._checked,
             DomainChecked: self._domain_checked,
-            Finished: self._finish,
+            FinishedLookup: self._finish,
         }
 
     def apply(self, stream: str, event: ReportEvent) -> None:
@@ -79,19 +79,19 @@ class ReportFold:
             self.events += 1
         self._apply[type(event)](stream, event)
 
-    def _admitted(self, _: str, event: Admitted) -> None:
+    def _admitted(self, _: str, event: AdmittedSearch) -> None:
         self.searches.admitted(event)
 
-    def _repeated(self, _: str, event: Repeated) -> None:
+    def _repeated(self, _: str, event: RepeatedSearch) -> None:
         self.searches.repeated += event.at in self.period
 
-    def _settled(self, stream: str, event: Settled) -> None:
+    def _settled(self, stream: str, event: AnsweredSearch) -> None:
         self.searches.settled(stream.removeprefix("key-"), event)
 
-    def _started(self, _: str, event: Started) -> None:
+    def _started(self, _: str, event: StartedLookup) -> None:
         self._open.of(event.lookup).started_at = event.at
 
-    def _issued(self, _: str, event: Issued) -> None:
+    def _issued(self, _: str, event: IssuedAttempt) -> None:
         self._open.of(event.lookup).issue(event.stage, event.item, event.at)
         if event.attempt > 1 and event.at in self.period:
             self.runs.stage_issued_again[event.stage] += 1
@@ -101,7 +101,7 @@ class ReportFold:
         if event.stage == "verification" and event.why == TRY_LATER:
             self._open.of(event.lookup).domain(event.item).put_off = True
 
-    def _resolved(self, _: str, event: Resolved) -> None:
+    def _resolved(self, _: str, event: ResolvedLookup) -> None:
         run = self._open.of(event.lookup)
         run.end("brand-resolution", "", event.at)
         run.brand_sources = event.sources
@@ -140,7 +140,7 @@ class ReportFold:
         if event.at in self.period:
             self.mail.domain(run.domains.get(event.mail_domain, OpenDomain()), event)
 
-    def _finish(self, _: str, event: Finished) -> None:
+    def _finish(self, _: str, event: FinishedLookup) -> None:
         self.searches.run_finished(event.lookup, event.at)
         run = self._open.end(event.lookup)
         if event.at in self.period:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 from cs.history.report.counting import Durations
-from cs.history.report.events import Finished
+from cs.history.report.events import FinishedLookup
 from cs.history.report.names import Names, PluginAnswer
 from cs.history.report.open_runs import OpenRun
 
@@ -33,7 +33,7 @@ class RunCounts:
         self.seen, self.seen_ranked = Counter[str](), Counter[str]()
         self.seen_verified = Counter[str]()
 
-    def finish(self, run: OpenRun, event: Finished) -> None:
+    def finish(self, run: OpenRun, event: FinishedLookup) -> None:
         """Count *run*, which *event* ends."""
         self.finished += 1
         self.cut_off += event.cut_off

@@ -17,7 +17,7 @@ _REASON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 SEALED = "sealed"
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class TriedAddress(msgspec.Struct, frozen=True, kw_only=True):
     """One address that was tried.
 
     Attributes:
@@ -59,7 +59,7 @@ class ShownCheck(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     verifier: str | None
     rules: str | None
-    tried: Sequence[Tried]
+    tried: Sequence[TriedAddress]
 
 
 class InClear(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,12 +196,12 @@ def _check(check: MailboxCheck, *, reveal: bool) -> ShownCheck:
     )
 
 
-def _tried(evidence: Evidence, *, reveal: bool) -> Tried:
+def _tried(evidence: Evidence, *, reveal: bool) -> TriedAddress:
     reply = reply_read(evidence)
     if reply is not None and not reveal:
         reply = msgspec.structs.replace(reply, text="")
     lines = evidence.conversation
-    return Tried(
+    return TriedAddress(
         address=evidence.address if reveal else None,
         verdict=evidence.verdict.value,
         reason=evidence.reason if reveal or _REASON.fullmatch(evidence.reason) else SEALED,

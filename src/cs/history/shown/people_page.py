@@ -6,7 +6,7 @@ from cs.domain.rule_sets import NOT_RECORDED
 from cs.history.page.blocks import Tone, badge, facts, fold, mono, note, table
 from cs.history.page.drawing import seconds
 from cs.history.page.markup import Html, Inside, el
-from cs.history.shown.people import ShownCheck, ShownPerson, Tried
+from cs.history.shown.people import ShownCheck, ShownPerson, TriedAddress
 from cs.history.shown.phrases import good, people_were
 from cs.history.shown.search import ShownRun
 from cs.history.words import KEPT, REASONS, VERDICTS
@@ -76,7 +76,7 @@ def _check(check: ShownCheck) -> Iterator[Html]:
         yield _tried(n, tried, verified=check.verified)
 
 
-def _tried(n: int, tried: Tried, *, verified: bool) -> Html:
+def _tried(n: int, tried: TriedAddress, *, verified: bool) -> Html:
     summary = [
         mono(tried.address) if tried.address else f"Address {n}",
         " ",
@@ -111,7 +111,7 @@ def _tried(n: int, tried: Tried, *, verified: bool) -> Html:
     )
 
 
-def _transcript(tried: Tried) -> Html | None:
+def _transcript(tried: TriedAddress) -> Html | None:
     if not tried.conversation:
         return None
     lines = (f"{line.at_ms:>7} ms  {line.who}  {line.text}" for line in tried.conversation)

@@ -22,11 +22,11 @@ T = TypeVar("T")
 Fetch = Callable[[str, Collection[str]], Awaitable[Mapping[str, bytes]]]
 
 
-class _Lacking(LookupError):
+class _RowNotFetched(LookupError):
     """A row is asked for that was not fetched yet."""
 
 
-class _Fetched:
+class _FetchedRows:
     """Rows that are here, and which were asked for in vain."""
 
     def __init__(self) -> None:
@@ -37,12 +37,12 @@ class _Fetched:
         row_key = (table, row_id)
         if row_key not in self._rows:
             self.lacking.setdefault(table, set()).add(row_id)
-            raise _Lacking
+            raise _RowNotFetched
         return self._rows[row_key]
 
     def excuses(self, error: Exception) -> bool:
         """Return whether *error* may come of rows that are not here yet."""
-        return isinstance(error, _Lacking) or bool(self.lacking)
+        return isinstance(error, _RowNotFetched) or bool(self.lacking)
 
     async def fill(self, fetch: Fetch) -> None:
         lacking, self.lacking = self.lacking, {}
@@ -63,7 +63,7 @@ async def folded(
 
     Streams are passed over whose rows in *set_aside* have these ids.
     """
-    fetched = _Fetched()
+    fetched = _FetchedRows()
     fold = Fold(projections, seal, set_aside, excused=fetched.excuses)
 
     def page_applied() -> Rows:
@@ -80,18 +80,18 @@ async def folded_late(
     Raises:
         DamagedEvent: Its events make no sense.
     """
-    fetched = _Fetched()
+    fetched = _FetchedRows()
 
     def late_applied() -> Rows | None:
         rows = Rows(fetched)
-        with suppress(_Lacking):
+        with suppress(_RowNotFetched):
             return rows if late.apply(projections, rows, seal, fetched.excuses) else None
         return None
 
     return await _in_rounds(late_applied, fetched, fetch)
 
 
-async def _in_rounds(apply: Callable[[], T], fetched: _Fetched, fetch: Fetch) -> T:
+async def _in_rounds(apply: Callable[[], T], fetched: _FetchedRows, fetch: Fetch) -> T:
     while True:
         applied = await asyncio.to_thread(apply)
         if not fetched.lacking:

@@ -32,7 +32,7 @@ _DOUBTED = 1.5
 _WITHOUT_DOT_COM = 1.2
 
 
-class Known(Protocol):
+class ListedBrand(Protocol):
     """A brand as a directory has it."""
 
     @property
@@ -53,7 +53,7 @@ class Known(Protocol):
     def wikidata(self) -> str | None: ...
 
 
-def popularity(brand: Known) -> float:
+def popularity(brand: ListedBrand) -> float:
     """Return a weight from 0 to about 10; one that is 2 larger is another league."""
     age = _WITHOUT_ITEM
     if brand.wikidata and brand.wikidata[1:].isdecimal():
@@ -64,7 +64,7 @@ def popularity(brand: Known) -> float:
     return site + age + _SOCIAL_PAGE * pages + sum(_DOUBLED * math.log2(1 + n) for n in named)
 
 
-def shares(brands: Sequence[tuple[Known, float]]) -> list[float]:
+def shares(brands: Sequence[tuple[ListedBrand, float]]) -> list[float]:
     """Return how likely each of *brands* is the one that people mean by a name they share.
 
     Args:
@@ -89,7 +89,7 @@ def shares(brands: Sequence[tuple[Known, float]]) -> list[float]:
     return [powers[n] / total if n in powers else 0.0 for n in range(len(brands))]
 
 
-def _behind(brands: Sequence[tuple[Known, float]], first: int, other: int) -> float:
+def _behind(brands: Sequence[tuple[ListedBrand, float]], first: int, other: int) -> float:
     """Return how far *other* is behind the *first*, who counts less if it is little known."""
     if first == other:
         return 0.0
@@ -106,11 +106,11 @@ def _behind(brands: Sequence[tuple[Known, float]], first: int, other: int) -> fl
     return max(distance, 0.0)
 
 
-def _has_dot_com(brand: Known) -> bool:
+def _has_dot_com(brand: ListedBrand) -> bool:
     return _at_home(brand) and brand.domain is not None and _suffix(brand.domain) == "com"
 
 
-def _label(brand: Known) -> str:
+def _label(brand: ListedBrand) -> str:
     return (brand.domain or "").partition(".")[0]
 
 
@@ -118,7 +118,7 @@ def _suffix(domain: str) -> str:
     return domain.partition(".")[2]
 
 
-def _at_home(brand: Known) -> bool:
+def _at_home(brand: ListedBrand) -> bool:
     if brand.domain is None:
         return False
     label = name_keys(brand.domain.partition(".")[0]).spelling

@@ -19,7 +19,7 @@ class Text(msgspec.Struct, frozen=True):
     value: str
 
 
-class Matched(msgspec.Struct, frozen=True):
+class WikidataNameMatch(msgspec.Struct, frozen=True):
     text: str = ""
 
 
@@ -28,7 +28,7 @@ class WikidataHit(msgspec.Struct, frozen=True):
 
     id: str
     label: str | None = None
-    match: Matched = Matched()
+    match: WikidataNameMatch = WikidataNameMatch()
 
 
 class WikidataHits(msgspec.Struct, frozen=True):

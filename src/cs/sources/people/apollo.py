@@ -53,7 +53,7 @@ class _Organization(msgspec.Struct):
     name: str | None = None
 
 
-class _Found(msgspec.Struct):
+class _ApolloHit(msgspec.Struct):
     id: str = ""
     title: str | None = None
     has_email: bool | None = None
@@ -61,7 +61,7 @@ class _Found(msgspec.Struct):
 
 
 class _Search(msgspec.Struct):
-    people: tuple[_Found, ...] = ()
+    people: tuple[_ApolloHit, ...] = ()
 
 
 class _Person(msgspec.Struct):
@@ -104,7 +104,7 @@ class ApolloSource(PaidPeopleSource[ApolloSettings]):
         wanted.sort(key=lambda each: not each.has_email)
         return await self._matched(wanted[: min(self.settings.people, limit)], brand)
 
-    async def _matched(self, wanted: list[_Found], brand: BrandFacts) -> PeopleAnswer:
+    async def _matched(self, wanted: list[_ApolloHit], brand: BrandFacts) -> PeopleAnswer:
         people: list[Sighting] = []
         for each in wanted:
             question = Question(path="/people/match", json={"id": each.id})
@@ -131,7 +131,7 @@ def from_context(context: SourceContext) -> ApolloSource:
     return ApolloSource(context.service("apollo", settings, headers=headers), settings)
 
 
-def _in_role(found: _Found) -> bool:
+def _in_role(found: _ApolloHit) -> bool:
     return classify(found.title or "").eligible
 
 

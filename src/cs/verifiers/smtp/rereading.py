@@ -43,7 +43,7 @@ _NOBODY = -1
 _SCRIPTS = 4_096
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ReadVerdict(msgspec.Struct, frozen=True):
     """What a conversation says about its address, and why."""
 
     verdict: Verdict
@@ -54,11 +54,11 @@ class Reading(msgspec.Struct, frozen=True):
         return self.verdict is evidence.verdict and self.reason == evidence.reason
 
 
-class NotAsked(Exception):
+class NeverAsked(Exception):
     """The rules ask something that nobody asked then."""
 
 
-def reread(evidence: Evidence) -> Reading | None:
+def reread(evidence: Evidence) -> ReadVerdict | None:
     """Return what the conversation of *evidence*, of the ``smtp`` verifier, says today.
 
     ``None``: it cannot be told: no server said anything, some of what was said was not
@@ -69,9 +69,9 @@ def reread(evidence: Evidence) -> Reading | None:
 
 
 @lru_cache(_SCRIPTS)
-def _read(script: Script) -> Reading | None:
+def _read(script: Script) -> ReadVerdict | None:
     """Return what the rules make of *script*: of nothing else, so that it is read once."""
-    recorded = _Recorded(script)
+    recorded = _RecordedAnswers(script)
     exchangers = Exchangers(
         _DOMAIN,
         DomainFacts(),
@@ -85,8 +85,8 @@ def _read(script: Script) -> Reading | None:
         asking.send(None)  # nobody is waited for, so it ends at once
     except StopIteration as ended:
         finding, _ = ended.value
-        return Reading(finding.verdict, finding.reason)
-    except NotAsked:
+        return ReadVerdict(finding.verdict, finding.reason)
+    except NeverAsked:
         return None
     raise AssertionError("it waits for somebody")
 
@@ -97,7 +97,7 @@ def forget() -> None:
     forget_replies()
 
 
-class _Recorded:
+class _RecordedAnswers:
     """What a script says, by exchanger.
 
     Attributes:
@@ -179,7 +179,7 @@ class RecordedExchanger:
                 raise self.refusal
             if role == POSTMASTER:
                 raise NoUsableReply(self._silence)  # as if it could not be had
-            raise NotAsked
+            raise NeverAsked
         while True:
             self._session, heard = answers.popleft()
             if heard is None:

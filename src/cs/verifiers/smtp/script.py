@@ -279,7 +279,7 @@ def _are_hosts(*names: str) -> bool:
     return all(_HOST.search(name.lower()) for name in names if name)
 
 
-class _Remembered(msgspec.Struct, frozen=True):
+class _ReplyMeaning(msgspec.Struct, frozen=True):
     """A reply of one line with `_MARK` in the place of the address that was asked about.
 
     Attributes:
@@ -297,14 +297,14 @@ class _Remembered(msgspec.Struct, frozen=True):
 
 
 @lru_cache(_REMEMBERED)
-def _remembered(marked: str) -> _Remembered:
+def _remembered(marked: str) -> _ReplyMeaning:
     lower = marked.lower()
     repeated = marked.count(_MARK)
     # The digits of an address may read as a time to wait.
     is_plain = marked.isascii() and repeated <= (0 if marked.startswith("4") else 2)
     line = Line(0, "S", marked.replace(_MARK, _SOMEBODY))
     heard = _heard((line,), (_SOMEBODY,), "", (_SOMEBODY,)) if is_plain else None
-    return _Remembered(lower, is_plain, bool(_HOST.search(lower)), heard)
+    return _ReplyMeaning(lower, is_plain, bool(_HOST.search(lower)), heard)
 
 
 def _heard(
