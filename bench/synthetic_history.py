@@ -26,7 +26,7 @@ from cs.domain.brand.events import (
     StartLookup,
 )
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import BrandFacts, Checked, Query, Ranked, Sighting
+from cs.domain.contact import BrandFacts, CheckedPerson, Query, RankedPerson, Sighting
 from cs.domain.key import KeyIssued, SearchAdmitted, settled
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.stages.work import (
@@ -157,7 +157,9 @@ def run(
     found = Discovered(people=tuple(people), sources={"searxng": "used", "staff": "used"})
     yield stream, record("contact-discovery", found)
     order = [
-        Ranked(person=f"p{n}", title="Manager", family="social", level="manager", score=0.5)
+        RankedPerson(
+            person=f"p{n}", title="Manager", family="social", level="manager", score=0.5
+        )
         for n in range(1, PEOPLE)
     ]
     yield stream, record("ranking", RankingDone(tuple(order)))
@@ -192,7 +194,7 @@ def sighting(query: Query, n: int, number: int) -> Sighting:
     )
 
 
-def checked(rng: random.Random, person: str, domain: str, at: datetime) -> Checked:
+def checked(rng: random.Random, person: str, domain: str, at: datetime) -> CheckedPerson:
     verdict = rng.choice([Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.CATCH_ALL])
     reason = {"deliverable": "recipient-taken", "undeliverable": "recipient-refused"}
     address = f"{person}@{domain}"
@@ -208,7 +210,7 @@ def checked(rng: random.Random, person: str, domain: str, at: datetime) -> Check
         for form in ("first.", "")
     ]
     good = verdict is Verdict.DELIVERABLE
-    return Checked(
+    return CheckedPerson(
         person=person,
         mail_domain=domain,
         verdict=verdict,

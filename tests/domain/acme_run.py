@@ -15,7 +15,7 @@ from cs.domain.brand.events import (
     StageIssued,
     StartLookup,
 )
-from cs.domain.contact import BrandFacts, Checked, Query, Ranked, Sighting
+from cs.domain.contact import BrandFacts, CheckedPerson, Query, RankedPerson, Sighting
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.stages.work import (
@@ -50,8 +50,10 @@ def sighting(
 ADA, BEN = sighting("Ada Kern"), sighting("Ben Ode", "Social Media Manager")
 
 
-def ranked(person: str, family: str = "influencer", score: float = 0.5) -> Ranked:
-    return Ranked(person=person, title="Manager", family=family, level="manager", score=score)
+def ranked(person: str, family: str = "influencer", score: float = 0.5) -> RankedPerson:
+    return RankedPerson(
+        person=person, title="Manager", family=family, level="manager", score=score
+    )
 
 
 def checked(
@@ -61,7 +63,7 @@ def checked(
     at: str = HOME,
     answered: bool = True,
     local: str | None = None,
-) -> Checked:
+) -> CheckedPerson:
     """Return what verification found for *person* at mail domain *at*."""
     address = f"{local or person}@{at}"
     found = Evidence(
@@ -73,7 +75,7 @@ def checked(
         answered=answered,
     )
     good = verdict is Verdict.DELIVERABLE
-    return Checked(
+    return CheckedPerson(
         person=person,
         mail_domain=at,
         verdict=verdict,
@@ -164,7 +166,7 @@ class AcmeRun:
         self.record("contact-discovery", found)
         return self
 
-    def ranked(self, *people: Ranked) -> "AcmeRun":
+    def ranked(self, *people: RankedPerson) -> "AcmeRun":
         self.record("ranking", RankingDone(people or (ranked("p1"), ranked("p2", "social"))))
         return self
 
@@ -172,7 +174,7 @@ class AcmeRun:
         """Go on to verification, with Ada (p1) and Ben (p2) to be checked."""
         return self.resolved(brand).discovered().ranked()
 
-    def verified(self, *people: Checked, at: str = HOME) -> "AcmeRun":
+    def verified(self, *people: CheckedPerson, at: str = HOME) -> "AcmeRun":
         self.record("verification", DomainVerified(people), item=at)
         return self
 

@@ -27,12 +27,12 @@ from cs.domain.causation import (
 )
 from cs.domain.contact import (
     BrandFacts,
-    Checked,
+    CheckedPerson,
     Contact,
     LeftOut,
     Person,
     Query,
-    Ranked,
+    RankedPerson,
 )
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
@@ -133,7 +133,7 @@ def brand_events(said: str) -> list[BrandEvent]:
         for person in ("p1", "p2", "p3", "p4")
     )
     ranked = tuple(
-        Ranked(
+        RankedPerson(
             person=person, title=said, family="influencer", level="senior_manager", score=0.9
         )
         for person in ("p1", "p2")
@@ -196,7 +196,7 @@ def brand_events(said: str) -> list[BrandEvent]:
         MailboxVerified(
             at=at(40),
             lookup=LOOKUP,
-            checked=Checked(
+            checked=CheckedPerson(
                 person="p1",
                 mail_domain=one,
                 verdict=Verdict.DELIVERABLE,
@@ -212,7 +212,7 @@ def brand_events(said: str) -> list[BrandEvent]:
         MailboxNotVerified(
             at=at(75),
             lookup=LOOKUP,
-            checked=Checked(
+            checked=CheckedPerson(
                 person="p2", mail_domain=one, verdict=Verdict.UNKNOWN, evidence=(gone,)
             ),
         ),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import LookupStarted, MailboxVerified, PeopleFound
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import Checked, Person, Query
+from cs.domain.contact import CheckedPerson, Person, Query
 from cs.domain.mail.mailbox import Verdict
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
@@ -105,7 +105,7 @@ def _events(found: PastLookup, lookup: str, number: int, at: datetime) -> Iterab
             yield MailboxVerified(
                 at=at,
                 lookup=lookup,
-                checked=Checked(
+                checked=CheckedPerson(
                     person=f"p{n}",
                     mail_domain=seen.mailbox.rpartition("@")[2],
                     verdict=Verdict.DELIVERABLE,

@@ -8,7 +8,7 @@ import pytest
 
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
-from cs.domain.contact import Candidate, Checked
+from cs.domain.contact import Candidate, CheckedPerson
 from cs.domain.stages.work import DomainVerified, VerificationInput, Work
 from cs.outside.guard import Guard
 from cs.outside.http import TrustedClient
@@ -60,11 +60,11 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
         yield provider
 
 
-async def checked(oracle: Oracle, *, attempts: int) -> list[Checked]:
+async def checked(oracle: Oracle, *, attempts: int) -> list[CheckedPerson]:
     """Give the stage the same work so often; return what came of the only person."""
     stage = Verification([oracle.verifier])
     bus = MemoryBus([(TOPIC, stage.name)])
-    found: list[Checked] = []
+    found: list[CheckedPerson] = []
     async with bus.subscribe(OUTCOMES, group="test") as outcomes:
         running = asyncio.create_task(Runner(stage, bus, SystemClock()).run())
         for attempt in range(1, attempts + 1):

@@ -27,7 +27,7 @@ from cs.bus.topics import (
     work_key,
 )
 from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.work import (
     Alive,
@@ -332,7 +332,7 @@ PIECES: tuple[tuple[str, StageName, str], ...] = (
 async def test_a_stranger_s_word_is_told_and_proves_nothing() -> None:
     (found,) = VERIFIED.checked
     (evidence,) = found.evidence
-    stranger = Checked(
+    stranger = CheckedPerson(
         person="p1",
         mail_domain=HOME,
         verdict=Verdict.DELIVERABLE,

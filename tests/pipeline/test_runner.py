@@ -29,7 +29,7 @@ from cs.bus.topics import (
     work_key,
 )
 from cs.domain.brand.events import StageIssued
-from cs.domain.contact import BrandFacts, Checked, Query, Sighting
+from cs.domain.contact import BrandFacts, CheckedPerson, Query, Sighting
 from cs.domain.lookup.contacts import is_proved
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
 from cs.domain.stages.work import (
@@ -592,7 +592,7 @@ class OneMebibyte(MemoryBus):
         await super().publish(topic, key=key, value=value, headers=headers)
 
 
-def long_evidence(person: str) -> Checked:
+def long_evidence(person: str) -> CheckedPerson:
     """Return who was found, with as much evidence as a talkative server gives."""
     address = f"{person}@acme.example"
     said = tuple(Line(at_ms=0, who="S", text="x" * 500) for _ in range(13))
@@ -604,7 +604,7 @@ def long_evidence(person: str) -> Checked:
         at=AT,
         conversation=said,
     )
-    return Checked(
+    return CheckedPerson(
         person=person,
         mail_domain="acme.example",
         verdict=Verdict.DELIVERABLE,

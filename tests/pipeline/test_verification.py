@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from cs.domain.contact import Candidate, Checked, Query
+from cs.domain.contact import Candidate, CheckedPerson, Query
 from cs.domain.mail.conclusion import DISAGREE, concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stages.work import (
@@ -106,7 +106,7 @@ async def verify(
 
 async def checked(
     *verifiers: ScriptedVerifier, people: tuple[Candidate, ...] = (ADA,)
-) -> list[Checked]:
+) -> list[CheckedPerson]:
     finding = await verify(*verifiers, people=people)
     assert isinstance(finding, DomainVerified), finding
     return list(finding.checked)

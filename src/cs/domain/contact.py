@@ -78,7 +78,7 @@ class Person(Personal, frozen=True, kw_only=True, tag="person"):
     sources: tuple[str, ...] = ()
 
 
-class Ranked(Personal, frozen=True, kw_only=True, tag="ranked"):
+class RankedPerson(Personal, frozen=True, kw_only=True, tag="ranked"):
     """A person in an eligible role; their place is their place in the list."""
 
     title: str
@@ -103,7 +103,7 @@ class Candidate(Personal, frozen=True, kw_only=True, tag="candidate"):
     addresses: tuple[str, ...] = ()  # named by a source; those at another domain are ignored
 
 
-class Checked(Personal, frozen=True, kw_only=True, tag="checked"):
+class CheckedPerson(Personal, frozen=True, kw_only=True, tag="checked"):
     """What verification found for one person at one mail domain, with all evidence."""
 
     mail_domain: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Person, Ranked
+from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Person, RankedPerson
 from cs.domain.headline.role import JobRole, classify
 from cs.domain.names.employer import is_employer
 
@@ -15,7 +15,7 @@ def rank(
     *,
     limit: int = CONTACTS,
     read: Callable[[str], JobRole] = classify,
-) -> tuple[tuple[Ranked, ...], tuple[LeftOut, ...]]:
+) -> tuple[tuple[RankedPerson, ...], tuple[LeftOut, ...]]:
     """Return who is shown, best first, and who is left out and why.
 
     The order is total, so replays are byte-equal: role family in the order of contract text
@@ -29,7 +29,7 @@ def rank(
         limit: At most this many are shown; the others are "over-limit".
         read: Reads a headline; for who ranks many people again, one that remembers.
     """
-    shown: list[tuple[tuple[float, float, str, str, str], Ranked]] = []
+    shown: list[tuple[tuple[float, float, str, str, str], RankedPerson]] = []
     left: list[LeftOut] = []
     for person in people:
         role = read(person.headline or "")
@@ -48,7 +48,7 @@ def rank(
             shown.append(
                 (
                     place,
-                    Ranked(
+                    RankedPerson(
                         person=person.person,
                         title=role.title or "",
                         family=role.family,

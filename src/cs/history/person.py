@@ -7,7 +7,7 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import from_plain
-from cs.domain.contact import Contact, Person, Query, Ranked
+from cs.domain.contact import Contact, Person, Query, RankedPerson
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
@@ -66,7 +66,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, str]
     found: Person
     place: int | None
-    ranked: Ranked | None
+    ranked: RankedPerson | None
     left_out: str | None
     mailboxes: tuple[MailboxCheck, ...]
     contact: Contact | None

@@ -34,11 +34,11 @@ from cs.domain.causation import AnyCause
 from cs.domain.contact import (
     CONTACTS,
     BrandFacts,
-    Checked,
+    CheckedPerson,
     Contact,
     Person,
     Query,
-    Ranked,
+    RankedPerson,
     SourceMatches,
 )
 from cs.domain.key import SearchOutcome
@@ -116,7 +116,7 @@ class MailboxCheck(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     at: datetime
     verified: bool
-    checked: Checked
+    checked: CheckedPerson
 
 
 class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     found: Person
     place: int | None = None
-    ranked: Ranked | None = None
+    ranked: RankedPerson | None = None
     left_out: str | None = None
     checks: tuple[MailboxCheck, ...] = ()
     erased: bool = False
@@ -373,7 +373,7 @@ class _Record:
             self._about(left_out.person, left_out=left_out.why)
 
     def _checked(
-        self, position: int, at: datetime, checked: Checked, *, verified: bool
+        self, position: int, at: datetime, checked: CheckedPerson, *, verified: bool
     ) -> None:
         before = self._people.get(checked.person)
         if before is not None:

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from cs.domain.causation import AnyCause
-from cs.domain.contact import Checked, Person, Sighting
+from cs.domain.contact import CheckedPerson, Person, Sighting
 from cs.domain.mail.mailbox import RESTRICTED
 from cs.domain.stages.table import PROGRESS
 from cs.domain.stages.work import AnyFinding, checked_in, sightings_in, with_people
@@ -93,7 +93,7 @@ class SuppressionFilter:
     def _prints(self, sighting: Sighting) -> Iterator[str]:
         return fingerprints(self._keys, msgspec.to_builtins(sighting))
 
-    async def _suppressed_in(self, checked: Iterable[Checked]) -> dict[str, str]:
+    async def _suppressed_in(self, checked: Iterable[CheckedPerson]) -> dict[str, str]:
         checked = tuple(checked)
         prints = {
             each.person: email_print(self._keys, each.address)

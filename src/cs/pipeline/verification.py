@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cs.domain.contact import Candidate, Checked
+from cs.domain.contact import Candidate, CheckedPerson
 from cs.domain.mail.conclusion import concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.mail.patterns import candidates
@@ -34,7 +34,7 @@ class PersonCheck(NamedTuple):
         retry_in_s: How long to wait before asking again is worth it; ``None`` if it is not.
     """
 
-    checked: Checked
+    checked: CheckedPerson
     made_by: str | None = None
     retry_in_s: float | None = None
 
@@ -61,8 +61,8 @@ class Verification:
         if not self.verifiers:
             self.misconfiguration.note_broken("verifiers", NONE)
             return Failed(why=NO_VERIFIER, retryable=False)
-        settled: list[Checked] = []
-        later: list[Checked] = []
+        settled: list[CheckedPerson] = []
+        later: list[CheckedPerson] = []
         waits: list[float] = []
         async with AsyncExitStack() as stack:
             opened = [
@@ -122,9 +122,9 @@ async def _check(
 
 def _checked(
     candidate: Candidate, mail_domain: str, tried: Mapping[str, Sequence[Evidence]]
-) -> Checked:
+) -> CheckedPerson:
     conclusion = concluded(tried)
-    return Checked(
+    return CheckedPerson(
         person=candidate.person,
         mail_domain=mail_domain,
         verdict=conclusion.verdict,

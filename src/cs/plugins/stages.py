@@ -30,11 +30,11 @@ from cs.bus.topics import (
 from cs.domain.contact import (
     BrandFacts,
     Candidate,
-    Checked,
+    CheckedPerson,
     LeftOut,
     Person,
     Query,
-    Ranked,
+    RankedPerson,
     Sighting,
 )
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
@@ -95,7 +95,7 @@ __all__ = [
     "Budgets",
     "CallsUnavailable",
     "Candidate",
-    "Checked",
+    "CheckedPerson",
     "Discovered",
     "DiscoveryInput",
     "DomainFacts",
@@ -120,7 +120,7 @@ __all__ = [
     "ProblemKind",
     "Query",
     "Question",
-    "Ranked",
+    "RankedPerson",
     "RankingDone",
     "RankingInput",
     "Report",

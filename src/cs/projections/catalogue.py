@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cs.projections.brands import Brands
 from cs.projections.projection import Projection
-from cs.projections.returned import Returned
+from cs.projections.returned import ReturnedPeople
 from cs.projections.searches import Searches
 from cs.projections.usage import Usage
 
@@ -15,5 +15,5 @@ def projections() -> Sequence[Projection]:
         Searches(),
         Usage(),
         Brands(),
-        Returned(),
+        ReturnedPeople(),
     )

@@ -27,7 +27,7 @@ def day_of(at: datetime) -> str:
     return at.date().isoformat()
 
 
-class Returned:
+class ReturnedPeople:
     name = "returned"
     version = 2
     tables = (RETURNED,)

@@ -20,7 +20,7 @@ from cs.plugins.sources import (
 A = TypeVar("A", BrandAnswer, PeopleAnswer)
 
 
-class _Measured:
+class _MeasuredSource:
     """Args: *kind*: ``brand`` or ``people``."""
 
     def __init__(self, source: BrandSource | PeopleSource, kind: str, metrics: Metrics) -> None:
@@ -57,7 +57,7 @@ class _Measured:
         return answer
 
 
-class MeasuredBrandSource(_Measured):
+class MeasuredBrandSource(_MeasuredSource):
     def __init__(self, source: BrandSource, metrics: Metrics) -> None:
         super().__init__(source, "brand", metrics)
         self._source = source
@@ -66,7 +66,7 @@ class MeasuredBrandSource(_Measured):
         return await self._timed(self._source.find(query, known))
 
 
-class MeasuredPeopleSource(_Measured):
+class MeasuredPeopleSource(_MeasuredSource):
     def __init__(self, source: PeopleSource, metrics: Metrics) -> None:
         super().__init__(source, "people", metrics)
         self._source = source

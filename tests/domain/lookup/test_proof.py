@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from cs.domain.brand.events import AttemptFailed, MailboxNotVerified, MailboxVerified, Restart
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.work import Failed
 from domain.acme_run import AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
@@ -14,14 +14,14 @@ from domain.acme_run import AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
 YES = Verdict.DELIVERABLE
 
 
-def _about(address: str) -> Checked:
+def _about(address: str) -> CheckedPerson:
     """Return a verdict on *address*, with evidence about that very one."""
     good = checked("p1", YES)
     evidence = tuple(replace(each, address=address) for each in good.evidence)
     return replace(good, address=address, evidence=evidence)
 
 
-def _by(verifier: str) -> Checked:
+def _by(verifier: str) -> CheckedPerson:
     good = checked("p1", YES)
     evidence = tuple(replace(each, verifier=verifier) for each in good.evidence)
     return replace(good, verifier=verifier, evidence=evidence)
@@ -51,7 +51,7 @@ def _by(verifier: str) -> Checked:
     ],
 )
 def test_only_a_deliverable_address_of_that_domain_by_a_named_verifier_is_shown(
-    unproved: Checked,
+    unproved: CheckedPerson,
 ) -> None:
     run = AcmeRun().verifying().verified(unproved)
 

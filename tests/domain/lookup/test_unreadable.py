@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
+from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, RankedPerson
 from cs.domain.lookup.contacts import contacts_of
 from cs.domain.lookup.rules import unsettled_candidates
 from cs.domain.lookup.state import Lookup
@@ -13,8 +13,8 @@ from cs.domain.mail.mailbox import Verdict
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def ranked(person: str) -> Ranked:
-    return Ranked(person=person, title="Head", family="brand", level="head", score=0.5)
+def ranked(person: str) -> RankedPerson:
+    return RankedPerson(person=person, title="Head", family="brand", level="head", score=0.5)
 
 
 RUN = Lookup(
@@ -37,7 +37,7 @@ def test_nobody_is_asked_about_who_cannot_be_read() -> None:
 
 
 def test_a_mailbox_without_its_person_is_no_contact() -> None:
-    verified = Checked(
+    verified = CheckedPerson(
         person="p1",
         mail_domain="acme.test",
         verdict=Verdict.DELIVERABLE,

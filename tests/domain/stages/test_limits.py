@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import inspect
 
 from cs.bus.topics import UNREADABLE, decode_outcome, decode_work, encode
-from cs.domain.contact import BrandFacts, Checked, Person, Query, Sighting
+from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, Sighting
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.stages.fitting import fitted
 from cs.domain.stages.limits import LIMITS, BeyondLimits, check
@@ -175,7 +175,7 @@ EVIDENCE = st.builds(
     retry_in_s=st.none() | st.floats(),
 )
 CHECKED = st.builds(
-    Checked,
+    CheckedPerson,
     person=st.sampled_from(["p1", "p0", "\0"]),
     mail_domain=st.just("acme.example"),
     verdict=st.sampled_from(Verdict),

@@ -18,7 +18,14 @@ from cs.domain.brand.events import (
     MailboxVerified,
 )
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import BrandFacts, BrandMatch, Checked, Person, Query, SourceMatches
+from cs.domain.contact import (
+    BrandFacts,
+    BrandMatch,
+    CheckedPerson,
+    Person,
+    Query,
+    SourceMatches,
+)
 from cs.domain.key import SearchSettled
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
 from cs.domain.ranking import rank
@@ -202,7 +209,7 @@ def was_charged(looked: Looked) -> bool:
     return any(REPLIES[looked.people[int(each.person[1:]) - 1].reply] for each in ranked)
 
 
-def checked(person: str, domain: str, reply: str) -> Checked:
+def checked(person: str, domain: str, reply: str) -> CheckedPerson:
     address = f"{person}@{domain}"
     yes = REPLIES[reply]
     verdict = Verdict.DELIVERABLE if yes else Verdict.UNDELIVERABLE
@@ -216,7 +223,7 @@ def checked(person: str, domain: str, reply: str) -> Checked:
         conversation=conversation(address, reply),
         rules=rule_sets.MAIL_REPLIES,
     )
-    return Checked(
+    return CheckedPerson(
         person=person,
         mail_domain=domain,
         verdict=verdict,

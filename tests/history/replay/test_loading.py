@@ -70,7 +70,7 @@ def test_a_file_has_its_own_functions_and_todays_for_the_rest(tmp_path: Path) ->
         ),
         (
             "def rank(brand, people, limit):\n    return people[:1], ()\n",
-            "line 1: rank() gave a Person, not a Ranked",
+            "line 1: rank() gave a Person, not a RankedPerson",
         ),
         (
             (

@@ -19,7 +19,7 @@ from cs.domain.brand.events import (
     StageIssued,
 )
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
+from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, RankedPerson
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchOutcome, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stages.work import (
@@ -177,7 +177,9 @@ def _run(chance: random.Random, brand: str, number: int, at: datetime) -> list[B
             at=run.at,
             lookup=lookup,
             ranked=tuple(
-                Ranked(person=p.person, title="M", family="brand", level="head", score=0.5)
+                RankedPerson(
+                    person=p.person, title="M", family="brand", level="head", score=0.5
+                )
                 for p in people
             ),
         )
@@ -197,7 +199,7 @@ def _verify(run: _Run, people: Iterable[str]) -> int:
         said = [("smtp", verdict), *([("oracle", other)] if run.chance.random() < 0.3 else [])]
         good = verdict is Verdict.DELIVERABLE
         verified += good
-        checked = Checked(
+        checked = CheckedPerson(
             person=person,
             mail_domain=domain,
             verdict=verdict,

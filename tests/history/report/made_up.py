@@ -23,7 +23,7 @@ from cs.domain.brand.events import (
     StageIssued,
 )
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import BrandFacts, Checked, Person, Query, Ranked
+from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, RankedPerson
 from cs.domain.key import (
     KeyIssued,
     SearchAdmitted,
@@ -140,7 +140,7 @@ class _Run:
     def check(self, person: str, domain: str) -> None:
         verdict = self.draw(st.sampled_from(Verdict))
         good = verdict is Verdict.DELIVERABLE
-        checked = Checked(
+        checked = CheckedPerson(
             person=person,
             mail_domain=domain,
             verdict=verdict,
@@ -185,7 +185,9 @@ class _Run:
                 at=self.at,
                 lookup=self.lookup,
                 ranked=tuple(
-                    Ranked(person=each, title="M", family="brand", level="head", score=0.5)
+                    RankedPerson(
+                        person=each, title="M", family="brand", level="head", score=0.5
+                    )
                     for each in kept
                 ),
             )

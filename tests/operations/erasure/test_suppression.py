@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cs.domain.causation import MessageCause
-from cs.domain.contact import Checked, Person, Sighting
+from cs.domain.contact import CheckedPerson, Person, Sighting
 from cs.domain.mail.mailbox import RESTRICTED, Evidence, Verdict
 from cs.domain.stages.work import (
     Alive,
@@ -27,15 +27,15 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 CAUSE = MessageCause(topic="cs.outcomes.v1", id="brand-a.1/verification//1/x", attempt=1)
 UNLINKED = sighting("Cid Fell", linkedin_url=None)
 NAMED = sighting("Dot Ash", addresses=("Dot.Ash@Acme.Example",))
-PROVED = Checked(
+PROVED = CheckedPerson(
     person="p1",
     mail_domain=HOME,
     verdict=Verdict.DELIVERABLE,
     address=f"ada.kern@{HOME}",
     verifier="smtp",
 )
-THIRD = Checked(person="p3", mail_domain=HOME, verdict=Verdict.UNDELIVERABLE)
-OTHER = Checked(person="p2", mail_domain=HOME, verdict=Verdict.UNDELIVERABLE)
+THIRD = CheckedPerson(person="p3", mail_domain=HOME, verdict=Verdict.UNDELIVERABLE)
+OTHER = CheckedPerson(person="p2", mail_domain=HOME, verdict=Verdict.UNDELIVERABLE)
 
 
 class Suppressed:
@@ -112,7 +112,9 @@ async def test_of_whom_a_service_may_not_tell_is_suppressed(suppressed: Suppress
     found = Evidence(
         address=address, verdict=Verdict.UNKNOWN, reason=RESTRICTED, verifier="hunter", at=AT
     )
-    ben = Checked(person="p2", mail_domain=HOME, verdict=Verdict.UNKNOWN, evidence=(found,))
+    ben = CheckedPerson(
+        person="p2", mail_domain=HOME, verdict=Verdict.UNKNOWN, evidence=(found,)
+    )
 
     screened = await suppressed.screen(DomainVerified((THIRD, ben)))
 

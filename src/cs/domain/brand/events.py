@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from cs.domain.contact import (
     CONTACTS,
     BrandFacts,
-    Checked,
+    CheckedPerson,
     Contact,
     LeftOut,
     Person,
     Query,
-    Ranked,
+    RankedPerson,
     SourceMatches,
 )
 from cs.domain.key import SearchOutcome
@@ -92,17 +92,17 @@ class ContactsDiscovered(LookupEvent, frozen=True, kw_only=True):
 
 
 class ContactsRanked(LookupEvent, frozen=True, kw_only=True):
-    ranked: tuple[Ranked, ...]
+    ranked: tuple[RankedPerson, ...]
     left_out: tuple[LeftOut, ...] = ()
     rules: str | None = None  # that ranked (`cs.domain.rule_sets`); `None`: not recorded
 
 
 class MailboxVerified(LookupEvent, frozen=True, kw_only=True):
-    checked: Checked
+    checked: CheckedPerson
 
 
 class MailboxNotVerified(LookupEvent, frozen=True, kw_only=True):
-    checked: Checked
+    checked: CheckedPerson
 
 
 class MailDomainChecked(LookupEvent, frozen=True, kw_only=True):

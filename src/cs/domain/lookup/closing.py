@@ -15,7 +15,7 @@ from cs.domain.brand.events import (
     MailboxVerified,
     MailDomainChecked,
 )
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.contacts import contacts_of, is_proved
 from cs.domain.lookup.state import Lookup, evolve
@@ -26,7 +26,7 @@ _REUSABLE = frozenset({"done", "no_linkedin", "no_contacts"})
 
 
 def settle(
-    state: Lookup, checked: Checked, verifiers: Collection[str], at: datetime
+    state: Lookup, checked: CheckedPerson, verifiers: Collection[str], at: datetime
 ) -> Iterable[BrandEvent]:
     """Yield the event of *checked*, unless that person is settled there or nobody asked."""
     settled = {(each.person, each.mail_domain) for each in state.checked}
@@ -42,7 +42,7 @@ def settle(
 def close_domain(
     state: Lookup,
     mail_domain: str,
-    checked: Iterable[Checked],
+    checked: Iterable[CheckedPerson],
     learned: DomainFacts,
     at: datetime,
     *,
@@ -58,7 +58,7 @@ def close_domain(
     after = state
     by_person = {c.person: c for c in checked if c.mail_domain == mail_domain}
     for ranked in state.ranked or ():
-        unknown = Checked(
+        unknown = CheckedPerson(
             person=ranked.person, mail_domain=mail_domain, verdict=Verdict.UNKNOWN
         )
         for event in settle(after, by_person.get(ranked.person, unknown), verifiers, at):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from cs.domain.contact import Checked, Contact, Person, Ranked, Sighting
+from cs.domain.contact import CheckedPerson, Contact, Person, RankedPerson, Sighting
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.conclusion import contradicts
 from cs.domain.mail.mailbox import Verdict
@@ -98,7 +98,7 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
     people = {person.person: person for person in state.people}
     ranked = tuple(each for each in ranked if people[each.person].full_name)  # else erased
     order = {domain: n for n, domain in enumerate(state.brand.mail_domains)}
-    verified: dict[str, Checked] = {}
+    verified: dict[str, CheckedPerson] = {}
     for checked in sorted(state.checked, key=lambda c: order.get(c.mail_domain, len(order))):
         if is_at_its_domain(checked):
             verified.setdefault(checked.person, checked)
@@ -112,7 +112,7 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
     return tuple(sorted(contacts, key=lambda contact: contact.email is None))
 
 
-def _contact(person: Person, ranked: Ranked, checked: Checked | None) -> Contact:
+def _contact(person: Person, ranked: RankedPerson, checked: CheckedPerson | None) -> Contact:
     return Contact(
         **_shared_fields(person, Contact),
         title=ranked.title,
@@ -122,7 +122,7 @@ def _contact(person: Person, ranked: Ranked, checked: Checked | None) -> Contact
     )
 
 
-def is_proved(checked: Checked, verifiers: Collection[str]) -> bool:
+def is_proved(checked: CheckedPerson, verifiers: Collection[str]) -> bool:
     """Say whether *checked* is a verified address.
 
     It is if one of *verifiers*, those that are configured, vouches for it, there is evidence
@@ -142,7 +142,7 @@ def is_proved(checked: Checked, verifiers: Collection[str]) -> bool:
     )
 
 
-def is_at_its_domain(checked: Checked) -> bool:
+def is_at_its_domain(checked: CheckedPerson) -> bool:
     """Say whether *checked* names a mailbox that takes mail, one of its mail domain."""
     return (
         checked.verdict is Verdict.DELIVERABLE

@@ -26,7 +26,7 @@ from cs.domain.brand.events import (
     StageIssued,
 )
 from cs.domain.cause import storable_causes
-from cs.domain.contact import BrandFacts, Candidate, Ranked
+from cs.domain.contact import BrandFacts, Candidate, RankedPerson
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.closing import close_domain, finish, outcome_without_people, settle
 from cs.domain.lookup.contacts import new_people
@@ -257,10 +257,10 @@ def next_mail_domain(
     return None
 
 
-def _people_of_run(state: Lookup, ranked: Iterable[Ranked]) -> tuple[Ranked, ...]:
+def _people_of_run(state: Lookup, ranked: Iterable[RankedPerson]) -> tuple[RankedPerson, ...]:
     """Return those of *ranked* who are people of this run, each in their first place."""
     left = {person.person for person in state.people if person.full_name}  # not erased
-    known: list[Ranked] = []
+    known: list[RankedPerson] = []
     for each in ranked:
         if each.person in left:
             left.remove(each.person)

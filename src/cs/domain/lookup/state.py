@@ -30,7 +30,7 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
-from cs.domain.contact import CONTACTS, BrandFacts, Checked, Person, Query, Ranked
+from cs.domain.contact import CONTACTS, BrandFacts, CheckedPerson, Person, Query, RankedPerson
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
@@ -64,8 +64,8 @@ class Lookup(msgspec.Struct, frozen=True):
     brand: BrandFacts | None = None
     conclusive: bool = True  # every people source answered
     people: tuple[Person, ...] = ()
-    ranked: tuple[Ranked, ...] | None = None
-    checked: tuple[Checked, ...] = ()
+    ranked: tuple[RankedPerson, ...] | None = None
+    checked: tuple[CheckedPerson, ...] = ()
     answered: bool = False  # some verifier got some reply
     unanswered: bool = False  # some verifier was asked and got none
     timed_out: bool = False  # some work was outstanding when its time was up

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.stages.field_limits import (
     Limit,
     ListLimit,
@@ -82,7 +82,7 @@ def lighter(finding: AnyFinding, share: float) -> AnyFinding:
     return with_people(finding, left, tuple(map(_without_conversations, checked_in(finding))))
 
 
-def _without_conversations(checked: Checked) -> Checked:
+def _without_conversations(checked: CheckedPerson) -> CheckedPerson:
     evidence = (replace(each, conversation=()) for each in checked.evidence)
     return replace(checked, evidence=tuple(evidence))
 

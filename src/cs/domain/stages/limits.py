@@ -20,11 +20,11 @@ from cs.domain.contact import (
     BrandFacts,
     BrandMatch,
     Candidate,
-    Checked,
+    CheckedPerson,
     LeftOut,
     Person,
     Query,
-    Ranked,
+    RankedPerson,
     Sighting,
     SourceMatches,
 )
@@ -132,7 +132,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "addresses": ListLimit(5, MAILBOX),
         "sources": ListLimit(64, WORD),
     },
-    Ranked: {
+    RankedPerson: {
         "person": PERSON,
         "title": HEADLINE,  # it is taken from there
         "family": WORD,
@@ -147,7 +147,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "last_name": NAME,
         "addresses": ListLimit(5, MAILBOX),
     },
-    Checked: {
+    CheckedPerson: {
         "person": PERSON,
         "mail_domain": HOST,
         "address": MAILBOX,

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from cs.domain.contact import (
     BrandFacts,
     Candidate,
-    Checked,
+    CheckedPerson,
     LeftOut,
     Person,
     Query,
-    Ranked,
+    RankedPerson,
     Sighting,
     SourceMatches,
 )
@@ -74,7 +74,7 @@ class PeopleSeen(Finding, frozen=True, tag="people-seen"):
 class MailboxChecked(Finding, frozen=True, tag="mailbox-checked"):
     """Progress of verification: one person at one mail domain is settled."""
 
-    checked: Checked
+    checked: CheckedPerson
 
 
 class Resolved(Finding, frozen=True, tag="resolved"):
@@ -104,7 +104,7 @@ class Discovered(Finding, frozen=True, tag="discovered"):
 class RankingDone(Finding, frozen=True, tag="ranked"):
     """Result of ranking, best first."""
 
-    ranked: tuple[Ranked, ...]
+    ranked: tuple[RankedPerson, ...]
     left_out: tuple[LeftOut, ...] = ()
     rules: str | None = None  # that ranked (`cs.domain.rule_sets`)
 
@@ -112,7 +112,7 @@ class RankingDone(Finding, frozen=True, tag="ranked"):
 class DomainVerified(Finding, frozen=True, tag="domain-verified"):
     """Result of verification at one mail domain: everybody who was asked for."""
 
-    checked: tuple[Checked, ...]
+    checked: tuple[CheckedPerson, ...]
     learned: DomainFacts = DomainFacts()
 
 
@@ -134,7 +134,7 @@ class Failed(Finding, frozen=True, tag="failed"):
     why: str  # stable, lower-case: "timeout", "sources-away", "try-later", "bug"
     retryable: bool
     retry_in_s: float | None = None
-    checked: tuple[Checked, ...] = ()
+    checked: tuple[CheckedPerson, ...] = ()
     learned: DomainFacts = DomainFacts()
     causes: dict[str, str] = {}
 
@@ -164,7 +164,7 @@ def sightings_in(finding: AnyFinding) -> tuple[Sighting, ...]:
             assert_never(finding)
 
 
-def checked_in(finding: AnyFinding) -> tuple[Checked, ...]:
+def checked_in(finding: AnyFinding) -> tuple[CheckedPerson, ...]:
     """Return the mailboxes that *finding* brings."""
     match finding:
         case MailboxChecked(checked=one):
@@ -178,7 +178,7 @@ def checked_in(finding: AnyFinding) -> tuple[Checked, ...]:
 
 
 def with_people(
-    finding: AnyFinding, sightings: tuple[Sighting, ...], checked: tuple[Checked, ...]
+    finding: AnyFinding, sightings: tuple[Sighting, ...], checked: tuple[CheckedPerson, ...]
 ) -> AnyFinding:
     """Return *finding* with these in place of what `sightings_in` and `checked_in` return."""
     match finding:

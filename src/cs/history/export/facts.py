@@ -21,7 +21,7 @@ from cs.domain.causation import (
     TimerCause,
 )
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import Person, Ranked
+from cs.domain.contact import Person, RankedPerson
 from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
@@ -333,9 +333,9 @@ def _discovered(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
 
 def _ranked(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
     said = read.said
-    roles: dict[str, Ranked | None] = dict.fromkeys(people_named(said.ranked))
+    roles: dict[str, RankedPerson | None] = dict.fromkeys(people_named(said.ranked))
     if to.reveal:
-        roles = {each.person: each.value for each in page.people(read, Ranked)}
+        roles = {each.person: each.value for each in page.people(read, RankedPerson)}
     for place, (ref, role) in enumerate(roles.items(), 1):
         read_as = (None,) * 3 if role is None else (role.title, role.family, role.level)
         to.rows["ranked"].append(

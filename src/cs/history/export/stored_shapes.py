@@ -12,7 +12,7 @@ import msgspec
 from msgspec import NODEFAULT, Raw, inspect
 
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.personal import Personal
 from cs.eventlog.sealing import SEALED_WITH
@@ -62,7 +62,7 @@ def with_types(
 
 #: What verification found, conversations as they are stored: nobody but who reveals reads them.
 StoredEvidence: Any = with_types(Evidence, {"conversation": Raw})
-StoredChecked: Any = with_types(Checked, {"evidence": tuple[StoredEvidence, ...]})
+StoredChecked: Any = with_types(CheckedPerson, {"evidence": tuple[StoredEvidence, ...]})
 
 
 def holds_people(kind: inspect.Type) -> bool:

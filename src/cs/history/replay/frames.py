@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
-from cs.domain.contact import BrandFacts, Checked, Person, Query, SourceMatches
+from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, SourceMatches
 from cs.history.replay.rules import BrandChoice, Judgement, Ranking
 
 #: The longest frame, in bytes: a lookup's 100 people with every piece of evidence take 10 MB.
@@ -23,7 +23,7 @@ class Rank(msgspec.Struct, frozen=True, tag="rank"):
 
 
 class Judge(msgspec.Struct, frozen=True, tag="judge"):
-    checks: tuple[Checked, ...]
+    checks: tuple[CheckedPerson, ...]
 
 
 class Resolve(msgspec.Struct, frozen=True, tag="resolve"):

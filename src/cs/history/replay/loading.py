@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from cs.domain.cause import without_people
-from cs.domain.contact import BrandFacts, LeftOut, Person, Query, Ranked, SourceMatches
+from cs.domain.contact import BrandFacts, LeftOut, Person, Query, RankedPerson, SourceMatches
 from cs.domain.mail.conclusion import Conclusion
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.history.replay.other_version import OtherVersion
@@ -80,8 +80,8 @@ class OwnRules(TodaysRules):
         except (TypeError, ValueError):
             raise self._wrong("rank", said, "who is shown, and who is left out") from None
         there = {person.person for person in people}
-        kinds: tuple[tuple[Sequence[Any], type[Ranked | LeftOut]], ...] = (
-            (ranked, Ranked),
+        kinds: tuple[tuple[Sequence[Any], type[RankedPerson | LeftOut]], ...] = (
+            (ranked, RankedPerson),
             (left_out, LeftOut),
         )
         for people_of, kind in kinds:

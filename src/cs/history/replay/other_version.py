@@ -17,7 +17,7 @@ from typing import IO, Any, Self, TypeVar
 
 import msgspec
 
-from cs.domain.contact import BrandFacts, Checked, Person, Query, SourceMatches
+from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, SourceMatches
 from cs.history.replay.frames import (
     ANSWERS,
     Answer,
@@ -95,7 +95,7 @@ class OtherVersion:
         ranking: Ranking = self._ask(Rank(brand, tuple(people), limit))
         return ranking
 
-    def judge(self, checks: Sequence[Checked]) -> Sequence[Judgement]:
+    def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:
         judgements: tuple[Judgement, ...] = self._ask(Judge(tuple(checks)))
         if len(judgements) != len(checks):
             raise BrokenRules(f"{self.name} judged {len(judgements)} of {len(checks)} checks")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from cs.domain.contact import LeftOut, Ranked
+from cs.domain.contact import LeftOut, RankedPerson
 from cs.history.replay.difference import (
     AnswerDifference,
     Change,
@@ -92,7 +92,7 @@ def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Loo
 class _Order:
     """A ranking, asked about single people."""
 
-    def __init__(self, ranked: Sequence[Ranked], left_out: Sequence[LeftOut]) -> None:
+    def __init__(self, ranked: Sequence[RankedPerson], left_out: Sequence[LeftOut]) -> None:
         self.people = [each.person for each in ranked]
         self._ranked = {each.person: (n, each) for n, each in enumerate(ranked, 1)}
         self._left_out = {left.person: left.why for left in left_out}

@@ -17,7 +17,15 @@ from cs.domain.brand.events import (
     PeopleFound,
 )
 from cs.domain.codec import AnyEvent, decode, event_of, shapes
-from cs.domain.contact import CONTACTS, BrandFacts, Checked, LeftOut, Person, Query, Ranked
+from cs.domain.contact import (
+    CONTACTS,
+    BrandFacts,
+    CheckedPerson,
+    LeftOut,
+    Person,
+    Query,
+    RankedPerson,
+)
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog, SealedEvent
 from cs.history.opening import DataKeys, Opener, names_of, opener
@@ -55,7 +63,7 @@ class RecordedRanking(msgspec.Struct, frozen=True, kw_only=True):
         rules: That ranked; ``None``: not recorded.
     """
 
-    ranked: tuple[Ranked, ...]
+    ranked: tuple[RankedPerson, ...]
     left_out: tuple[LeftOut, ...]
     erased: int
     rules: str | None
@@ -64,7 +72,7 @@ class RecordedRanking(msgspec.Struct, frozen=True, kw_only=True):
 class RecordedCheck(msgspec.Struct, frozen=True):
     """What was found for one person at one mail domain; ``verified``: it was proved."""
 
-    checked: Checked
+    checked: CheckedPerson
     verified: bool
 
 

@@ -7,7 +7,15 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.contact import BrandFacts, Checked, LeftOut, Person, Query, Ranked, SourceMatches
+from cs.domain.contact import (
+    BrandFacts,
+    CheckedPerson,
+    LeftOut,
+    Person,
+    Query,
+    RankedPerson,
+    SourceMatches,
+)
 from cs.domain.headline.role import classify
 from cs.domain.mail.conclusion import Conclusion, concluded
 from cs.domain.mail.mailbox import Evidence
@@ -30,7 +38,7 @@ __all__ = [
 ]
 
 #: Who is shown, best first, and who is left out and why.
-Ranking = tuple[tuple[Ranked, ...], tuple[LeftOut, ...]]
+Ranking = tuple[tuple[RankedPerson, ...], tuple[LeftOut, ...]]
 
 #: Headlines whose roles are remembered, some 500 bytes each: a brand's people are found again
 #: with every lookup, and reading one takes a third of a millisecond.
@@ -67,7 +75,7 @@ class Rules(Protocol):
     def rank(self, brand: BrandFacts, people: Sequence[Person], limit: int) -> Ranking:
         """Return who of *people* is shown, as `cs.domain.ranking.rank` does."""
 
-    def judge(self, checks: Sequence[Checked]) -> Sequence[Judgement]:
+    def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:
         """Return what the evidence of each of *checks* comes to."""
 
     def resolve(self, query: Query, matches: Sequence[SourceMatches]) -> BrandChoice:
@@ -85,10 +93,10 @@ class TodaysRules:
     def rank(self, brand: BrandFacts, people: Sequence[Person], limit: int) -> Ranking:
         return rank(brand, people, limit=limit, read=self._classify)
 
-    def judge(self, checks: Sequence[Checked]) -> Sequence[Judgement]:
+    def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:
         return [self._judge(checked) for checked in checks]
 
-    def _judge(self, checked: Checked) -> Judgement:
+    def _judge(self, checked: CheckedPerson) -> Judgement:
         readings = tuple([self.read_reply(found) for found in checked.evidence])
         if not checked.evidence:  # nobody was asked about them
             return Judgement(

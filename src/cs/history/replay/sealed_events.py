@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cs.domain.contact import Checked, LeftOut, Person, Ranked
+from cs.domain.contact import CheckedPerson, LeftOut, Person, RankedPerson
 from cs.history.opening import SealedPeople, SealedValue
 
 
@@ -39,5 +39,5 @@ class WhoseCheck(SealedPeople, frozen=True, kw_only=True):
 AnySealed = SealedFindings | SealedRanking | SealedCheck | WhoseCheck
 
 PERSON = msgspec.json.Decoder(Person)
-RANKED = msgspec.json.Decoder(Ranked)
-CHECKED = msgspec.json.Decoder(Checked)
+RANKED = msgspec.json.Decoder(RankedPerson)
+CHECKED = msgspec.json.Decoder(CheckedPerson)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.history.replay.difference import (
     AnswerDifference,
@@ -99,7 +99,7 @@ def _would_go_on(judgement: Judgement) -> bool:
 
 
 def _judged(
-    checked: Checked, conclusion: Conclusion, reasons: tuple[str, ...]
+    checked: CheckedPerson, conclusion: Conclusion, reasons: tuple[str, ...]
 ) -> StoredVerdict:
     return StoredVerdict(
         mail_domain=checked.mail_domain,
@@ -116,14 +116,14 @@ def _reasons(
     return tuple(found.reason if again is None else again.reason for found, again in pairs)
 
 
-def _rules_of(checked: Checked) -> str | None:
+def _rules_of(checked: CheckedPerson) -> str | None:
     for found in checked.evidence:
         if found.rules:
             return found.rules
     return None
 
 
-def _count_unread(checked: Checked, judgement: Judgement, totals: Totals) -> None:
+def _count_unread(checked: CheckedPerson, judgement: Judgement, totals: Totals) -> None:
     for found, reading in zip(checked.evidence, judgement.readings, strict=True):
         if reading is not None:
             continue

@@ -18,7 +18,7 @@ from cs.domain.brand.events import (
     MailboxVerified,
     PeopleFound,
 )
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import ReplyKind
 from cs.history.report.events import (
@@ -147,5 +147,5 @@ class ReportFold:
             self.runs.finish(run, event)
 
 
-def _greylisted(checked: Checked) -> bool:
+def _greylisted(checked: CheckedPerson) -> bool:
     return any(each.reason == ReplyKind.GREYLISTED for each in checked.evidence)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from cs.domain.contact import Checked
+from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.history.report.counting import BusiestNames
 from cs.history.report.events import DomainChecked
@@ -33,7 +33,7 @@ class MailCounts:
         self.domains_checked = self.domains_catch_all = self.domains_put_off = 0
         self.mail_domains = BusiestNames()
 
-    def person(self, checked: Checked) -> None:
+    def person(self, checked: CheckedPerson) -> None:
         """Count a person that was checked."""
         self.people_checked += 1
         if not checked.mail_domain:
