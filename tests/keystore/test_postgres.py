@@ -7,8 +7,8 @@ import pytest
 
 from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
-from cs.keystore.postgres import parts
 from cs.keystore.postgres.store import PostgresKeyStore
+from cs.postgres import parts
 from cs.postgres.lock_retry import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
@@ -200,7 +200,7 @@ async def test_what_an_erasure_that_was_cut_off_replaced_is_dropped_by_the_next(
     names = [f"k{n}" for n in range(100)]
     await keys.ensure(names)
 
-    async def cut_off(_: object) -> None:
+    async def cut_off(*_: object) -> None:
         raise asyncio.CancelledError
 
     with monkeypatch.context() as patch:

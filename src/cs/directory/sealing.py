@@ -1,0 +1,60 @@
+"""What is stored of a person: keyed hashes of who and where they are, and all else sealed."""
+
+import os
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.person import DirectoryPerson
+from cs.runtime.hmac_sha256 import hmac_sha256
+
+_NONCE = 12
+#: Bytes of a keyed hash: of a hundred million texts two are alike once in 10^22 times.
+_HASH = 16
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(DirectoryPerson).decode
+
+
+class DirectorySeal:
+    """What a 32-byte key does (AES-256-GCM; who it is, is bound to what is known of them).
+
+    Raises:
+        ValueError: *key* is not 32 bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != 32:
+            raise ValueError(f"the key of the directory has {len(key)} bytes, not 32")
+        own = hmac_sha256(key, b"people directory")  # the key has other uses, too
+        self._box = AESGCM(hmac_sha256(own, b"person"))
+        self._who = hmac_sha256(own, b"who")
+        self._where = hmac_sha256(own, b"where")
+        #: Tells this key from others, and nothing about it.
+        self.proof = hmac_sha256(own, b"proof")
+
+    def who(self, known_as: str) -> bytes:
+        """Return the keyed hash of who somebody is."""
+        return hmac_sha256(self._who, known_as.encode(errors="replace"))[:_HASH]
+
+    def where(self, place: str) -> bytes:
+        """Return the keyed hash of a place that people are looked for at."""
+        return hmac_sha256(self._where, place.encode(errors="replace"))[:_HASH]
+
+    def seal(self, who: bytes, person: DirectoryPerson) -> bytes:
+        """Return *person*, who has the keyed hash *who*, sealed."""
+        nonce = os.urandom(_NONCE)
+        return nonce + self._box.encrypt(nonce, _encode(person), who)
+
+    def unseal(self, who: bytes, box: bytes) -> DirectoryPerson:
+        """Return the person in *box*.
+
+        Raises:
+            DirectoryUnavailable: It is not that of *who*, or damaged.
+        """
+        try:
+            return _decode(self._box.decrypt(box[:_NONCE], box[_NONCE:], who))
+        except (InvalidTag, msgspec.DecodeError) as error:
+            raise DirectoryUnavailable("a sealed person of it is damaged") from error
