@@ -10,6 +10,7 @@ Not for threads: everything is counted on the event loop.
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import field
 from typing import Any, Generic, Literal, TypeVar
 
 #: Values of labels that one metric has at most, so that no mistake fills a memory: beyond
@@ -132,12 +133,19 @@ class Family(Generic[I]):
 
 
 def counter(name: str, text: str, *labels: str) -> Family[Counter]:
-    return Family("counter", name, text, labels, Counter)
+    return _row("counter", name, text, labels, Counter)
 
 
 def gauge(name: str, text: str, *labels: str) -> Family[Gauge]:
-    return Family("gauge", name, text, labels, Gauge)
+    return _row("gauge", name, text, labels, Gauge)
 
 
 def histogram(name: str, text: str, *labels: str, bounds: Sequence[float]) -> Family[Histogram]:
-    return Family("histogram", name, text, labels, lambda: Histogram(bounds))
+    return _row("histogram", name, text, labels, lambda: Histogram(bounds))
+
+
+def _row(
+    kind: Kind, name: str, text: str, labels: Sequence[str], make: Callable[[], I]
+) -> Family[I]:
+    """Declare a metric as a field of a dataclass: each of its instances has its own."""
+    return field(init=False, default_factory=lambda: Family(kind, name, text, labels, make))

@@ -8,9 +8,10 @@ docs/metrics.md is written from this module (`make format`).
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cs.metrics.instruments import Counter, Family, counter, gauge, histogram
+from cs.metrics.instruments import Counter, Family, Gauge, Histogram, counter, gauge, histogram
 from cs.metrics.traces import NO_TRACES, Traces
 
 #: Seconds of what is answered from memory or a database, and of a held call.
@@ -35,6 +36,7 @@ class CacheCounters(NamedTuple):
     misses: Counter
 
 
+@dataclass(eq=False, repr=False)
 class Metrics:
     """All of them, at nothing yet.
 
@@ -42,212 +44,223 @@ class Metrics:
         traces: Where the spans of a lookup go; figures and spans are made in the same places.
     """
 
-    def __init__(self, traces: Traces = NO_TRACES) -> None:
-        self.traces = traces
+    traces: Traces = NO_TRACES
 
-        # Calls of the API.
-        self.call_seconds = histogram(
-            "cs_call_seconds",
-            "Calls of the API, from head to answer; a held one (`wait`) apart.",
-            *("method", "route", "status", "held"),
-            bounds=CALL_S,
-        )
-        self.call_errors = counter(
-            "cs_call_errors_total", "Answers with an error of the API, by its code.", "code"
-        )
-        self.calls_held = gauge("cs_calls_held", "Calls with `wait` that are held now.")
-        self.calls_queued = gauge(
-            "cs_calls_queued",
-            "Calls worked on or waiting behind others of their key, by what they are.",
-            "kind",
-        )
+    # Calls of the API.
+    call_seconds: Family[Histogram] = histogram(
+        "cs_call_seconds",
+        "Calls of the API, from head to answer; a held one (`wait`) apart.",
+        *("method", "route", "status", "held"),
+        bounds=CALL_S,
+    )
+    call_errors: Family[Counter] = counter(
+        "cs_call_errors_total", "Answers with an error of the API, by its code.", "code"
+    )
+    calls_held: Family[Gauge] = gauge("cs_calls_held", "Calls with `wait` that are held now.")
+    calls_queued: Family[Gauge] = gauge(
+        "cs_calls_queued",
+        "Calls worked on or waiting behind others of their key, by what they are.",
+        "kind",
+    )
 
-        # Lookups and searches, by their events: counted where the views are written.
-        self.lookup_seconds = histogram(
-            "cs_lookup_seconds",
-            "Lookups that finished, from start to finish by their events.",
-            "outcome",
-            bounds=LOOKUP_S,
-        )
-        self.lookup_stage_seconds = histogram(
-            "cs_lookup_stage_seconds",
-            "Time of a stage in a lookup, from issued to answered by its events; waits too.",
-            "stage",
-            bounds=LOOKUP_S,
-        )
-        self.lookups_open = gauge("cs_lookups_open", "Lookups that run, as the driver sees it.")
-        self.attempts_failed = counter(
-            "cs_stage_attempts_failed_total", "Attempts that failed, as stored.", "stage", "why"
-        )
-        self.searches_admitted = counter(
-            "cs_searches_admitted_total", "Searches that were admitted."
-        )
-        self.searches_settled = counter(
-            "cs_searches_settled_total",
-            "Searches that ended; `cached`: from reuse.",
-            *("outcome", "cached"),
-        )
-        self.charges = counter("cs_charges_total", "Searches that were charged.")
-        self.verdicts = counter(
-            "cs_verdicts_total", "Mailboxes checked, by verdict.", "verdict"
-        )
-        self.erased = counter(
-            "cs_people_erased_total",
-            "People left out of lookups, since they asked or their time was over.",
-            "why",
-        )
+    # Lookups and searches, by their events: counted where the views are written.
+    lookup_seconds: Family[Histogram] = histogram(
+        "cs_lookup_seconds",
+        "Lookups that finished, from start to finish by their events.",
+        "outcome",
+        bounds=LOOKUP_S,
+    )
+    lookup_stage_seconds: Family[Histogram] = histogram(
+        "cs_lookup_stage_seconds",
+        "Time of a stage in a lookup, from issued to answered by its events; waits too.",
+        "stage",
+        bounds=LOOKUP_S,
+    )
+    lookups_open: Family[Gauge] = gauge(
+        "cs_lookups_open", "Lookups that run, as the driver sees it."
+    )
+    attempts_failed: Family[Counter] = counter(
+        "cs_stage_attempts_failed_total", "Attempts that failed, as stored.", "stage", "why"
+    )
+    searches_admitted: Family[Counter] = counter(
+        "cs_searches_admitted_total", "Searches that were admitted."
+    )
+    searches_settled: Family[Counter] = counter(
+        "cs_searches_settled_total",
+        "Searches that ended; `cached`: from reuse.",
+        *("outcome", "cached"),
+    )
+    charges: Family[Counter] = counter("cs_charges_total", "Searches that were charged.")
+    verdicts: Family[Counter] = counter(
+        "cs_verdicts_total", "Mailboxes checked, by verdict.", "verdict"
+    )
+    erased: Family[Counter] = counter(
+        "cs_people_erased_total",
+        "People left out of lookups, since they asked or their time was over.",
+        "why",
+    )
 
-        # Stages, where they work.
-        self.stage_seconds = histogram(
-            "cs_stage_seconds",
-            "One attempt of a stage in its worker.",
-            *("stage", "ended"),
-            bounds=LOOKUP_S,
-        )
-        self.stage_in_flight = gauge(
-            "cs_stage_in_flight",
-            "Pieces of work that a worker has in flight; at most 64.",
-            "stage",
-        )
+    # Stages, where they work.
+    stage_seconds: Family[Histogram] = histogram(
+        "cs_stage_seconds",
+        "One attempt of a stage in its worker.",
+        *("stage", "ended"),
+        bounds=LOOKUP_S,
+    )
+    stage_in_flight: Family[Gauge] = gauge(
+        "cs_stage_in_flight",
+        "Pieces of work that a worker has in flight; at most 64.",
+        "stage",
+    )
 
-        # The event log.
-        self.appends = counter(
-            "cs_appends_total",
-            "Appends that this process asked for, by how they ended.",
-            "result",
-        )
-        self.append_seconds = histogram(
-            "cs_append_seconds", "One append, waiting for its batch included.", bounds=WRITE_S
-        )
-        self.append_batch = histogram(
-            "cs_append_batch_appends", "Appends in one transaction.", bounds=BATCH
-        )
-        self.appends_waiting = gauge("cs_appends_waiting", "Appends that wait to be written.")
-        self.events_appended = counter(
-            "cs_events_appended_total",
-            "Events that this process stored, by category.",
-            "category",
-        )
-        self.log_position = gauge("cs_log_position", "Position of the last event in the log.")
-        self.follower_position = gauge(
-            "cs_follower_position",
-            "Position up to which a follower of the log is done.",
-            "follower",
-        )
-        self.follower_lag_events = gauge(
-            "cs_follower_lag_events",
-            "Events of the log that a follower has not done.",
-            "follower",
-        )
-        self.follower_lag_seconds = gauge(
-            "cs_follower_lag_seconds",
-            "Age of the oldest event that a follower has not done; 0: there is none.",
-            "follower",
-        )
-        self.streams_set_aside = gauge(
-            "cs_streams_set_aside", "Whether a damaged stream is set aside (1) or none (0)."
-        )
+    # The event log.
+    appends: Family[Counter] = counter(
+        "cs_appends_total",
+        "Appends that this process asked for, by how they ended.",
+        "result",
+    )
+    append_seconds: Family[Histogram] = histogram(
+        "cs_append_seconds", "One append, waiting for its batch included.", bounds=WRITE_S
+    )
+    append_batch: Family[Histogram] = histogram(
+        "cs_append_batch_appends", "Appends in one transaction.", bounds=BATCH
+    )
+    appends_waiting: Family[Gauge] = gauge(
+        "cs_appends_waiting", "Appends that wait to be written."
+    )
+    events_appended: Family[Counter] = counter(
+        "cs_events_appended_total",
+        "Events that this process stored, by category.",
+        "category",
+    )
+    log_position: Family[Gauge] = gauge(
+        "cs_log_position", "Position of the last event in the log."
+    )
+    follower_position: Family[Gauge] = gauge(
+        "cs_follower_position",
+        "Position up to which a follower of the log is done.",
+        "follower",
+    )
+    follower_lag_events: Family[Gauge] = gauge(
+        "cs_follower_lag_events",
+        "Events of the log that a follower has not done.",
+        "follower",
+    )
+    follower_lag_seconds: Family[Gauge] = gauge(
+        "cs_follower_lag_seconds",
+        "Age of the oldest event that a follower has not done; 0: there is none.",
+        "follower",
+    )
+    streams_set_aside: Family[Gauge] = gauge(
+        "cs_streams_set_aside", "Whether a damaged stream is set aside (1) or none (0)."
+    )
 
-        # Caches, each bounded.
-        self.cache_hits = counter(
-            "cs_cache_hits_total", "What was asked of a cache and there.", "cache"
-        )
-        self.cache_misses = counter(
-            "cs_cache_misses_total", "What was asked of a cache and not there.", "cache"
-        )
-        self.cache_entries = gauge("cs_cache_entries", "Entries of a cache.", "cache")
-        self.cache_limit = gauge("cs_cache_limit", "Entries that a cache has at most.", "cache")
+    # Caches, each bounded.
+    cache_hits: Family[Counter] = counter(
+        "cs_cache_hits_total", "What was asked of a cache and there.", "cache"
+    )
+    cache_misses: Family[Counter] = counter(
+        "cs_cache_misses_total", "What was asked of a cache and not there.", "cache"
+    )
+    cache_entries: Family[Gauge] = gauge("cs_cache_entries", "Entries of a cache.", "cache")
+    cache_limit: Family[Gauge] = gauge(
+        "cs_cache_limit", "Entries that a cache has at most.", "cache"
+    )
 
-        # The bus.
-        self.published = counter(
-            "cs_messages_published_total", "Messages offered to the bus.", "topic", "result"
-        )
-        self.publish_seconds = histogram(
-            "cs_publish_seconds", "Until the bus has a message.", "topic", bounds=WRITE_S
-        )
-        self.dead_letters = counter(
-            "cs_dead_letters_total",
-            "Messages that went to the dead letters, by their topic.",
-            "topic",
-        )
-        self.bus_waiting = gauge(
-            "cs_bus_waiting_messages",
-            "Messages that a group has not done: of its partitions here (Kafka's lag), or in "
-            "this process.",
-            *("topic", "group"),
-        )
-        self.bus_reachable = gauge("cs_bus_reachable", "Whether Kafka answers (1) or not (0).")
-        self.bus_partitions = gauge(
-            "cs_bus_partitions", "Partitions that this member has.", "topic", "group"
-        )
-        self.bus_paused = gauge(
-            "cs_bus_paused_partitions",
-            "Of these, full of messages in flight.",
-            "topic",
-            "group",
-        )
-        self.bus_in_flight = gauge(
-            "cs_bus_in_flight_messages", "Messages received and not done.", "topic", "group"
-        )
-        self.bus_idle_seconds = gauge(
-            "cs_bus_idle_seconds", "Since anything moved in a subscription.", "topic", "group"
-        )
-        self.consumers_rebuilt = counter(
-            "cs_bus_consumers_rebuilt_total", "Consumers that were replaced.", "topic", "group"
-        )
-        self.outcomes_forged = counter(
-            "cs_outcomes_forged_total", "Outcomes refused: their work was given to nobody."
-        )
+    # The bus.
+    published: Family[Counter] = counter(
+        "cs_messages_published_total", "Messages offered to the bus.", "topic", "result"
+    )
+    publish_seconds: Family[Histogram] = histogram(
+        "cs_publish_seconds", "Until the bus has a message.", "topic", bounds=WRITE_S
+    )
+    dead_letters: Family[Counter] = counter(
+        "cs_dead_letters_total",
+        "Messages that went to the dead letters, by their topic.",
+        "topic",
+    )
+    bus_waiting: Family[Gauge] = gauge(
+        "cs_bus_waiting_messages",
+        "Messages that a group has not done: of its partitions here (Kafka's lag), or in "
+        "this process.",
+        *("topic", "group"),
+    )
+    bus_reachable: Family[Gauge] = gauge(
+        "cs_bus_reachable", "Whether Kafka answers (1) or not (0)."
+    )
+    bus_partitions: Family[Gauge] = gauge(
+        "cs_bus_partitions", "Partitions that this member has.", "topic", "group"
+    )
+    bus_paused: Family[Gauge] = gauge(
+        "cs_bus_paused_partitions",
+        "Of these, full of messages in flight.",
+        "topic",
+        "group",
+    )
+    bus_in_flight: Family[Gauge] = gauge(
+        "cs_bus_in_flight_messages", "Messages received and not done.", "topic", "group"
+    )
+    bus_idle_seconds: Family[Gauge] = gauge(
+        "cs_bus_idle_seconds", "Since anything moved in a subscription.", "topic", "group"
+    )
+    consumers_rebuilt: Family[Counter] = counter(
+        "cs_bus_consumers_rebuilt_total", "Consumers that were replaced.", "topic", "group"
+    )
+    outcomes_forged: Family[Counter] = counter(
+        "cs_outcomes_forged_total", "Outcomes refused: their work was given to nobody."
+    )
 
-        # The outside.
-        self.source_seconds = histogram(
-            "cs_source_seconds",
-            "One question to a brand or people source, by how it ended.",
-            *("kind", "source", "ended"),
-            bounds=ASK_S,
-        )
-        self.source_answering = gauge(
-            "cs_source_answering",
-            "Whether a source's last question was answered (1) or not (0).",
-            *("kind", "source"),
-        )
-        self.verifier_seconds = histogram(
-            "cs_verifier_seconds",
-            "One address asked of a verifier; `answered`: whether anybody replied.",
-            *("verifier", "verdict", "answered"),
-            bounds=ASK_S,
-        )
-        self.paid_calls = counter(
-            "cs_paid_calls_total",
-            "Questions that cost money: `made` may be charged, `remembered` are not.",
-            *("provider", "result"),
-        )
-        self.misconfigured = gauge(
-            "cs_misconfigured",
-            "Settings and plug-ins that do not work until they are changed.",
-            "name",
-        )
+    # The outside.
+    source_seconds: Family[Histogram] = histogram(
+        "cs_source_seconds",
+        "One question to a brand or people source, by how it ended.",
+        *("kind", "source", "ended"),
+        bounds=ASK_S,
+    )
+    source_answering: Family[Gauge] = gauge(
+        "cs_source_answering",
+        "Whether a source's last question was answered (1) or not (0).",
+        *("kind", "source"),
+    )
+    verifier_seconds: Family[Histogram] = histogram(
+        "cs_verifier_seconds",
+        "One address asked of a verifier; `answered`: whether anybody replied.",
+        *("verifier", "verdict", "answered"),
+        bounds=ASK_S,
+    )
+    paid_calls: Family[Counter] = counter(
+        "cs_paid_calls_total",
+        "Questions that cost money: `made` may be charged, `remembered` are not.",
+        *("provider", "result"),
+    )
+    misconfigured: Family[Gauge] = gauge(
+        "cs_misconfigured",
+        "Settings and plug-ins that do not work until they are changed.",
+        "name",
+    )
 
-        # The process.
-        self.info = gauge("cs_info", "Always 1: what runs here.", "role", "version", "world")
-        self.ready = gauge("cs_ready", "What `/readyz` says: 1 is ready.")
-        self.leases_held = gauge(
-            "cs_lease_held", "Whether this process leads (1) or waits to (0).", "lease"
-        )
-        self.clock_off_seconds = gauge(
-            "cs_clock_off_seconds", "How far this machine's clock is ahead of the database's."
-        )
-        self.data_keys_lost = gauge(
-            "cs_data_keys_lost", "Data keys found lost since the start."
-        )
-        self.loop_late_seconds = histogram(
-            "cs_event_loop_late_seconds",
-            "How late the event loop woke what wanted to run.",
-            bounds=LATE_S,
-        )
-        self.not_measured = gauge(
-            "cs_not_measured", "What could not be measured this time (1).", "part"
-        )
+    # The process.
+    info: Family[Gauge] = gauge(
+        "cs_info", "Always 1: what runs here.", "role", "version", "world"
+    )
+    ready: Family[Gauge] = gauge("cs_ready", "What `/readyz` says: 1 is ready.")
+    leases_held: Family[Gauge] = gauge(
+        "cs_lease_held", "Whether this process leads (1) or waits to (0).", "lease"
+    )
+    clock_off_seconds: Family[Gauge] = gauge(
+        "cs_clock_off_seconds", "How far this machine's clock is ahead of the database's."
+    )
+    data_keys_lost: Family[Gauge] = gauge(
+        "cs_data_keys_lost", "Data keys found lost since the start."
+    )
+    loop_late_seconds: Family[Histogram] = histogram(
+        "cs_event_loop_late_seconds",
+        "How late the event loop woke what wanted to run.",
+        bounds=LATE_S,
+    )
+    not_measured: Family[Gauge] = gauge(
+        "cs_not_measured", "What could not be measured this time (1).", "part"
+    )
 
     def cache(self, name: str, entries: Callable[[], int], limit: int) -> CacheCounters:
         """Return what counts the hits and misses of the cache *name*.
