@@ -41,8 +41,8 @@ BEGIN = {
 DIGESTS = {
     "ranking-5": "f4528965ed2cf47c",
     "mail-replies-2": "bfe5cb4d49772088",
-    "verification-2": "53744ec47b213d2c",
-    "resolution-3": "778ca9f08bb5cabe",
+    "verification-2": "e4190569f6566316",
+    "resolution-3": "b58eb12bc6c21eaf",
 }
 
 

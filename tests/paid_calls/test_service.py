@@ -21,7 +21,7 @@ from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidOnce
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import ORDINARY, Judge, PaidService, Question, ServiceSettings
-from cs.paid_calls.spent import count_spent
+from cs.paid_calls.spent import ServiceCalls, count_spent
 from outside.loopback_web import Answer, Web, WebRequest, reply, serve
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -186,7 +186,7 @@ async def test_an_answer_is_paid_for_once_and_for_what_was_charged() -> None:
     assert first == again == NamesAnswer(names=("Ada", "Bo"))
     assert len(world.web.asked) == 1
     assert (account.calls_today, account.micros_today) == (1, 2 * CENT)
-    assert spent == {"acme": 2 * CENT}
+    assert spent == {"acme": ServiceCalls(calls=1, micros=2 * CENT)}
     (asked,) = world.web.asked
     assert asked.path == "/v2/find?q=Ada+Kern"
     assert asked.headers["x-api-key"] == KEY

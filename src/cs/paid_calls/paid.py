@@ -21,6 +21,7 @@ from cs.paid_calls.port import (
     KnownAnswer,
     LostAnswer,
 )
+from cs.paid_calls.spent import calls_noted, note_call
 
 log = get_logger()
 
@@ -128,19 +129,23 @@ class PaidOnce:
             await asyncio.sleep(min(found.left_s, LOOK_EVERY_S))
 
     async def _made(self, begun: CallLease, make: Make) -> bytes:
+        provider = begun.call.provider
+        noted = calls_noted(provider)
         try:
             async with asyncio.timeout(self._call_s):
                 answer = await make(begun.idempotency_key)
         except TimeoutError as error:
             await self._record(self._register.leave(begun), begun)
-            raise Unanswered(f"{begun.call.provider} did not answer in time") from error
+            raise Unanswered(f"{provider} did not answer in time") from error
         except Exception as error:
             not_made = _not_made(error)
             ended = self._register.undo if not_made else self._register.leave
             if not_made:
-                self._paid_calls.of(begun.call.provider, "not_charged").inc()
+                self._paid_calls.of(provider, "not_charged").inc()
             await self._record(ended(begun), begun)
             raise
+        if calls_noted(provider) == noted:  # by a plug-in that knows no price
+            note_call(provider)
         await self._record(self._register.answer(begun, answer), begun)
         return answer
 

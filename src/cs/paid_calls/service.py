@@ -80,7 +80,7 @@ from cs.paid_calls.problems import (
     problem,
     read_answer,
 )
-from cs.paid_calls.spent import note_spent
+from cs.paid_calls.spent import note_call, note_spent
 
 log = get_logger()
 
@@ -350,12 +350,18 @@ class PaidService:
         except Forbidden:
             await self._settle(reserved, 0, made=False)
             raise
+        except asyncio.CancelledError:  # whoever asks has no more time: it stays reserved
+            note_call(self.name)
+            note_spent(self.name, reserved.micros)
+            raise
         except Unreachable as error:
             if error.why in NOT_SENT:
                 await self._settle(reserved, 0, made=False)
             else:
+                note_call(self.name)
                 note_spent(self.name, reserved.micros)
             raise
+        note_call(self.name)
         found = self._judged(answer)
         if found is None:
             return answer

@@ -1,16 +1,29 @@
 """What the piece of work in hand has spent so far, by service."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_SPENT: ContextVar[dict[str, int] | None] = ContextVar("spent_in_hand", default=None)
+import msgspec
+
+
+class ServiceCalls(msgspec.Struct):
+    """Calls that were made to one service, and millionths of a dollar that they cost."""
+
+    calls: int = 0
+    micros: int = 0
+
+
+_SPENT: ContextVar[dict[str, ServiceCalls] | None] = ContextVar("spent_in_hand", default=None)
 
 
 @contextmanager
-def count_spent() -> Iterator[dict[str, int]]:
-    """Yield millionths of a dollar by service, counted as calls made within are settled."""
-    spent: dict[str, int] = {}
+def count_spent() -> Iterator[Mapping[str, ServiceCalls]]:
+    """Yield what calls made within cost, by service; it grows as they are settled.
+
+    Within another one only the inner one counts.
+    """
+    spent: dict[str, ServiceCalls] = {}
     token = _SPENT.set(spent)
     try:
         yield spent
@@ -18,7 +31,26 @@ def count_spent() -> Iterator[dict[str, int]]:
         _SPENT.reset(token)
 
 
+def note_call(service: str) -> None:
+    """Count a call to *service* that was made, whether it is charged or not."""
+    _add(service, ServiceCalls(calls=1))
+
+
 def note_spent(service: str, micros: int) -> None:
+    """Count *micros*, millionths of a dollar, for a call that `note_call` counted."""
+    if micros:
+        _add(service, ServiceCalls(micros=micros))
+
+
+def calls_noted(service: str) -> int:
+    """Return how many calls to *service* are counted so far."""
+    spent = _SPENT.get() or {}
+    return spent[service].calls if service in spent else 0
+
+
+def _add(service: str, more: ServiceCalls) -> None:
     spent = _SPENT.get()
-    if spent is not None and micros:
-        spent[service] = spent.get(service, 0) + micros
+    if spent is not None:
+        so_far = spent.setdefault(service, ServiceCalls())
+        so_far.calls += more.calls
+        so_far.micros += more.micros

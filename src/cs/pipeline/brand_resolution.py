@@ -13,6 +13,7 @@ from cs.domain.stages.work import (
     Work,
 )
 from cs.pipeline.brand_resolver import BrandResolver, recordable
+from cs.pipeline.cost_meter import note_found
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import causes_of
 from cs.plugins.stages import Report
@@ -29,6 +30,10 @@ class BrandResolution:
         del report
         assert isinstance(work.input, ResolutionInput)
         resolution = await self.resolver.resolve(work.input.query)
+        if resolution.facts is not None:
+            named = set(resolution.facts.found_by.values())
+            for source in sorted(named & resolution.sources.keys()):
+                note_found(source, used=1)
         causes = causes_of(resolution.answers)
         no_retry: str | None = NO_BRAND_SOURCE
         # Where only a web site could be read and no domain was sent, nobody was asked.

@@ -17,6 +17,7 @@ from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_br
 from cs.pipeline.brand_candidates import COMPLETING, SURE, merge
 from cs.pipeline.brand_choice import BrandChoice, Status, choose, on_owners_site
 from cs.pipeline.brand_hints import confirmed_hint, hinted_domains, is_hinting
+from cs.pipeline.cost_meter import asking, note_found, note_unasked
 from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceStatus
 
 #: What is recorded of a resolution at most: some sources with a handful of brands each.
@@ -142,8 +143,16 @@ def recordable(answers: Sequence[BrandAnswer]) -> tuple[SourceMatches, ...] | No
 async def _ask(
     sources: Sequence[BrandSource], query: Query, known: BrandFacts | None
 ) -> list[BrandAnswer]:
-    async with asyncio.TaskGroup() as asking:
-        tasks = [asking.create_task(source.find(query, known)) for source in sources]
+    async def find(source: BrandSource) -> BrandAnswer:
+        with asking(source.name):
+            answer = await source.find(query, known)
+        if answer.ended is SourceStatus.NOT_CONFIGURED:
+            note_unasked(source.name)
+        note_found(source.name, found=len(answer.matches))
+        return answer
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(find(source)) for source in sources]
     return [task.result() for task in tasks]
 
 

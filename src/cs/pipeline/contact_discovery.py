@@ -1,6 +1,7 @@
 """Second stage: who says they work for the brand."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
+from cs.pipeline.cost_meter import asking, note_found, note_order, note_unasked
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import (
     INCONCLUSIVE,
@@ -54,26 +56,36 @@ class ContactDiscovery:
         brand = work.input.brand
 
         async def ask(source: PeopleSource) -> PeopleAnswer:
-            answer = await source.find(brand, limit=PEOPLE)
+            with asking(source.name):
+                answer = await source.find(brand, limit=PEOPLE)
+            if answer.ended is SourceStatus.NOT_CONFIGURED:
+                note_unasked(source.name)
             if answer.people:
                 await report(PeopleSeen(answer.people))
             return answer
 
-        async with asyncio.TaskGroup() as asking:
-            tasks = [
-                asking.create_task(ask(source))
-                for source in self.sources
-                if not cost_of(source)
-            ]
-        answers = [task.result() for task in tasks]
+        free = [source for source in self.sources if not cost_of(source)]
         charging = sorted(filter(cost_of, self.sources), key=cost_of)
+        note_order((source.name, None) for source in (*free, *charging))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(ask(source)) for source in free]
+        answers = [task.result() for task in tasks]
         for source in charging:
             if await asyncio.to_thread(_in_role, answers, brand) >= self.enough:
                 skipped = SourceStatus.NOT_NEEDED
                 answers.append(PeopleAnswer(source=source.name, ended=skipped))
             else:
                 answers.append(await ask(source))
+        _note_people(answers)
         return _finding(answers, self.misconfiguration.note_answers("people_sources", answers))
+
+
+def _note_people(answers: Sequence[PeopleAnswer]) -> None:
+    """Note how many people each source named, and how many of them nobody before it."""
+    first = people_among([person for answer in answers for person in answer.people])
+    new = Counter(person.sources[0] for person in first)
+    for answer in answers:
+        note_found(answer.source, found=len(answer.people), used=new[answer.source])
 
 
 def _in_role(answers: Sequence[PeopleAnswer], brand: BrandFacts) -> int:

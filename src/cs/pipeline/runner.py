@@ -31,9 +31,11 @@ from cs.domain.stages.work import (
     Failed,
     Outcome,
     Work,
+    with_costs,
 )
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.current_lookup import set_current_lookup
+from cs.pipeline.cost_meter import metered
 from cs.plugins.stages import Stage
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock, until
@@ -156,7 +158,9 @@ class Runner:
             lookup=work.lookup,
             attempt=work.attempt,
         ) as span:
-            finding = await self._handle(work, incoming)
+            with metered() as meter:
+                finding = await self._handle(work, incoming)
+            finding = with_costs(finding, meter.costs())
             span.note(ended=_ending(finding))
         spent = self._metrics.stage_seconds.of(self._stage.name, _ending(finding))
         spent.observe(perf_counter() - began)

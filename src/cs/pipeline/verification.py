@@ -20,6 +20,7 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
+from cs.pipeline.cost_meter import note_found, note_order
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.waterfall import OpenedVerifier, PaidCaps, PaidQuestions, Waterfall
 from cs.plugins.stages import Report
@@ -73,6 +74,7 @@ class Verification:
                 )
                 for v in self.verifiers
             ]
+            note_order((each.name, None) for each in opened)
             pattern = asked.known.pattern
             for candidate in asked.candidates:
                 waterfall = Waterfall(
@@ -80,13 +82,15 @@ class Verification:
                 )
                 checkup = await _check(waterfall, candidate, asked.mail_domain, pattern)
                 pattern = checkup.made_by or pattern
+                if checkup.checked.verifier is not None:
+                    note_found(checkup.checked.verifier, used=1)
                 if checkup.retry_in_s is None:
                     settled.append(checkup.checked)
                     await report(MailboxChecked(checkup.checked))
                 else:
                     later.append(checkup.checked)
                     waits.append(checkup.retry_in_s)
-            learned = _learned([each.check for each in opened], pattern)
+            learned = _learned([each.domain for each in opened], pattern)
         if later:
             return Failed(
                 why="try-later",

@@ -13,6 +13,7 @@ import msgspec
 
 from cs.domain.mail.conclusion import decisive
 from cs.domain.mail.mailbox import Evidence, Verdict
+from cs.pipeline.cost_meter import asking, note_found
 from cs.plugins.verifiers import DomainCheck
 from cs.runtime.lru import LruDict
 
@@ -66,7 +67,14 @@ class OpenedVerifier(NamedTuple):
 
     name: str
     is_paid: bool
-    check: DomainCheck
+    domain: DomainCheck
+
+    async def check(self, address: str) -> Evidence:
+        """Ask about *address*, and count what that cost and gave."""
+        with asking(self.name):
+            evidence = await self.domain.check(address)
+        note_found(self.name, found=int(evidence.verdict is Verdict.DELIVERABLE))
+        return evidence
 
 
 class Waterfall(NamedTuple):
@@ -100,7 +108,7 @@ class Waterfall(NamedTuple):
         self, addresses: Sequence[str], tried: dict[str, list[Evidence]]
     ) -> bool:
         """Ask those that cost nothing; return whether there is nothing left to ask."""
-        free = [each.check for each in self.verifiers if not each.is_paid]
+        free = [each for each in self.verifiers if not each.is_paid]
         if not free:
             return False
         for address in addresses:
@@ -122,7 +130,7 @@ class Waterfall(NamedTuple):
             for verifier in paid:
                 if not self.questions.allowed(self.search, self.person, verifier.name, address):
                     break
-                found.append(await verifier.check.check(address))
+                found.append(await verifier.check(address))
                 if found[-1].verdict in SETTLED:
                     break
             if not found:
@@ -142,11 +150,13 @@ class Waterfall(NamedTuple):
         return bool(waits) and max(waits) < self.deadline_at
 
 
-async def ask(checks: Sequence[DomainCheck], address: str) -> list[Evidence]:
+async def ask(
+    verifiers: Sequence[DomainCheck] | Sequence[OpenedVerifier], address: str
+) -> list[Evidence]:
     """Ask one verifier after the other until one settles *address*."""
     evidence: list[Evidence] = []
-    for check in checks:
-        found = await check.check(address)
+    for verifier in verifiers:
+        found = await verifier.check(address)
         evidence.append(found)
         if found.verdict in SETTLED:
             break

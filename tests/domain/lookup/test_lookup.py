@@ -3,12 +3,15 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from cs.domain.brand.events import (
     AttemptFailed,
+    BrandResolved,
     ContactsDiscovered,
     MailboxNotVerified,
     MailboxVerified,
+    MailDomainChecked,
     PassDeadline,
     PeopleFound,
     ReissueSilent,
@@ -21,6 +24,7 @@ from cs.domain.key import SearchOutcome
 from cs.domain.lookup.contacts import PEOPLE
 from cs.domain.lookup.rules import unsettled_candidates
 from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import (
     Alive,
@@ -634,3 +638,36 @@ def test_time_in_a_stream_never_steps_back() -> None:
 
     times = [event.at for event in run.events]
     assert times == sorted(times)
+
+
+# What it cost.
+def test_what_an_attempt_cost_is_stored_with_what_ended_it() -> None:
+    costs = (SourceCost(name="acme", asked=2, calls=1, micros=10_000, found=1, used=1),)
+    run = AcmeRun()
+    run.record("brand-resolution", replace(AWAY, costs=costs))
+    run.send(RetryDue(lookup=run.live.id, at=run.live.next_due))
+    run.record("brand-resolution", replace(RESOLVED, costs=costs), attempt=2)
+    run.record("contact-discovery", Discovered(people=(ADA, BEN), costs=costs))
+    run.ranked()
+    run.record("verification", DomainVerified((checked("p1", YES),), costs=costs), item=HOME)
+
+    stored = [(type(e), e.costs) for e in run.events if hasattr(e, "costs")]
+    kinds = [AttemptFailed, BrandResolved, ContactsDiscovered, MailDomainChecked]
+    assert stored == [(kind, costs) for kind in kinds]
+
+
+def test_verified_people_count_for_who_named_them_first_and_who_confirmed_them() -> None:
+    again = replace(ADA, source="hunter")
+    cleo, dora = sighting("Cleo Abt", source="hunter"), sighting("Dora Voss", source="hunter")
+    run = AcmeRun().resolved().discovered(ADA, BEN, again, cleo, dora)
+    run.ranked(ranked("p1"), ranked("p2"), ranked("p3"), ranked("p4"))
+    run.verified(checked("p1", YES), checked("p2", NO), checked("p3", YES), checked("p4", YES))
+
+    assert run.finish.verified_from == {"hunter": 2, "staff": 1}
+    assert run.finish.verified_by == {"smtp": 3}
+
+
+def test_who_was_verified_by_nobody_counts_for_nobody() -> None:
+    run = AcmeRun().verifying().verified(checked("p1", NO), checked("p2", UNKNOWN))
+
+    assert (run.finish.verified_from, run.finish.verified_by) == ({}, {})

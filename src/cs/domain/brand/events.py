@@ -22,6 +22,7 @@ from cs.domain.contact import (
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.messages import Command, Event
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import AnyFinding, StageInput, StageName
 
 #: How long a lookup may take (contract S9).
@@ -56,7 +57,9 @@ class StageIssued(LookupEvent, frozen=True, kw_only=True):
 class AttemptFailed(LookupEvent, frozen=True, kw_only=True):
     """An attempt ended without a result; the next one is due at ``retry_at``, if set.
 
-    ``causes``, here and below, is by source why it could not answer (`cs.domain.cause`).
+    ``causes``, here and below, is by source why it could not answer (`cs.domain.cause`);
+    ``costs`` what each that was or might have been asked cost in the attempt, in the order of
+    asking; empty if it was not recorded.
     """
 
     stage: StageName
@@ -65,6 +68,7 @@ class AttemptFailed(LookupEvent, frozen=True, kw_only=True):
     why: str
     retry_at: datetime | None = None
     causes: dict[str, str] = {}
+    costs: tuple[SourceCost, ...] = ()
 
 
 class BrandResolved(LookupEvent, frozen=True, kw_only=True):
@@ -74,6 +78,7 @@ class BrandResolved(LookupEvent, frozen=True, kw_only=True):
     causes: dict[str, str] = {}
     matches: tuple[SourceMatches, ...] | None = None  # all it chose from; `None`: not recorded
     rules: str | None = None  # that chose (`cs.domain.rule_sets`); `None`: not recorded
+    costs: tuple[SourceCost, ...] = ()
 
 
 class PeopleFound(LookupEvent, frozen=True, kw_only=True):
@@ -89,6 +94,7 @@ class ContactsDiscovered(LookupEvent, frozen=True, kw_only=True):
     sources: dict[str, str] = {}
     conclusive: bool
     causes: dict[str, str] = {}
+    costs: tuple[SourceCost, ...] = ()
 
 
 class ContactsRanked(LookupEvent, frozen=True, kw_only=True):
@@ -110,10 +116,15 @@ class MailDomainChecked(LookupEvent, frozen=True, kw_only=True):
 
     mail_domain: str
     learned: DomainFacts = DomainFacts()
+    costs: tuple[SourceCost, ...] = ()
 
 
 class LookupFinished(LookupEvent, frozen=True, kw_only=True):
-    """The result, stored once for every search it answers."""
+    """The result, stored once for every search it answers.
+
+    ``verified_from`` counts verified people by the source that named them first,
+    ``verified_by`` by the verifier that confirmed them.
+    """
 
     outcome: SearchOutcome
     reusable: bool
@@ -121,6 +132,8 @@ class LookupFinished(LookupEvent, frozen=True, kw_only=True):
     cut_off: bool = False
     brand: BrandFacts | None = None
     contacts: tuple[Contact, ...] = ()
+    verified_from: dict[str, int] = {}
+    verified_by: dict[str, int] = {}
 
 
 class ContactsErased(LookupEvent, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ answered or failed for the last time; the run ends with the last of them, with a
 leaves nothing to do, or when its time is up.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
@@ -17,9 +18,10 @@ from cs.domain.brand.events import (
 )
 from cs.domain.contact import CheckedPerson
 from cs.domain.key import SearchOutcome
-from cs.domain.lookup.contacts import contacts_of, is_proved
+from cs.domain.lookup.contacts import contacts_of, first_sources, is_proved
 from cs.domain.lookup.state import Lookup, evolve
 from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
+from cs.domain.source_cost import SourceCost
 
 #: Outcomes that are reused as they are; ``no_emails`` only if every verdict is definite.
 _REUSABLE = frozenset({"done", "no_linkedin", "no_contacts"})
@@ -46,6 +48,7 @@ def close_domain(
     learned: DomainFacts,
     at: datetime,
     *,
+    costs: tuple[SourceCost, ...] = (),
     verifiers: Collection[str],
     following: Callable[[Lookup], BrandEvent | None],
 ) -> tuple[BrandEvent, ...]:
@@ -64,7 +67,9 @@ def close_domain(
         for event in settle(after, by_person.get(ranked.person, unknown), verifiers, at):
             events.append(event)
             after = evolve(after, event)
-    closed = MailDomainChecked(lookup=state.id, mail_domain=mail_domain, learned=learned, at=at)
+    closed = MailDomainChecked(
+        lookup=state.id, mail_domain=mail_domain, learned=learned, costs=costs, at=at
+    )
     after = evolve(after, closed)
     events.append(closed)
     work = following(after)
@@ -99,8 +104,14 @@ def finish(state: Lookup, otherwise: SearchOutcome, at: datetime) -> LookupFinis
         cut_off=otherwise == "timeout",
         brand=state.brand,
         contacts=contacts,
+        verified_from=_counted(first_sources(state, contacts)),
+        verified_by=_counted(each.email_source for each in contacts if each.email_source),
         at=at,
     )
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 def outcome_without_people(state: Lookup) -> SearchOutcome:

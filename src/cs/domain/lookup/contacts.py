@@ -112,6 +112,13 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
     return tuple(sorted(contacts, key=lambda contact: contact.email is None))
 
 
+def first_sources(state: Lookup, contacts: Sequence[Contact]) -> list[str]:
+    """Return, for each of *contacts* with an e-mail, the source that named them first."""
+    sources = {person.person: person.sources for person in state.people}
+    verified = [sources[each.person] for each in contacts if each.email is not None]
+    return [named_by[0] for named_by in verified if named_by]
+
+
 def _contact(person: Person, ranked: RankedPerson, checked: CheckedPerson | None) -> Contact:
     return Contact(
         **_shared_fields(person, Contact),

@@ -170,13 +170,14 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
             return _discovered(state, finding, at)
         case RankingDone() as finding:
             return _ranked(state, finding, at, command.known)
-        case DomainVerified(checked=checked, learned=learned):
+        case DomainVerified(checked=checked, learned=learned, costs=costs):
             return close_domain(
                 state,
                 command.item,
                 checked,
                 learned,
                 at,
+                costs=costs,
                 verifiers=command.verifiers,
                 following=lambda after: next_mail_domain(after, at, command.known),
             )
@@ -203,6 +204,7 @@ def _resolved(state: Lookup, finding: Resolved, at: datetime) -> tuple[BrandEven
         causes=storable_causes(finding.causes),
         matches=finding.matches,
         rules=finding.rules,
+        costs=finding.costs,
         at=at,
     )
     after = evolve(state, resolved)
@@ -218,6 +220,7 @@ def _discovered(state: Lookup, finding: Discovered, at: datetime) -> tuple[Brand
         sources=finding.sources,
         conclusive=finding.conclusive,
         causes=storable_causes(finding.causes),
+        costs=finding.costs,
         at=at,
     )
     after = evolve(state, discovered)
@@ -297,6 +300,7 @@ def failed(
         why=finding.why,
         retry_at=due_at if retried else None,
         causes=storable_causes(finding.causes),
+        costs=finding.costs,
         at=at,
     )
     after = evolve(state, event)

@@ -147,3 +147,8 @@ PEOPLE_AT_ONCE = ListLimit(1_000)  # several sources at once; a lookup stores 10
 #: How each source's run ended, and why those that could not answer could not.
 SOURCES = MapLimit(64, WORD, WORD)
 CAUSES_BY_SOURCE = MapLimit(CAUSES, WORD, plain_text(CAUSE))
+#: What each source or verifier cost, the questions put to it, and the money.
+COSTS = ListLimit(64)
+COUNT = NumberLimit(0, 1_000_000)
+#: A million US dollars, in millionths of one.
+MICROS = NumberLimit(0, 1_000_000_000_000)

@@ -30,9 +30,12 @@ from cs.domain.contact import (
 )
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line
 from cs.domain.names.brand_names import BRAND_MAX
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.field_limits import (
     ATTEMPT,
     CAUSES_BY_SOURCE,
+    COSTS,
+    COUNT,
     FULL_NAME,
     HEADLINE,
     HOST,
@@ -41,6 +44,7 @@ from cs.domain.stages.field_limits import (
     LINE,
     LOOKUP,
     MAILBOX,
+    MICROS,
     NAME,
     PAGE,
     PEOPLE_AT_ONCE,
@@ -94,6 +98,16 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "retry_in_s": WAIT_S,
         "checked": PEOPLE_AT_ONCE,
         "causes": CAUSES_BY_SOURCE,
+        "costs": COSTS,
+    },
+    SourceCost: {
+        "name": WORD,
+        "asked": COUNT,
+        "calls": COUNT,
+        "micros": MICROS,
+        "found": COUNT,
+        "used": COUNT,
+        "expected_micros": MICROS,
     },
     Query: {"brand": plain_text(BRAND_MAX), "domain": HOST},
     BrandFacts: {

@@ -21,6 +21,7 @@ from cs.domain.brand.events import (
 )
 from cs.domain.stages.field_limits import (
     CAUSES_BY_SOURCE,
+    COSTS,
     HOST,
     PEOPLE_AT_ONCE,
     SOURCES,
@@ -101,6 +102,7 @@ STAGES: Mapping[StageName, StageRow] = {
                     "causes": CAUSES_BY_SOURCE,
                     "matches": ListLimit(64),
                     "rules": WORD,
+                    "costs": COSTS,
                 },
             },
         ),
@@ -120,6 +122,7 @@ STAGES: Mapping[StageName, StageRow] = {
                     "people": PEOPLE_AT_ONCE,
                     "sources": SOURCES,
                     "causes": CAUSES_BY_SOURCE,
+                    "costs": COSTS,
                 },
             },
         ),
@@ -154,7 +157,7 @@ STAGES: Mapping[StageName, StageRow] = {
             limits={
                 VerificationInput: {"mail_domain": HOST, "candidates": PEOPLE_AT_ONCE},
                 MailboxChecked: {},
-                DomainVerified: {"checked": PEOPLE_AT_ONCE},
+                DomainVerified: {"checked": PEOPLE_AT_ONCE, "costs": COSTS},
             },
         ),
     )

@@ -26,6 +26,7 @@ from cs.domain.contact import (
     SourceMatches,
 )
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.source_cost import SourceCost
 
 StageName = Literal["brand-resolution", "contact-discovery", "ranking", "verification"]
 
@@ -86,6 +87,7 @@ class Resolved(Finding, frozen=True, tag="resolved"):
     causes: dict[str, str] = {}  # source -> why, of those that could not answer
     matches: tuple[SourceMatches, ...] | None = None  # all it chose from; `None`: not said
     rules: str | None = None  # that chose (`cs.domain.rule_sets`)
+    costs: tuple[SourceCost, ...] = ()  # in the order of asking
 
 
 class Discovered(Finding, frozen=True, tag="discovered"):
@@ -99,6 +101,7 @@ class Discovered(Finding, frozen=True, tag="discovered"):
     sources: dict[str, str] = {}
     conclusive: bool = True
     causes: dict[str, str] = {}
+    costs: tuple[SourceCost, ...] = ()  # in the order of asking
 
 
 class RankingDone(Finding, frozen=True, tag="ranked"):
@@ -114,6 +117,7 @@ class DomainVerified(Finding, frozen=True, tag="domain-verified"):
 
     checked: tuple[CheckedPerson, ...]
     learned: DomainFacts = DomainFacts()
+    costs: tuple[SourceCost, ...] = ()  # in the order of asking
 
 
 #: Why a stage failed that cannot do its work before the operator changes something.
@@ -137,6 +141,7 @@ class Failed(Finding, frozen=True, tag="failed"):
     checked: tuple[CheckedPerson, ...] = ()
     learned: DomainFacts = DomainFacts()
     causes: dict[str, str] = {}
+    costs: tuple[SourceCost, ...] = ()  # in the order of asking
 
 
 AnyFinding = (
@@ -192,6 +197,13 @@ def with_people(
             return finding
         case _:
             assert_never(finding)
+
+
+def with_costs(finding: AnyFinding, costs: tuple[SourceCost, ...]) -> AnyFinding:
+    """Return *finding* with *costs*, if it ends an attempt that asks somebody and has none."""
+    if not isinstance(finding, Resolved | Discovered | DomainVerified | Failed):
+        return finding
+    return replace(finding, costs=costs) if costs and not finding.costs else finding
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):

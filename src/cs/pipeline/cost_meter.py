@@ -1,0 +1,105 @@
+"""What each source and verifier costs in one attempt of a stage, counted while it works.
+
+The runner opens a meter around a stage's work and puts what it shows into the finding, also
+into that of an attempt whose time was up.  A stage says whom it asks (`asking`) and what came
+of it (`note_found`); where no meter is open, in a command that asks by itself, both do nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from msgspec.structs import replace
+
+from cs.domain.source_cost import SourceCost
+from cs.paid_calls.spent import ServiceCalls, count_spent
+
+
+class CostMeter:
+    """The costs of one attempt, by source or verifier."""
+
+    def __init__(self) -> None:
+        self._costs: dict[str, SourceCost] = {}
+
+    def costs(self) -> tuple[SourceCost, ...]:
+        """Return a row for each who may be asked, in the order of asking."""
+        return tuple(self._costs.values())
+
+    def begin(self, name: str, expected_micros: int | None = None) -> None:
+        """Give *name* the next place in the order, if it has none."""
+        row = SourceCost(name=name, expected_micros=expected_micros)
+        self._costs.setdefault(name, row)
+
+    def add(self, name: str, *, asked: int = 0, found: int = 0, used: int = 0) -> None:
+        self.begin(name)
+        row = self._costs[name]
+        self._costs[name] = replace(
+            row, asked=row.asked + asked, found=row.found + found, used=row.used + used
+        )
+
+    def add_calls(self, name: str, calls: Iterable[ServiceCalls]) -> None:
+        self.begin(name)
+        for each in calls:
+            row = self._costs[name]
+            self._costs[name] = replace(
+                row, calls=row.calls + each.calls, micros=row.micros + each.micros
+            )
+
+
+_METER: ContextVar[CostMeter | None] = ContextVar("cost_meter", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[CostMeter]:
+    """Yield a meter that counts what is asked within.
+
+    A stage of another make that says nothing has its paid calls counted by service.
+    """
+    meter = CostMeter()
+    token = _METER.set(meter)
+    try:
+        with count_spent() as by_service:
+            try:
+                yield meter
+            finally:
+                for service, calls in by_service.items():
+                    meter.add_calls(service, [calls])
+    finally:
+        _METER.reset(token)
+
+
+@contextmanager
+def asking(name: str) -> Iterator[None]:
+    """Count what is done within as one question to *name*, with all calls made for it."""
+    meter = _METER.get()
+    if meter is None:
+        yield
+        return
+    meter.add(name, asked=1)
+    with count_spent() as by_service:
+        try:
+            yield
+        finally:
+            meter.add_calls(name, by_service.values())
+
+
+def note_order(names: Iterable[tuple[str, int | None]]) -> None:
+    """Note who may be asked, in order, and what a verified e-mail from each may cost."""
+    meter = _METER.get()
+    for name, expected_micros in names if meter is not None else ():
+        assert meter is not None
+        meter.begin(name, expected_micros)
+
+
+def note_unasked(name: str) -> None:
+    """Take back one question to *name*, which is not set up and so asked nobody."""
+    meter = _METER.get()
+    if meter is not None:
+        meter.add(name, asked=-1)
+
+
+def note_found(name: str, *, found: int = 0, used: int = 0) -> None:
+    """Add to what *name* gave, and to what is used of it."""
+    meter = _METER.get()
+    if meter is not None:
+        meter.add(name, found=found, used=used)
