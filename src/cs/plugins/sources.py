@@ -6,10 +6,9 @@ A source never raises for what the outside world does: it says how its run ended
 missing key or a rate limit must never look like an empty answer.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -29,6 +28,7 @@ from cs.paid_calls.service import (
     ServiceSettings,
 )
 from cs.plugins.declared_settings import SECRET, takes
+from cs.plugins.paid_context import PaidContext
 
 __all__ = [
     "ANSWERED",
@@ -76,48 +76,19 @@ __all__ = [
 ]
 
 
-class SourceContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a source may be made from.
+class SourceContext(PaidContext, frozen=True, kw_only=True):
+    """What a source may be made from; where a setting is missing, it says so when asked.
 
     Attributes:
         trusted: For base URLs from *settings*.
         guarded: For every address that came from a caller or the web.
-        settings: Those of this source that are set, of the ones that it declares with
-            `takes`.  Where one is missing, the source is not configured, and says so when
-            it is asked.
-        now: The time, with its offset.
-        paid: For every question that the provider charges for.
-        budgets: At which rate and within which caps; `service` has both, and more.
     """
 
     trusted: ApiClient
     guarded: Fetcher
-    settings: Mapping[str, Any] = {}
-    now: Callable[[], datetime]
-    paid: PaidCalls = EVERY_TIME
-    budgets: Budgets = UNLIMITED
 
-    def service(
-        self,
-        name: str,
-        settings: ServiceSettings,
-        *,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-        judge: Judge | None = None,
-    ) -> PaidService:
-        """Return the service *name* as `cs.paid_calls.service` describes it."""
-        return PaidService(
-            name,
-            settings,
-            self.trusted,
-            paid=self.paid,
-            budgets=self.budgets,
-            headers=headers,
-            params=params,
-            judge=judge,
-            now=self.now,
-        )
+    def _api_client(self) -> ApiClient:
+        return self.trusted
 
 
 class SourceStatus(StrEnum):

@@ -13,11 +13,8 @@ topic of `STAGE_TOPICS`, in the consumer group that is called like the stage, to
 the operator's prefix before each.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
-from typing import Any, Protocol
-
-import msgspec
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from cs.bus.topics import (
     OUTCOMES,
@@ -79,6 +76,7 @@ from cs.paid_calls.service import (
     ServiceSettings,
 )
 from cs.plugins.declared_settings import SECRET, takes
+from cs.plugins.paid_context import PaidContext
 
 __all__ = [
     "EVERY_TIME",
@@ -151,52 +149,25 @@ __all__ = [
 Report = Callable[[AnyFinding], Awaitable[None]]
 
 
-class StageContext(msgspec.Struct, frozen=True, kw_only=True):
+class StageContext(PaidContext, frozen=True, kw_only=True):
     """What a stage may be made from.
 
     Attributes:
-        settings: Those of this stage that are set, of the ones that it declares with `takes`.
         trusted: HTTP for base URLs from *settings*.
         guarded: HTTP for every address that came from a caller or the web.
         resolver: DNS.
         guard: Judges addresses that strangers name, before they are contacted.
-        now: The time, in UTC.
         monotonic: Seconds, for durations.
-        paid: For every question that the provider charges for.
-        budgets: At which rate and within which caps; `service` has both, and more.
     """
 
-    settings: Mapping[str, Any] = {}
     trusted: ApiClient
     guarded: Fetcher
     resolver: Resolver
     guard: AddressGuard
-    now: Callable[[], datetime]
     monotonic: Callable[[], float]
-    paid: PaidCalls = EVERY_TIME
-    budgets: Budgets = UNLIMITED
 
-    def service(
-        self,
-        name: str,
-        settings: ServiceSettings,
-        *,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-        judge: Judge | None = None,
-    ) -> PaidService:
-        """Return the service *name* as `cs.paid_calls.service` describes it."""
-        return PaidService(
-            name,
-            settings,
-            self.trusted,
-            paid=self.paid,
-            budgets=self.budgets,
-            headers=headers,
-            params=params,
-            judge=judge,
-            now=self.now,
-        )
+    def _api_client(self) -> ApiClient:
+        return self.trusted
 
 
 class Stage(Protocol):

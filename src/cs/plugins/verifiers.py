@@ -6,12 +6,9 @@ not configured.  Not knowing is an answer: a verifier never raises for what a ma
 provider does, it returns `Verdict.UNKNOWN`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
-from typing import Any, Protocol
-
-import msgspec
+from typing import Protocol
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.domain.mail.syntax import is_mailbox
@@ -39,6 +36,7 @@ from cs.paid_calls.service import (
     ServiceSettings,
 )
 from cs.plugins.declared_settings import SECRET, takes
+from cs.plugins.paid_context import PaidContext
 
 __all__ = [
     "EVERY_TIME",
@@ -80,55 +78,27 @@ __all__ = [
 ]
 
 
-class VerifierContext(msgspec.Struct, frozen=True, kw_only=True):
+class VerifierContext(PaidContext, frozen=True, kw_only=True):
     """What a verifier may be made from.
 
     Attributes:
-        settings: Those of this verifier that are set, of the ones that it declares with
-            `takes`.
         resolver: DNS.
         guard: Judges addresses that strangers name, before they are contacted.
         fetcher: HTTP for base URLs that stand in the settings.
-        now: The time, in UTC.
         monotonic: Seconds, for durations.
-        paid: For every question that the provider charges for.
-        budgets: At which rate and within which caps; `service` has both, and more.
         tell_operator: Called with a name and why it does not work until somebody does
             something, shown on ``/readyz``; with ``None`` when it works again.
     """
 
-    settings: Mapping[str, Any] = {}
     resolver: Resolver
     guard: AddressGuard
     fetcher: ApiClient | None = None
-    now: Callable[[], datetime]
     monotonic: Callable[[], float]
-    paid: PaidCalls = EVERY_TIME
-    budgets: Budgets = UNLIMITED
     tell_operator: Callable[[str, str | None], None] = lambda _name, _why: None
 
-    def service(
-        self,
-        name: str,
-        settings: ServiceSettings,
-        *,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-        judge: Judge | None = None,
-    ) -> PaidService:
-        """Return the service *name* as `cs.paid_calls.service` describes it."""
+    def _api_client(self) -> ApiClient:
         assert self.fetcher is not None, "nobody can be asked without a client"
-        return PaidService(
-            name,
-            settings,
-            self.fetcher,
-            paid=self.paid,
-            budgets=self.budgets,
-            headers=headers,
-            params=params,
-            judge=judge,
-            now=self.now,
-        )
+        return self.fetcher
 
 
 class DomainCheck(Protocol):

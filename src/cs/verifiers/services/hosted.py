@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from cs.domain.mail.mailbox import RESTRICTED
+from cs.plugins.declared_settings import PluginFactory
 from cs.plugins.verifiers import (
     ORDINARY,
     DomainCheck,
@@ -33,9 +34,11 @@ from cs.plugins.verifiers import (
     VerifierContext,
     is_mailbox,
     problem,
+    takes,
 )
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 #: Asked about by `check` where a service names no address of its own for trials.
 #: example.com takes no mail (null MX), so nobody is bothered and the answer is known.
@@ -226,6 +229,42 @@ def hosted(
         judge=lambda answer: adapter.judge(answer) or ORDINARY,
     )
     return HostedVerifier(adapter, service, settings, context.now)
+
+
+def with_key(
+    adapter: Adapter[T],
+    settings: type[HostedSettings],
+    *,
+    header: str | None = None,
+    param: str | None = None,
+) -> PluginFactory[VerifierContext, HostedVerifier[T] | None]:
+    """Return what makes a verifier that there is only with a key.
+
+    Args:
+        adapter: Of the service.
+        settings: What the verifier takes.
+        header: The header that the key stands in.
+        param: Or the parameter of the query.
+    """
+
+    @takes(settings)
+    def from_context(context: VerifierContext) -> HostedVerifier[T] | None:
+        chosen = msgspec.convert(context.settings, settings)
+        if not chosen.key:
+            return None
+        headers = {header: chosen.key} if header else None
+        params = {param: chosen.key} if param else None
+        return hosted(adapter, context, chosen, headers=headers, params=params)
+
+    return from_context
+
+
+def decoded(answer: Response, shape: type[S]) -> S | None:
+    """Return what the body of *answer* says as *shape*; ``None`` if it says nothing so."""
+    try:
+        return msgspec.json.decode(answer.body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def word(text: str) -> str:

@@ -16,16 +16,13 @@ from cs.plugins.verifiers import (
     Response,
     ServiceProblem,
     Verdict,
-    VerifierContext,
     problem,
-    takes,
 )
 from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
-    HostedVerifier,
     ServiceVerdict,
-    hosted,
+    with_key,
     word,
 )
 
@@ -92,10 +89,4 @@ ADAPTER = Adapter(
     judge=judge,
 )
 
-
-@takes(HunterSettings)
-def from_context(context: VerifierContext) -> HostedVerifier[HunterAnswer] | None:
-    settings = msgspec.convert(context.settings, HunterSettings)
-    if not settings.key:
-        return None
-    return hosted(ADAPTER, context, settings, headers={"X-API-KEY": settings.key})
+from_context = with_key(ADAPTER, HunterSettings, header="X-API-KEY")

@@ -14,16 +14,14 @@ from cs.plugins.verifiers import (
     Response,
     ServiceProblem,
     Verdict,
-    VerifierContext,
-    takes,
 )
 from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
-    HostedVerifier,
     ServiceVerdict,
-    hosted,
+    decoded,
     refused,
+    with_key,
     word,
 )
 
@@ -46,7 +44,7 @@ class KickboxAnswer(msgspec.Struct):
     disposable: bool | None = None
 
 
-class _Call(msgspec.Struct):
+class _KickboxCall(msgspec.Struct):
     success: bool = True
     message: str | None = None
 
@@ -69,13 +67,8 @@ def read(answer: KickboxAnswer) -> ServiceVerdict:
 
 def judge(answer: Response) -> ServiceProblem | None:
     """Return the problem that a call without ``success`` means."""
-    if answer.status != 200:
-        return None
-    try:
-        call = msgspec.json.decode(answer.body, type=_Call)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if call.success:
+    call = decoded(answer, _KickboxCall) if answer.status == 200 else None
+    if call is None or call.success:
         return None
     words = (call.message or "").lower()
     if "balance" in words or "credit" in words:
@@ -94,10 +87,4 @@ ADAPTER = Adapter(
     judge=judge,
 )
 
-
-@takes(KickboxSettings)
-def from_context(context: VerifierContext) -> HostedVerifier[KickboxAnswer] | None:
-    settings = msgspec.convert(context.settings, KickboxSettings)
-    if not settings.key:
-        return None
-    return hosted(ADAPTER, context, settings, params={"apikey": settings.key})
+from_context = with_key(ADAPTER, KickboxSettings, param="apikey")

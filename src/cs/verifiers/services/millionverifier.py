@@ -11,16 +11,14 @@ from cs.plugins.verifiers import (
     Response,
     ServiceProblem,
     Verdict,
-    VerifierContext,
-    takes,
 )
 from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
-    HostedVerifier,
     ServiceVerdict,
-    hosted,
+    decoded,
     refused,
+    with_key,
     word,
 )
 
@@ -41,7 +39,7 @@ class MillionVerifierAnswer(msgspec.Struct):
     error: str | None = None
 
 
-class _Error(msgspec.Struct):
+class _MillionVerifierError(msgspec.Struct):
     result: str = ""
     error: str = ""
 
@@ -62,13 +60,8 @@ def read(answer: MillionVerifierAnswer) -> ServiceVerdict:
 
 def judge(answer: Response) -> ServiceProblem | None:
     """Return the problem that an answer with an error within means."""
-    if answer.status != 200:
-        return None
-    try:
-        said = msgspec.json.decode(answer.body, type=_Error)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if said.result != "error" and not said.error:
+    said = decoded(answer, _MillionVerifierError) if answer.status == 200 else None
+    if said is None or (said.result != "error" and not said.error):
         return None
     words = said.error.lower()
     if "credit" in words:
@@ -86,10 +79,4 @@ ADAPTER = Adapter(
     judge=judge,
 )
 
-
-@takes(MillionVerifierSettings)
-def from_context(context: VerifierContext) -> HostedVerifier[MillionVerifierAnswer] | None:
-    settings = msgspec.convert(context.settings, MillionVerifierSettings)
-    if not settings.key:
-        return None
-    return hosted(ADAPTER, context, settings, params={"api": settings.key})
+from_context = with_key(ADAPTER, MillionVerifierSettings, param="api")

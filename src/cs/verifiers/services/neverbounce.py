@@ -15,17 +15,15 @@ from cs.plugins.verifiers import (
     Response,
     ServiceProblem,
     Verdict,
-    VerifierContext,
     problem,
-    takes,
 )
 from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
-    HostedVerifier,
     ServiceVerdict,
-    hosted,
+    decoded,
     refused,
+    with_key,
     word,
 )
 
@@ -89,7 +87,7 @@ def read(answer: NeverBounceAnswer) -> ServiceVerdict:
 
 def judge(answer: Response) -> ServiceProblem | None:
     """Return the problem that an answer's own ``status`` means."""
-    envelope = _envelope(answer) if answer.status == 200 else None
+    envelope = decoded(answer, _Envelope) if answer.status == 200 else None
     if envelope is None or envelope.status in {"success", ""}:
         return None
     if envelope.status == "throttle_triggered":
@@ -104,18 +102,11 @@ def judge(answer: Response) -> ServiceProblem | None:
 
 def left(answer: Response) -> str | None:
     """Return the credits that *answer* says are left."""
-    envelope = _envelope(answer)
+    envelope = decoded(answer, _Envelope)
     if envelope is None or envelope.credits_info is None:
         return None
     found = envelope.credits_info
     return f"{found.paid_credits_remaining + found.free_credits_remaining} credits"
-
-
-def _envelope(answer: Response) -> _Envelope | None:
-    try:
-        return msgspec.json.decode(answer.body, type=_Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
 
 
 ADAPTER = Adapter(
@@ -129,10 +120,4 @@ ADAPTER = Adapter(
     left=left,
 )
 
-
-@takes(NeverBounceSettings)
-def from_context(context: VerifierContext) -> HostedVerifier[NeverBounceAnswer] | None:
-    settings = msgspec.convert(context.settings, NeverBounceSettings)
-    if not settings.key:
-        return None
-    return hosted(ADAPTER, context, settings, params={"key": settings.key})
+from_context = with_key(ADAPTER, NeverBounceSettings, param="key")

@@ -16,17 +16,15 @@ from cs.plugins.verifiers import (
     Response,
     ServiceProblem,
     Verdict,
-    VerifierContext,
     problem,
-    takes,
 )
 from cs.verifiers.services.hosted import (
     Adapter,
     HostedSettings,
-    HostedVerifier,
     ServiceVerdict,
-    hosted,
+    decoded,
     refused,
+    with_key,
     word,
 )
 
@@ -53,7 +51,7 @@ class ZeroBounceAnswer(msgspec.Struct):
     error: str | None = None
 
 
-class _Error(msgspec.Struct):
+class _ZeroBounceError(msgspec.Struct):
     error: str | None = None
 
 
@@ -80,12 +78,8 @@ def judge(answer: Response) -> ServiceProblem | None:
     if answer.status == 403:
         why = f"{NAME} has shut us out for a while (403)"
         return problem(ProblemKind.RATE_LIMITED, why, _SHIELD_PAUSE_S)
-    if answer.status != 200:
-        return None
-    try:
-        said = msgspec.json.decode(answer.body, type=_Error).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    within = decoded(answer, _ZeroBounceError) if answer.status == 200 else None
+    said = None if within is None else within.error
     if not said:
         return None
     words = said.lower()
@@ -104,10 +98,4 @@ ADAPTER = Adapter(
     judge=judge,
 )
 
-
-@takes(ZeroBounceSettings)
-def from_context(context: VerifierContext) -> HostedVerifier[ZeroBounceAnswer] | None:
-    settings = msgspec.convert(context.settings, ZeroBounceSettings)
-    if not settings.key:
-        return None
-    return hosted(ADAPTER, context, settings, params={"api_key": settings.key})
+from_context = with_key(ADAPTER, ZeroBounceSettings, param="api_key")

@@ -1,0 +1,55 @@
+"""What every kind of plug-in may ask a service through that has a price and limits."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from cs.outside.port import ApiClient
+from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
+from cs.paid_calls.service import Judge, PaidService, ServiceSettings
+
+
+class PaidContext(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the contexts that plug-ins are made from.
+
+    Attributes:
+        settings: Those of the plug-in that are set, of the ones that it declares with
+            `takes`.
+        now: The time, with its offset.
+        paid: For every question that the provider charges for.
+        budgets: At which rate and within which caps; `service` has both, and more.
+    """
+
+    settings: Mapping[str, Any] = {}
+    now: Callable[[], datetime]
+    paid: PaidCalls = EVERY_TIME
+    budgets: Budgets = UNLIMITED
+
+    def service(
+        self,
+        name: str,
+        settings: ServiceSettings,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        judge: Judge | None = None,
+    ) -> PaidService:
+        """Return the service *name* as `cs.paid_calls.service` describes it."""
+        return PaidService(
+            name,
+            settings,
+            self._api_client(),
+            paid=self.paid,
+            budgets=self.budgets,
+            headers=headers,
+            params=params,
+            judge=judge,
+            now=self.now,
+        )
+
+    def _api_client(self) -> ApiClient:
+        """Return the client for addresses that stand in the settings."""
+        raise NotImplementedError
