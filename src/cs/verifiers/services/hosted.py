@@ -85,6 +85,7 @@ class Adapter(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
         judge: The problem that an answer means by the service's own rules; ``None`` leaves it
             to the common ones.
         left: What an answer says is left of credits, if anything.
+        charged: How many calls an answer costs, where some are free.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Adapter(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     read: Callable[[T], ServiceVerdict]
     judge: Callable[[Response], ServiceProblem | None] = lambda _: None
     left: Callable[[Response], str | None] | None = None
+    charged: Callable[[T], int] | None = None
 
 
 class HostedVerifier(Generic[T]):
@@ -164,7 +166,9 @@ class HostedCheck(Generic[T]):
             return self._evidence(address, ServiceVerdict(Verdict.CATCH_ALL, "catch-all"))
         try:
             answer = await self._service.ask(
-                self._adapter.question(address), self._adapter.answer
+                self._adapter.question(address),
+                self._adapter.answer,
+                charged=self._adapter.charged,
             )
         except ServiceProblem as wrong:
             return self._not_told(address, wrong)

@@ -96,6 +96,7 @@ ADAPTER = Adapter(
     answer=ZeroBounceAnswer,
     read=read,
     judge=judge,
+    charged=lambda answer: 0 if answer.status.lower() == "unknown" else 1,
 )
 
 from_context = with_key(ADAPTER, ZeroBounceSettings, param="api_key")
