@@ -50,6 +50,16 @@ def test_a_brand_that_no_search_can_have_is_told() -> None:
     assert ran("demo", "a").told().startswith("brand must have at least 2 characters")
 
 
+def test_providers_with_a_key_are_played_and_show_their_bill(tmp_path: Path) -> None:
+    shown = ran("demo", "Veltrana", "--providers", COLUMNS="80", TMPDIR=str(tmp_path))
+
+    bill = shown.out.partition("What the played providers were asked")[2]
+    assert shown.code == 0, shown
+    assert re.search(r"hunter +│ +1 +│ 1 × search credit +│ 0\.050", bill)
+    assert re.search(r"^Together \$[0-9]+\.[0-9]{3}\.$", bill, re.MULTILINE)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_proxy_in_the_environment_has_no_part_in_it() -> None:
     proxy = "http://127.0.0.1:1"
 

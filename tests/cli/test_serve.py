@@ -214,6 +214,7 @@ def test_a_port_in_use_is_told(tmp_path: Path, here: Here) -> None:
         (["--host=192.0.2.1", "--port=0"], 1, "cannot listen on 192.0.2.1: "),
         (["--host=no..host", "--port=0"], 1, "host is an address of this machine, like 127."),
         (["world.json"], 2, "a world file goes with --sandbox"),
+        (["--providers"], 2, "--providers goes with --sandbox"),
         (
             ["--sandbox", "none.json", "--port=0", "--admin-port=0"],
             1,

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from cs.assembly.played_providers import providers_url, with_played_providers
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
+from cs.plugins.plugin_settings import MASK
+from cs.sandbox.providers.adapters import ADAPTERS
 from cs.settings import load
 from harness.served import served
 from plugins.installed import Install
@@ -153,3 +157,31 @@ def test_the_start_says_which_do_not_run_and_why() -> None:
         "settings that the made-up world replaces: sources.wikidata, verifiers.smtp",
     ]
     assert sandbox_notices(load(environment={}), ["wikidata", "searxng", "smtp"]) == []
+
+
+async def test_what_would_be_charged_is_left_out_unless_the_world_plays_it() -> None:
+    named = load(
+        environment={
+            "CS_SOURCES__HUNTER__KEY": "ours",
+            "CS_SOURCES__HUNTER__USD_PER_DAY": "3",
+            "CS_VERIFIERS__ZEROBOUNCE__KEY": "ours",
+            "CS_VERIFIER_ORDER": "zerobounce,smtp",
+        }
+    )
+    url = "http://127.0.0.1:9"
+    plugins = with_played_providers(named.plugins, url)
+    played = msgspec.structs.replace(named, plugins=plugins)
+
+    async with open_plugins(named, world="sandbox") as tools:
+        assert {"hunter", "zerobounce"}.isdisjoint(tools.names)
+    async with open_plugins(played, world="sandbox") as tools:
+        assert {source.name for source in tools.brand_sources} > {"pdl", "serper"}
+        assert {source.name for source in tools.people_sources} > ADAPTERS["sources"].keys()
+        assert {each.name for each in tools.verifiers} == {"smtp", *ADAPTERS["verifiers"]}
+    assert plugins.sources["hunter"]["usd_per_day"] == 3
+    assert plugins.sources["hunter"].shown()["key"] == MASK
+    assert providers_url(played) == url
+    left_out = "not asked here, as it would be charged: hunter, zerobounce"
+    replaced = "settings that the made-up world replaces: sources.hunter, verifiers.zerobounce"
+    assert sandbox_notices(named, ["smtp"]) == [left_out]
+    assert sandbox_notices(named, ["smtp"], providers=True) == [replaced]

@@ -95,7 +95,7 @@ def test_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
             {"brnads": []},
             (
                 "at $: Object contains unknown field `brnads`. Fields allowed here: $schema, "
-                "about, seed, services, brands, mail, searches, pages, items "
+                "about, seed, services, providers, brands, mail, searches, pages, items "
                 "(did you mean `brands`?)"
             ),
         ),

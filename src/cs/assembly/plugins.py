@@ -6,7 +6,12 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from cs.assembly.outside import address_guard, name_resolver
-from cs.assembly.sandbox_plugins import KEYED, names_in_sandbox, played_in_sandbox
+from cs.assembly.sandbox_plugins import (
+    KEYED,
+    KEYED_VERIFIERS,
+    names_in_sandbox,
+    played_in_sandbox,
+)
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
@@ -158,11 +163,20 @@ def _make_plugins(
     """Return every plug-in that runs, isolated so that its errors stay its own."""
     brand_names = with_keys(settings, settings.brand_sources, Group.BRAND_SOURCES)
     people_names = with_keys(settings, settings.people_sources, Group.PEOPLE_SOURCES)
+    verifier_names: Sequence[str] | None = settings.verifiers
+    order: Sequence[str] = settings.verifier_order
     if world == "sandbox":
+        order = played_in_sandbox(order, settings.plugins.verifiers, KEYED_VERIFIERS)
+        enabled = names_of(installed_plugins(Group.VERIFIERS))
+        verifier_names = played_in_sandbox(
+            enabled if verifier_names is None else verifier_names,
+            settings.plugins.verifiers,
+            KEYED_VERIFIERS,
+        )
         installed = with_keys(settings, None, Group.BRAND_SOURCES)
         brand_names = names_in_sandbox(settings.brand_sources, installed)
-        brand_names = played_in_sandbox(brand_names, settings.plugins)
-        people_names = played_in_sandbox(people_names, settings.plugins)
+        brand_names = played_in_sandbox(brand_names, settings.plugins.sources)
+        people_names = played_in_sandbox(people_names, settings.plugins.sources)
     try:
         return StagePlugins(
             [
@@ -181,9 +195,7 @@ def _make_plugins(
                 MeasuredVerifier(
                     IsolatedVerifier(each, clock.now, of_verifier(settings, each.name)), metrics
                 )
-                for each in _ordered(
-                    verifiers(for_verifier, enabled=settings.verifiers), settings
-                )
+                for each in _ordered(verifiers(for_verifier, enabled=verifier_names), order)
             ],
             [
                 IsolatedStage(each, of_stage(settings, each.name))
@@ -212,13 +224,13 @@ def with_keys(settings: Settings, named: Sequence[str] | None, group: Group) -> 
     ]
 
 
-def _ordered(found: Sequence[Verifier], settings: Settings) -> Sequence[Verifier]:
-    """Return the verifiers in the order of the settings; who is not named there comes after.
+def _ordered(found: Sequence[Verifier], names: Sequence[str]) -> Sequence[Verifier]:
+    """Return the verifiers in the order of *names*; who is not named there comes after.
 
     Raises:
         BadSettings: One is named that is not there, or that is not set up.
     """
-    order = {name: number for number, name in enumerate(settings.verifier_order)}
+    order = {name: number for number, name in enumerate(names)}
     if missing := order.keys() - {each.name for each in found}:
         raise BadSettings(f"verifier_order: no such verifier is set up: {min(missing)}")
     return sorted(found, key=lambda each: order.get(each.name, len(order)))

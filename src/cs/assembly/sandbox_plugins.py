@@ -14,13 +14,24 @@ REAL_ONLY = frozenset({"directory", "imported"})
 #: Sources with a key: the real ones know nobody of a made-up world, and charge for it.
 #: Asked only where a table names another ``url``, of something that plays the service.
 KEYED = frozenset({"apollo", "brave", "hunter", "pdl", "serper"})
+#: Verifiers with a key, of which the same is true.
+KEYED_VERIFIERS = frozenset(
+    {"hunter", "kickbox", "millionverifier", "neverbounce", "reacher", "zerobounce"}
+)
 #: What the world stands in for, by section: where it is, is not the settings' to say.
 SIMULATED: Mapping[str, frozenset[str]] = {
     "sources": frozenset({"wikidata", "searxng"}),
     "verifiers": frozenset({"smtp"}),
 }
 #: Every plug-in that comes with the service.
-BUILT_IN = REAL_ONLY | KEYED | {"website"} | SIMULATED["sources"] | SIMULATED["verifiers"]
+BUILT_IN = (
+    REAL_ONLY
+    | KEYED
+    | KEYED_VERIFIERS
+    | {"website"}
+    | SIMULATED["sources"]
+    | SIMULATED["verifiers"]
+)
 
 
 def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) -> Sequence[str]:
@@ -41,15 +52,17 @@ def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) ->
     return [name for name in installed if name not in REAL_ONLY]
 
 
-def played_in_sandbox(enabled: Sequence[str], plugins: AllPluginSettings) -> Sequence[str]:
-    """Return which of the sources *enabled* run: those that are not `KEYED`.
+def played_in_sandbox(
+    enabled: Sequence[str],
+    tables: Mapping[str, PluginSettings],
+    keyed: frozenset[str] = KEYED,
+) -> Sequence[str]:
+    """Return which of the plug-ins *enabled* run: those that are not *keyed*.
 
-    >>> played_in_sandbox(["brave", "searxng"], AllPluginSettings())
+    >>> played_in_sandbox(["brave", "searxng"], {})
     ['searxng']
     """
-    return [
-        name for name in enabled if name not in KEYED or "url" in plugins.sources.get(name, {})
-    ]
+    return [name for name in enabled if name not in keyed or "url" in tables.get(name, {})]
 
 
 def plugins_in_sandbox(plugins: AllPluginSettings) -> AllPluginSettings:
@@ -61,25 +74,36 @@ def plugins_in_sandbox(plugins: AllPluginSettings) -> AllPluginSettings:
     )
 
 
-def sandbox_notices(settings: Settings, asked: Iterable[str]) -> list[str]:
+def sandbox_notices(
+    settings: Settings, asked: Iterable[str], *, providers: bool = False
+) -> list[str]:
     """Return what an operator may not expect of *settings* in a sandbox, a sentence each.
 
     Args:
         settings: As they would be for the real world.
         asked: Names of the plug-ins that run.
+        providers: The world plays the providers with a key.
     """
     notices = []
     if left_out := sorted(REAL_ONLY.intersection(settings.brand_sources or ())):
         notices.append(f"not asked here, as it tells of the real world: {', '.join(left_out)}")
-    if keyed := sorted(KEYED & settings.plugins.sources.keys()):
-        unplayed = [each for each in keyed if "url" not in settings.plugins.sources[each]]
-        if unplayed:
-            notices.append(f"not asked here, as it would be charged: {', '.join(unplayed)}")
     given = {"sources": settings.plugins.sources, "verifiers": settings.plugins.verifiers}
+    keyed = {"sources": KEYED, "verifiers": KEYED_VERIFIERS}
+    unplayed = {
+        name
+        for section, names in keyed.items()
+        for name in names & given[section].keys()
+        if "url" not in given[section][name]
+    }
+    if unplayed and not providers:
+        told = ", ".join(sorted(unplayed))
+        notices.append(f"not asked here, as it would be charged: {told}")
     if replaced := [
         f"{section}.{name}"
         for section, played in SIMULATED.items()
-        for name in sorted(given[section].keys() & played)
+        for name in sorted(
+            given[section].keys() & (played | (keyed[section] if providers else frozenset()))
+        )
     ]:
         notices.append(f"settings that the made-up world replaces: {', '.join(replaced)}")
     if others := sorted(set(asked) - BUILT_IN):

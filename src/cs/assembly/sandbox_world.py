@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
+from cs.assembly.played_providers import with_played_providers
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
@@ -18,20 +19,31 @@ from cs.settings import Settings
 
 @asynccontextmanager
 async def run_sandbox(
-    settings: Settings, world: SandboxWorld, folder: Path, clock: SandboxClock
+    settings: Settings,
+    world: SandboxWorld,
+    folder: Path,
+    clock: SandboxClock,
+    *,
+    providers: bool = False,
 ) -> AsyncIterator[Settings]:
-    """Run *world* until left, its certificates in *folder*; yield *settings* pointed at it."""
+    """Run *world* until left, its certificates in *folder*; yield *settings* pointed at it.
+
+    With *providers* the sources and verifiers with a key are played, too.
+    """
     async with open_sandbox(
-        world, folder=folder, clock=clock.monotonic, sleep=clock.sleep
+        world, folder=folder, providers=providers, clock=clock.monotonic, sleep=clock.sleep
     ) as addresses:
         yield settings_for_sandbox(settings, addresses)
 
 
 def settings_for_sandbox(settings: Settings, addresses: Addresses) -> Settings:
     """Return *settings* of a service that asks the made-up world at *addresses*."""
+    plugins = plugins_in_sandbox(settings.plugins)
+    if addresses.providers_url is not None:
+        plugins = with_played_providers(plugins, addresses.providers_url)
     return msgspec.structs.replace(
         settings,
-        plugins=plugins_in_sandbox(settings.plugins),
+        plugins=plugins,
         wikidata_url=addresses.wikidata_url,
         searxng_url=addresses.searxng_url,
         dns=addresses.dns,

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cs.cli.options import Json
-from cs.cli.output import console, print_json, stop
+from cs.cli.output import console, print_json, print_table, stop
 from cs.cli.progress import Progress
 from cs.cli.record_view import print_record
 from cs.cli.sandbox_service import SandboxService, sandbox_service
@@ -50,6 +50,9 @@ def demo(
     /,
     *,
     keep: Annotated[bool, Parameter(negative="", help="Leave the service running.")] = False,
+    providers: Annotated[
+        bool, Parameter(negative="", help="Play providers with a key, too; show their bill.")
+    ] = False,
     history: Annotated[
         bool, Parameter(negative="", help="Make a year of history instead, and leave it.")
     ] = False,
@@ -66,11 +69,16 @@ def demo(
 
     Other brands to try: `cs sandbox list`.
 
+    With --providers the world also plays Brave, Serper, Hunter, People Data Labs, Apollo and
+    six verifiers, for play money: free sources are asked first, and the bill is shown.
+
     With --history it lives through a year of that world in under a minute, with four
     customers, job changes and a bad week, and leaves its data for `cs events`, `cs report`
     and the other commands that answer questions (docs/analysts.md).
 
     Example: `cs demo Miruvane --keep` leaves it running and prints a curl line to try.
+
+    Example: `cs demo Brontello --providers` shows what the search cost there.
 
     Example: `cs demo --history`, then `cs report --data-dir cs-history`.
     """
@@ -80,7 +88,7 @@ def demo(
         return
     if data_dir is not None or json:
         stop("--data-dir and --json go with --history", 2)
-    event_loop.run(_demo(clean_brand(brand), keep=keep))
+    event_loop.run(_demo(clean_brand(brand), keep=keep, providers=providers))
 
 
 def _make_history(folder: Path, *, json: bool) -> None:
@@ -113,10 +121,10 @@ def _make_history(folder: Path, *, json: bool) -> None:
     )
 
 
-async def _demo(brand: str, *, keep: bool) -> None:
+async def _demo(brand: str, *, keep: bool, providers: bool) -> None:
     began = time.monotonic()
     world = load(None)
-    async with sandbox_service(world, port=0) as sandbox:
+    async with sandbox_service(world, port=0, providers=providers) as sandbox:
         took = time.monotonic() - began
         console.print(
             f"Service and sandbox world ({len(listing(world))} things to search) started "
@@ -133,6 +141,9 @@ async def _demo(brand: str, *, keep: bool) -> None:
             print_record(record)
             if record["status"] == "done":
                 await _again(client, brand)
+            if sandbox.providers_url is not None:
+                answer = await client.get(f"{sandbox.providers_url}/bill")
+                _show_bill(answer.raise_for_status().json())
         if keep:
             await _keep(sandbox, key, brand)
 
@@ -153,6 +164,24 @@ async def _again(client: httpx.AsyncClient, brand: str) -> None:
     ms = (time.monotonic() - began) * 1000
     paid = "charged again" if again["charged"] else "not charged"
     console.print(f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}.")
+
+
+def _show_bill(bill: dict[str, Any]) -> None:
+    console.print("\nWhat the played providers were asked, and what they charge for it:")
+    print_table(
+        ("Provider", "Calls", "Charged", "US$"),
+        [
+            (
+                line,
+                str(each["calls"]),
+                f"{each['units']} × {each['unit']}",
+                f"{each['usd']:.3f}",
+            )
+            for line, each in bill["lines"].items()
+        ],
+        folds=["Charged"],
+    )
+    console.print(f"Together ${bill['usd']:.3f}.")
 
 
 async def _with_progress(sandbox: SandboxService, search: Any) -> dict[str, Any]:

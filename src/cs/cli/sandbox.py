@@ -59,16 +59,21 @@ def run(
     /,
     *,
     write: Annotated[Path, Parameter(help="File for the settings of its roles (TOML).")],
+    providers: Annotated[
+        bool, Parameter(negative="", help="Play providers with a key, too.")
+    ] = False,
     config: Config = None,
 ) -> None:
     """Run a world by itself, for a service that runs as several processes.
 
     The roles of that service are started with `--sandbox --config` and the file that this
-    writes. Needs the setting stages_postgres: the sandbox's clock is there.
+    writes. Needs the setting stages_postgres: the sandbox's clock is there. With --providers
+    that file also has the tables of the sources and verifiers with a key.
 
     Example: `cs sandbox run --write world.toml`
     """
-    event_loop.run(run_world(settings(config), load(world), write, write.absolute().parent))
+    chosen, certificates = settings(config), write.absolute().parent
+    event_loop.run(run_world(chosen, load(world), write, certificates, providers=providers))
 
 
 @app.command

@@ -13,13 +13,18 @@ from cs.admin.clock_advance import OneProcessClockAdvancer
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
+from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.one_process import RunningService
+from cs.assembly.played_providers import providers_url
 from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.sandbox_world import run_sandbox
 from cs.cli.temporary_folder import temporary_folder
 from cs.http_server.errors import CannotListen
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
+from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
+from cs.sandbox.providers.adapters import ADAPTERS
 from cs.sandbox.shapes import World
 from cs.settings import Settings
 
@@ -31,12 +36,21 @@ OURS_ONLY = {
 }
 
 
+#: The same where the world plays the providers with a key.
+OURS_AND_PLAYED = {
+    "brand_sources": (*OURS_ONLY["brand_sources"], "pdl", "serper"),
+    "people_sources": (*OURS_ONLY["people_sources"], *ADAPTERS["sources"]),
+    "verifiers": (*OURS_ONLY["verifiers"], *ADAPTERS["verifiers"]),
+}
+
+
 class SandboxService(msgspec.Struct, frozen=True):
     base_url: str  # with /v1
     service: RunningService
     operator: Operator
     clock: SandboxClock
     clock_advancer: OneProcessClockAdvancer
+    providers_url: str | None = None
 
 
 @asynccontextmanager
@@ -45,12 +59,16 @@ async def sandbox_service(
     *,
     port: int = 0,
     around: Callable[[StagePlugins], StagePlugins] = lambda tools: tools,
+    providers: bool = False,
+    budgets: Budgets = UNLIMITED,
 ) -> AsyncIterator[SandboxService]:
     """Serve *world* from a folder that is gone afterwards; *around* may watch its tools.
 
     SIGTERM and SIGINT cancel the calling task.
 
-    Settings come from their defaults alone: nothing here may reach the real outside.
+    Settings come from their defaults alone: nothing here may reach the real outside.  With
+    *providers* the world plays the sources and verifiers with a key, too, and calls to them
+    are made once and counted in *budgets*.
     """
     caller = asyncio.current_task()
     assert caller is not None, "runs in a task"
@@ -58,12 +76,21 @@ async def sandbox_service(
         stack.enter_context(on_signal(caller.cancel))
         temporary = Path(tempfile.gettempdir())
         folder = stack.enter_context(temporary_folder(temporary, "cs-sandbox-"))
-        given = {"data_dir": folder / "data", **OURS_ONLY}
+        asked = OURS_AND_PLAYED if providers else OURS_ONLY
+        given = {"data_dir": folder / "data", **asked}
         chosen = settings.load(environment={}, given=given)
         api_socket = stack.enter_context(listen(chosen.host, port))
         clock = sandbox_clock(chosen.data_dir)
-        chosen = await enter_world(world, stack, chosen, folder / "certificates", clock)
-        tools = await stack.enter_async_context(open_plugins(chosen, clock, world="sandbox"))
+        certificates = folder / "certificates"
+        chosen = await enter_world(
+            world, stack, chosen, certificates, clock, providers=providers
+        )
+        paid: PaidCalls = EVERY_TIME
+        if providers:
+            paid = await stack.enter_async_context(open_paid_calls(chosen))
+        tools = await stack.enter_async_context(
+            open_plugins(chosen, clock, paid, budgets=budgets, world="sandbox")
+        )
         service = await stack.enter_async_context(
             run_embedded(chosen, around(tools), "sandbox", clock)
         )
@@ -76,19 +103,30 @@ async def sandbox_service(
             Operator(service.streams, clock),
             clock,
             clock_advance(service, clock),
+            providers_url(chosen) if providers else None,
         )
 
 
 async def enter_world(
-    world: World, stack: AsyncExitStack, chosen: Settings, folder: Path, clock: SandboxClock
+    world: World,
+    stack: AsyncExitStack,
+    chosen: Settings,
+    folder: Path,
+    clock: SandboxClock,
+    *,
+    providers: bool = False,
 ) -> Settings:
     """Start *world* for as long as *stack* lasts; return *chosen* pointed at it.
+
+    With *providers* it plays the sources and verifiers with a key, too.
 
     Raises:
         CannotListen: This machine lacks the loopback addresses that it needs.
     """
     try:
-        return await stack.enter_async_context(run_sandbox(chosen, world, folder, clock))
+        return await stack.enter_async_context(
+            run_sandbox(chosen, world, folder, clock, providers=providers)
+        )
     except OSError as error:
         raise CannotListen(
             f"the sandbox world cannot start: {error}; "

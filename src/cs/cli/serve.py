@@ -56,6 +56,10 @@ def serve(
     sandbox: Annotated[
         bool, Parameter(negative="", help="Talk to a made-up world on this machine.")
     ] = False,
+    providers: Annotated[
+        bool,
+        Parameter(negative="", help="With --sandbox: the world plays providers with a key."),
+    ] = False,
     data_dir: DataDir = None,
     config: Config = None,
 ) -> None:
@@ -64,6 +68,8 @@ def serve(
     With --sandbox it talks to a small outside world on this machine (the bundled one, or
     the world file given) instead of the internet: brands, people and mail servers are made
     up, everything else is real. `cs sandbox list` shows what can be searched there.
+    With --providers that world also plays Brave, Serper, Hunter, People Data Labs, Apollo
+    and six verifiers, which take play money; their bill is at the address it prints.
 
     It needs a key to be called: `cs keys create --data-dir DIR`.
     SIGTERM and Ctrl-C answer the held calls and end it, with exit code 0.
@@ -72,6 +78,8 @@ def serve(
     """
     if world is not None and not sandbox:
         stop("a world file goes with --sandbox; without it the service asks the real world", 2)
+    if providers and not sandbox:
+        stop("--providers goes with --sandbox: the real ones take their keys in settings", 2)
     chosen = settings(config, host=host, port=port, admin_port=admin_port, data_dir=data_dir)
     if chosen.postgres is not None:
         raise BadSettings(
@@ -81,7 +89,8 @@ def serve(
     logs.configure(chosen.log_level, chosen.log_format)
     arm_faults(sandbox=sandbox)
     try:
-        event_loop.run(run(chosen, _sandbox(world) if sandbox else None))
+        enter = _sandbox(world, providers=providers) if sandbox else None
+        event_loop.run(run(chosen, enter, providers=providers))
     except Exception as error:
         cause = next(leaf_errors(error))
         can_be_mended = isinstance(cause, USER_ERRORS + USAGE_ERRORS)
@@ -94,19 +103,22 @@ def serve(
         )
 
 
-def _sandbox(world: Path | None) -> EnterWorld:
+def _sandbox(world: Path | None, *, providers: bool) -> EnterWorld:
     """Return what enters the world of the file *world*; ``None`` is the bundled one."""
     # Imported here: a live service starts sooner without a made-up world.
     from cs.cli.sandbox_service import enter_world  # noqa: PLC0415
     from cs.sandbox.world import load  # noqa: PLC0415
 
-    return partial(enter_world, load(world))
+    return partial(enter_world, load(world), providers=providers)
 
 
-async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
+async def run(
+    chosen: Settings, enter: EnterWorld | None = None, *, providers: bool = False
+) -> None:
     """Serve until SIGTERM or SIGINT; while it starts they cancel it.
 
-    With *enter* it is a sandbox, in the world that is entered.
+    With *enter* it is a sandbox, in the world that is entered, and that plays the providers
+    with a key or not.
     """
     starting = asyncio.current_task()
     assert starting is not None, "runs in a task"
@@ -130,7 +142,14 @@ async def run(chosen: Settings, enter: EnterWorld | None = None) -> None:
         plugins = await stack.enter_async_context(
             open_plugins(chosen, clock, paid, budgets=budgets, world=world, metrics=metrics)
         )
-        notices = () if enter is None else sandbox_notices(without_world, plugins.names)
+        notices: list[str] = []
+        if enter is not None:
+            notices = sandbox_notices(without_world, plugins.names, providers=providers)
+        if providers:
+            # Imported here: a live service starts sooner without.
+            from cs.assembly.played_providers import providers_url  # noqa: PLC0415
+
+            notices.append(f"the bill of the played providers: {providers_url(chosen)}/bill")
         if notices:
             errors.print(f"sandbox: {'; '.join(notices)}")
         service = await stack.enter_async_context(

@@ -82,6 +82,13 @@ def _brand(path: str, brand: Brand, world: World) -> Iterator[str]:
     for mailbox, times in taken.items():
         if times > 1:
             yield f"at {path}.people: mailbox {mailbox!r} belongs to {times} people, not to one"
+    for n, person in enumerate(brand.people):
+        before = person.before
+        if before and (before.brand == brand.name or before.brand not in names):
+            yield (
+                f"at {path}.people[{n}].before.brand: "
+                f"{before.brand!r} is no other brand of this world"
+            )
     yield from _asked_by(f"{path}.intends.asked_by", brand, world)
     yield from _intends(f"{path}.intends", brand, world)
 

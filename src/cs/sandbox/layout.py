@@ -39,8 +39,9 @@ class Layout:
         self._sites: dict[str, str] = {}
         for domain, names, up in _sites(world):
             self._site(domain, names, up=up)
-        for mail in _mail_domains(world):
-            self._mail_domain(mail, _mailboxes(world, mail, clock))
+        for mail in mail_domains(world):
+            states = mailbox_states(world, mail)
+            self._mail_domain(mail, Mailboxes(mail.domain, states, clock))
 
     def _address(self) -> str:
         self._next += 1
@@ -89,7 +90,7 @@ def _sites(world: World) -> list[tuple[str, list[str], bool]]:
     ]
 
 
-def _mail_domains(world: World) -> list[MailDomain]:
+def mail_domains(world: World) -> list[MailDomain]:
     """Return every mail domain; one that the world does not describe is plain."""
     described = {mail.domain: mail for mail in world.mail}
     for brand in world.brands:
@@ -98,7 +99,8 @@ def _mail_domains(world: World) -> list[MailDomain]:
     return list(described.values())
 
 
-def _mailboxes(world: World, mail: MailDomain, clock: Callable[[], float]) -> Mailboxes:
+def mailbox_states(world: World, mail: MailDomain) -> dict[str, MailboxState]:
+    """Return the mailboxes of *mail*, by the part of their addresses before the @."""
     own = {
         person.mailbox
         for brand in world.brands
@@ -107,4 +109,4 @@ def _mailboxes(world: World, mail: MailDomain, clock: Callable[[], float]) -> Ma
         if person.mailbox
     }
     states: dict[str, MailboxState] = dict.fromkeys(own, "open")
-    return Mailboxes(mail.domain, states | mail.mailboxes, clock)
+    return states | mail.mailboxes

@@ -14,6 +14,7 @@ from cs.sandbox.certificates import Authority
 from cs.sandbox.dns import name_server
 from cs.sandbox.layout import Layout
 from cs.sandbox.listening import Sleep, listening
+from cs.sandbox.providers.server import METHODS, ProviderServer
 from cs.sandbox.searxng import SearxngServer
 from cs.sandbox.shapes import World
 from cs.sandbox.sites import Sites
@@ -30,6 +31,8 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         wikidata_url: Of api.php.
         searxng_url: Base, without ``/search``.
+        providers_url: Base of the providers with a key, without a provider's name; ``None``
+            where they are not played.
         dns: The name server, ``host:port``.
         smtp_port: Of every mail host.
         web_ports: http and https port of every site.
@@ -39,6 +42,7 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
     wikidata_url: str
     searxng_url: str
+    providers_url: str | None = None
     dns: str
     smtp_port: int
     web_ports: tuple[int, int]
@@ -51,6 +55,7 @@ async def open_sandbox(
     world: World,
     *,
     folder: Path,
+    providers: bool = False,
     clock: Callable[[], float] = time.monotonic,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[Addresses]:
@@ -59,6 +64,7 @@ async def open_sandbox(
     Args:
         world: From `cs.sandbox.world.load`.
         folder: For certificates; made if it is not there.
+        providers: Play the providers with a key, too.
         clock: Seconds, measures how long a greylisted client has waited.
         sleep: Waits some of those seconds, before slow answers.
 
@@ -69,7 +75,12 @@ async def open_sandbox(
     authority = await asyncio.to_thread(_authority, folder)
     try:
         async with AsyncExitStack() as stack:
-            yield await _opened(stack, world, authority, clock, sleep)
+            addresses = await _opened(stack, world, authority, clock, sleep)
+            yield (
+                await _with_providers(stack, world, addresses, sleep)
+                if providers
+                else addresses
+            )
     finally:
         await asyncio.to_thread(authority.ca_file.unlink, missing_ok=True)
 
@@ -138,6 +149,25 @@ async def _start(
         web_ports=(http, https),
         ca_file=authority.ca_file,
     )
+
+
+async def _with_providers(
+    stack: AsyncExitStack, world: World, addresses: Addresses, sleep: Sleep
+) -> Addresses:
+    """Play the providers on a port of the name server's address."""
+    host = addresses.dns.partition(":")[0]
+    server = await asyncio.to_thread(ProviderServer, world)
+    for left in reversed(range(_TRIES)):
+        port = _free_port(host)
+        serving = listening(speaking_http(server.respond, sleep, METHODS), [host], port)
+        try:
+            await stack.enter_async_context(serving)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or not left:
+                raise
+            continue
+        return msgspec.structs.replace(addresses, providers_url=f"http://{host}:{port}")
+    raise AssertionError("the last try returns or raises")
 
 
 def _mail_names(layout: Layout) -> list[str]:

@@ -1,39 +1,18 @@
 """SearXNG's JSON search over the pages of a world: profiles, company pages, articles."""
 
-import re
-import zlib
-from collections.abc import Iterator
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from cs.sandbox.failing import failed, json_reply
-from cs.sandbox.folding import fold, mentions
-from cs.sandbox.search_query import (
-    QueryMatcher,
-    bare_address,
-    read_commands,
-    read_query,
-)
-from cs.sandbox.shapes import Brand, Page, Person, Searxng, Unresponsive, World
+from cs.sandbox.folding import mentions
+from cs.sandbox.page_index import PageIndex, mark
+from cs.sandbox.search_query import read_commands
+from cs.sandbox.shapes import Page, Searxng, Unresponsive, World
 from cs.sandbox.web import HttpReply, HttpRequest
 
 _PER_PAGE = 10
 _ENGINES = ("duckduckgo", "brave", "startpage")
-
-
-class IndexedPage(NamedTuple):
-    """A page and what it is found by, made once: a search compares thousands.
-
-    Attributes:
-        mark: Its place among pages that answer equally well.
-    """
-
-    page: Page
-    address: str
-    folded: str
-    mark: int
 
 
 class SearxngServer:
@@ -41,7 +20,7 @@ class SearxngServer:
 
     def __init__(self, world: World) -> None:
         self._usual = world.services.searxng
-        self._index = [_indexed(world.seed, page) for page in _pages(world)]
+        self._pages = PageIndex(world, "searxng", coverage=self._usual.coverage)
         self._troubled = [
             (brand.trouble.searxng, (brand.name, *brand.aliases, brand.domain))
             for brand in world.brands
@@ -70,7 +49,7 @@ class SearxngServer:
             return HttpReply(status=302, headers={"Location": "https://elsewhere.invalid/"})
         number = request.query.get("pageno", "1")
         page = int(number) if number.isascii() and number.isdigit() else 1
-        known = [] if asked.elsewhere else self._find(asked.text)
+        known = [] if asked.elsewhere else self._pages.find(asked.text)
         found = known[(max(page, 1) - 1) * _PER_PAGE :][:_PER_PAGE]
         results = [_result(place, one) for place, one in enumerate(found, start=1)]
         return json_reply(_body(text, results), after_s=state.latency_s)
@@ -81,80 +60,9 @@ class SearxngServer:
                 return own
         return self._usual
 
-    def _find(self, text: str) -> list[Page]:
-        """Return every page that answers *text*, best first; ties fall as the seed says."""
-        matcher = QueryMatcher(read_query(text))
-        scored = [(matcher.score(each.address, each.folded), each) for each in self._index]
-        found = [(score, each) for score, each in scored if score]
-        found.sort(key=lambda one: (-one[0], one[1].mark, one[1].page.url))
-        return [each.page for _, each in found]
-
-
-def profile_slug(seed: int, brand: Brand, person: Person) -> str:
-    """Return the last part of *person*'s profile address.
-
-    >>> from cs.sandbox.shapes import IntendedResult
-    >>> result = IntendedResult(outcome="no_emails")
-    >>> acme = Brand(name="Acme", domain="acme.test", intends=result)
-    >>> profile_slug(1, acme, Person(name="Zoë Ruiz", headline="Buyer")).rpartition("-")[0]
-    'zoe-ruiz'
-    """
-    if person.slug:
-        return person.slug
-    name = re.sub(r"[^a-z0-9]+", "-", fold(person.name)).strip("-")
-    return f"{name or 'member'}-{_mark(seed, f'{brand.domain}/{person.name}'):08x}"
-
-
-def _indexed(seed: int, page: Page) -> IndexedPage:
-    folded = fold(f"{page.title} {page.content} {page.url}")
-    return IndexedPage(page, bare_address(page.url), folded, _mark(seed, page.url))
-
-
-def _pages(world: World) -> Iterator[Page]:
-    for brand in world.brands:
-        for person in brand.people:
-            yield _profile(world.seed, brand, person)
-        if "searxng" in brand.known_by:
-            yield from _company(brand)
-    yield from world.pages
-
-
-def _profile(seed: int, brand: Brand, person: Person) -> Page:
-    company = person.company or brand.name
-    shown = person.headline
-    if not mentions(shown, company):
-        shown = f"{shown} - {company}"
-    parts = [f"Location: {person.location}"] if person.location else []
-    parts += [f"Experience: {company}", "500+ connections on LinkedIn"]
-    parts += [person.snippet] if person.snippet else []
-    return Page(
-        title=f"{person.name} - {shown} | LinkedIn",
-        url=f"https://www.linkedin.com/in/{profile_slug(seed, brand, person)}",
-        content=" · ".join(parts) + f". View {person.name}’s profile on LinkedIn.",
-    )
-
-
-def _company(brand: Brand) -> Iterator[Page]:
-    host = f"www.{brand.domain}" if brand.site.home == "www" else brand.domain
-    if brand.linkedin:
-        yield Page(
-            title=f"{brand.name} | LinkedIn",
-            url=f"https://www.linkedin.com/company/{brand.linkedin}",
-            content=f"{brand.name} | {brand.description}. Website: https://{host}",
-        )
-    yield Page(
-        title=f"{brand.name} – Official site",
-        url=f"https://{host}/",
-        content=f"{brand.name}: {brand.description}. Shop and stories on {host}.",
-    )
-
-
-def _mark(seed: int, text: str) -> int:
-    return zlib.crc32(f"{seed} {text}".encode())
-
 
 def _result(place: int, page: Page) -> dict[str, object]:
-    engines = list(_ENGINES[: 1 + _mark(0, page.url) % len(_ENGINES)])
+    engines = list(_ENGINES[: 1 + mark(0, page.url) % len(_ENGINES)])
     split = urlsplit(page.url)
     return {
         "url": page.url,

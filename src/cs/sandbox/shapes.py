@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from cs.sandbox.mail_behaviour import Behaviour, MailboxState, Plain, Seconds
+from cs.sandbox.provider_shapes import Providers, Share
 
 # `$(?!\n)`: in Python a bare `$` would let a line end through.
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
@@ -104,6 +105,8 @@ class Searxng(_Part, frozen=True, kw_only=True):
 
     latency_s: Seconds = 0
     failure: NoFailure | NoAnswer | Status | NotJson | JsonDisabled | Unresponsive = NoFailure()
+    coverage: Share = 1
+    """Which share of all profiles it finds, drawn with the world's seed."""
 
     @property
     def is_down(self) -> bool:
@@ -136,6 +139,14 @@ class Site(_Part, frozen=True, kw_only=True):
     """Older domains that redirect here; Wikidata lists them with an end date."""
 
 
+class Job(_Part, frozen=True, kw_only=True):
+    """Where somebody worked before, as records that are out of date still say."""
+
+    brand: Text
+    """Name of another brand of this world."""
+    headline: Text
+
+
 class Person(_Part, frozen=True, kw_only=True):
     """Somebody with a profile that the web search finds."""
 
@@ -150,6 +161,7 @@ class Person(_Part, frozen=True, kw_only=True):
     """More text for the search result."""
     mailbox: LocalPart | None = None
     """At the brand's mail domain; left out: no mailbox."""
+    before: Job | None = None
 
 
 class IntendedResult(_Part, frozen=True, kw_only=True):
@@ -255,6 +267,7 @@ class World(_Part, frozen=True, kw_only=True):
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 1
     """Decides ids, profile addresses and the order of equally good search results."""
     services: Services = Services()
+    providers: Providers = Providers()
     brands: Annotated[tuple[Brand, ...], msgspec.Meta(max_length=2_000)]
     mail: Annotated[tuple[MailDomain, ...], msgspec.Meta(max_length=2_000)] = ()
     searches: tuple[Search, ...] = ()

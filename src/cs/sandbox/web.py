@@ -1,7 +1,7 @@
-"""A small HTTP/1.1 server: GET and HEAD, keep-alive, everything bounded."""
+"""A small HTTP/1.1 server: GET, HEAD and where it is allowed POST; everything bounded."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,6 +10,8 @@ import msgspec
 from cs.sandbox.listening import Connected, Sleep
 
 _MAX_HEADERS = 64
+_MAX_BODY = 64 * 1024
+_READ_ONLY = ("GET", "HEAD")
 _MAX_REQUESTS = 1_000
 _IDLE_S = 30.0
 
@@ -19,6 +21,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     path: str  # as sent, without the query
     query: dict[str, str]  # the last value of each name
     headers: dict[str, str]  # names in lower case
+    body: bytes = b""
 
     @property
     def host(self) -> str:
@@ -38,16 +41,21 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
 Respond = Callable[[HttpRequest], Awaitable[HttpReply | None]]
 
 
-def speaking_http(respond: Respond, sleep: Sleep = asyncio.sleep) -> Connected:
-    """Return what serves one connection with the answers of *respond*, late by *sleep*."""
+def speaking_http(
+    respond: Respond, sleep: Sleep = asyncio.sleep, methods: Sequence[str] = _READ_ONLY
+) -> Connected:
+    """Return what serves one connection with the answers of *respond*, late by *sleep*.
+
+    Other *methods* are answered 405; a body is read only where POST is one of them.
+    """
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for _ in range(_MAX_REQUESTS):
             async with asyncio.timeout(_IDLE_S):
-                request = await _read(reader)
+                request = await _read(reader, with_body="POST" in methods)
             if request is None:
                 return
-            reply = await respond(request)
+            reply = await (respond(request) if request.method in methods else _refuse(methods))
             if reply is None:
                 return
             if reply.after_s:
@@ -61,11 +69,12 @@ def speaking_http(respond: Respond, sleep: Sleep = asyncio.sleep) -> Connected:
     return serve
 
 
-async def _read(reader: asyncio.StreamReader) -> HttpRequest | None:
+async def _read(reader: asyncio.StreamReader, *, with_body: bool) -> HttpRequest | None:
     """Read one request; ``None`` at the end of the connection.
 
     Raises:
-        ValueError: No HTTP, a body, or more headers than are read: not worth an answer.
+        ValueError: No HTTP, a body that is not expected or too long, or more headers than
+            are read: not worth an answer.
     """
     first = await reader.readline()
     if not first:
@@ -79,16 +88,22 @@ async def _read(reader: asyncio.StreamReader) -> HttpRequest | None:
         headers[name.strip().casefold()] = value.strip()
         if len(headers) > _MAX_HEADERS:
             raise ValueError("too many headers")
-    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+    length = int(headers.get("content-length", "0"))
+    most = _MAX_BODY if with_body else 0
+    if not 0 <= length <= most or "transfer-encoding" in headers:
         raise ValueError("a body")
+    body = await reader.readexactly(length)
     split = urlsplit(target)
     query = dict(parse_qsl(split.query, keep_blank_values=True, max_num_fields=64))
-    return HttpRequest(method=method, path=split.path, query=query, headers=headers)
+    return HttpRequest(method=method, path=split.path, query=query, headers=headers, body=body)
+
+
+async def _refuse(methods: Sequence[str]) -> HttpReply:
+    allowed = {"Allow": ", ".join(methods)}
+    return HttpReply(status=405, headers=allowed, content_type="text/plain")
 
 
 def _wire(request: HttpRequest, reply: HttpReply, *, last: bool) -> bytes:
-    if request.method not in {"GET", "HEAD"}:
-        reply = HttpReply(status=405, headers={"Allow": "GET, HEAD"}, content_type="text/plain")
     headers = {
         "Content-Type": reply.content_type,
         "Content-Length": str(len(reply.body)),

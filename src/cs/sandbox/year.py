@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.sandbox.mail_behaviour import Behaviour, CatchAll, Greylisting, Plain, RefusesUs
-from cs.sandbox.searxng import profile_slug
+from cs.sandbox.page_index import profile_slug
 from cs.sandbox.shapes import (
     Brand,
     MailDomain,
