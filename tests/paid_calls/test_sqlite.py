@@ -86,7 +86,7 @@ async def test_what_was_begun_is_on_the_disk_before_the_call_is_made(
 ) -> None:
     await begin(calls)
 
-    assert calls._db.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
+    assert calls._file.db.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
 
 
 @pytest.mark.parametrize("lacking", ["folder", "key"])

@@ -3,29 +3,19 @@
 Another process may import while a service runs: whoever reads sees it from then on.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import ParamSpec, Self, TypeVar
+from typing import Self
 
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import PAGE, Changes, DirectoryStatus, IndexOf
 from cs.directory.sealing import DirectorySeal
 from cs.directory.upsert import WRONG_KEY, SealedPerson, print_bytes, upsert
-from cs.runtime.private_files import make_private
-from cs.sqlite.database import (
-    LOCK_TIMEOUT_S,
-    DatabaseThreads,
-    connect,
-    transaction,
-    truncate_wal,
-)
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, truncate_wal
+from cs.sqlite.file_on_demand import FileOnDemand
 
 #: Bytes of a keyed hash and of a fingerprint, which stand one behind the other in a row.
 _PLACE, _PRINT = 16, 32
@@ -50,64 +40,60 @@ class SqliteDirectory:
         *,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
     ) -> None:
-        self._path = path
         self._key = key
-        self._lock_timeout_s = lock_timeout_s
-        self._thread = DatabaseThreads("directory")
-        self._connection: sqlite3.Connection | None = None
+        self._file = FileOnDemand(
+            path,
+            _SCHEMA,
+            thread="directory",
+            secure_delete=True,
+            unavailable=lambda error: DirectoryUnavailable(f"{path}: {error}"),
+            lock_timeout_s=lock_timeout_s,
+        )
         self.has_people = False
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._thread.close()
-        if self._connection is not None:
-            self._connection.close()
+        self._file.close()
 
     async def look(self) -> bool:
-        self.has_people = await self._run(self._look)
+        self.has_people = await self._file.run(self._look)
         return self.has_people
 
     async def people_at(
         self, places: Iterable[str], *, limit: int
     ) -> Sequence[DirectoryPerson]:
-        return await self._run(self._people_at, sorted(set(places)), limit)
+        return await self._file.run(self._people_at, sorted(set(places)), limit)
 
     async def status(self) -> DirectoryStatus:
-        return await self._run(self._status)
+        return await self._file.run(self._status)
 
     async def printed(self, prints: Iterable[str]) -> Sequence[tuple[str, ...]]:
-        return await self._run(self._printed, print_bytes(frozenset(prints)))
+        return await self._file.run(self._printed, print_bytes(frozenset(prints)))
 
     async def erase(self, prints: Iterable[str]) -> int:
-        return await self._run(self._erase, print_bytes(frozenset(prints)))
+        return await self._file.run(self._erase, print_bytes(frozenset(prints)))
 
     async def put(
         self, rows: Sequence[DirectoryRow], index_of: IndexOf, *, dry_run: bool = False
     ) -> Changes:
-        return await self._run(self._put, rows, index_of, dry_run)
+        return await self._file.run(self._put, rows, index_of, dry_run)
 
     async def get(self, known_as: str) -> DirectoryPerson | None:
-        return await self._run(self._get, known_as)
+        return await self._file.run(self._get, known_as)
 
     async def remove(self, known_as: str) -> bool:
-        return await self._run(self._remove, known_as)
+        return await self._file.run(self._remove, known_as)
 
     async def clear(self) -> int:
-        return await self._run(self._clear)
+        return await self._file.run(self._clear)
 
     async def known_by(self, prints: Iterable[str]) -> Sequence[DirectoryPerson]:
-        return await self._run(self._known_by, print_bytes(frozenset(prints)))
+        return await self._file.run(self._known_by, print_bytes(frozenset(prints)))
 
     async def forget_before(self, day: date) -> int:
-        return await self._run(self._forget_before, day.toordinal())
-
-    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return await self._thread.run(function, *args, **kwargs)
-        except (sqlite3.Error, OSError) as error:
-            raise DirectoryUnavailable(f"{self._path}: {error}") from error
+        return await self._file.run(self._forget_before, day.toordinal())
 
     # What runs in the thread.
 
@@ -115,39 +101,12 @@ class SqliteDirectory:
     def _seal(self) -> DirectorySeal:
         return DirectorySeal(self._key())
 
-    @property
-    def _is_there(self) -> bool:
-        return self._connection is not None or self._path.exists()
-
-    @property
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = self._open()
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        make_private(self._path)
-        connection = connect(
-            self._path,
-            synchronous="FULL",
-            secure_delete=True,
-            lock_timeout_s=self._lock_timeout_s,
-        )
-        try:
-            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            for statement in _SCHEMA:
-                connection.execute(statement)
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
-
     def _look(self) -> bool:
-        return self._is_there and bool(self._db.execute(_ANYBODY).fetchone()[0])
+        return self._file.exists and bool(self._file.db.execute(_ANYBODY).fetchone()[0])
 
     def _checked_seal(self) -> DirectorySeal:
         """Return the seal, if it is that of whoever is stored."""
-        proof = self._db.execute("SELECT proof FROM directory_key").fetchone()
+        proof = self._file.db.execute("SELECT proof FROM directory_key").fetchone()
         if proof is not None and proof[0] != self._seal.proof and self._look():
             raise WRONG_KEY
         return self._seal
@@ -158,41 +117,41 @@ class SqliteDirectory:
         seal = self._checked_seal()
         found: dict[int, tuple[int, bytes, bytes]] = {}
         for place in places:
-            rows = self._db.execute(_AT, (seal.where(place), limit))
+            rows = self._file.db.execute(_AT, (seal.where(place), limit))
             found.update((number, (age, who, box)) for number, age, who, box in rows)
         newest = sorted(found.values(), key=lambda row: row[:2])[:limit]
         return [seal.unseal(who, box) for _, who, box in newest]
 
     def _status(self) -> DirectoryStatus:
-        if not self._is_there:
+        if not self._file.exists:
             return DirectoryStatus()
-        people, oldest, newest = self._db.execute(_STATUS).fetchone()
+        people, oldest, newest = self._file.db.execute(_STATUS).fetchone()
         if not people:
             return DirectoryStatus()
         return DirectoryStatus(people, date.fromordinal(oldest), date.fromordinal(newest))
 
     def _numbers(self, prints: Sequence[bytes]) -> list[int]:
-        if not self._is_there:
+        if not self._file.exists:
             return []
-        rows = (row for each in prints for row in self._db.execute(_WITH_PRINT, (each,)))
+        rows = (row for each in prints for row in self._file.db.execute(_WITH_PRINT, (each,)))
         return sorted({number for (number,) in rows})
 
     def _printed(self, prints: Sequence[bytes]) -> list[tuple[str, ...]]:
-        rows = [self._db.execute(_PRINTS, (n,)).fetchone() for n in self._numbers(prints)]
+        rows = [self._file.db.execute(_PRINTS, (n,)).fetchone() for n in self._numbers(prints)]
         return [tuple(map(bytes.hex, _parts(row[0], _PRINT))) for row in rows]
 
     def _known_by(self, prints: Sequence[bytes]) -> list[DirectoryPerson]:
         numbers = self._numbers(prints)
         seal = self._checked_seal() if numbers else self._seal
-        rows = [self._db.execute(_BOX, (number,)).fetchone() for number in numbers]
+        rows = [self._file.db.execute(_BOX, (number,)).fetchone() for number in numbers]
         return [seal.unseal(who, box) for who, box in rows]
 
     def _put(self, rows: Sequence[DirectoryRow], index_of: IndexOf, dry_run: bool) -> Changes:
         if dry_run:
-            stored = self._stored(rows) if self._is_there else {}
+            stored = self._stored(rows) if self._file.exists else {}
             return upsert(self._seal, rows, stored, index_of)[1]
-        with transaction(self._db):
-            self._db.execute(_TAKE_OVER, (self._seal.proof,))
+        with transaction(self._file.db):
+            self._file.db.execute(_TAKE_OVER, (self._seal.proof,))
             sealed, changes = upsert(self._checked_seal(), rows, self._stored(rows), index_of)
             for person in sealed:
                 self._store(person)
@@ -201,44 +160,44 @@ class SqliteDirectory:
     def _stored(self, rows: Sequence[DirectoryRow]) -> dict[bytes, bytes]:
         seal = self._checked_seal()
         found = (
-            self._db.execute(_BY_WHO, (seal.who(row.person.known_as),)).fetchone()
+            self._file.db.execute(_BY_WHO, (seal.who(row.person.known_as),)).fetchone()
             for row in rows
         )
         return dict(row[1:] for row in found if row is not None)
 
     def _store(self, person: SealedPerson) -> None:
-        known = self._db.execute(_NUMBER, (person.who,)).fetchone()
+        known = self._file.db.execute(_NUMBER, (person.who,)).fetchone()
         if known is not None:
             self._forget([known[0]])
         places, prints = b"".join(person.places), b"".join(person.prints)
         row = (person.who, person.as_of, places, prints, person.box)
-        number = self._db.execute(_PUT, row).lastrowid
+        number = self._file.db.execute(_PUT, row).lastrowid
         age = -person.as_of
-        self._db.executemany(_PUT_PLACE, [(each, age, number) for each in person.places])
-        self._db.executemany(_PUT_PRINT, [(each, number) for each in person.prints])
+        self._file.db.executemany(_PUT_PLACE, [(each, age, number) for each in person.places])
+        self._file.db.executemany(_PUT_PRINT, [(each, number) for each in person.prints])
 
     def _get(self, known_as: str) -> DirectoryPerson | None:
         if not self._look():
             return None
         seal = self._checked_seal()
-        row = self._db.execute(_BY_WHO, (seal.who(known_as),)).fetchone()
+        row = self._file.db.execute(_BY_WHO, (seal.who(known_as),)).fetchone()
         return None if row is None else seal.unseal(*row[1:])
 
     def _remove(self, known_as: str) -> bool:
         if not self._look():
             return False
         who = self._checked_seal().who(known_as)
-        with transaction(self._db):
-            row = self._db.execute(_NUMBER, (who,)).fetchone()
+        with transaction(self._file.db):
+            row = self._file.db.execute(_NUMBER, (who,)).fetchone()
             gone = [] if row is None else [row[0]]
             self._forget(gone)
         self._wipe(gone)
         return bool(gone)
 
     def _erase(self, prints: Sequence[bytes]) -> int:
-        if not self._is_there:
+        if not self._file.exists:
             return 0
-        with transaction(self._db):
+        with transaction(self._file.db):
             gone = self._numbers(prints)
             self._forget(gone)
         self._wipe(gone)
@@ -247,33 +206,37 @@ class SqliteDirectory:
     def _forget_before(self, day: int) -> int:
         if not self._look():
             return 0
-        with transaction(self._db):
-            gone = [number for (number,) in self._db.execute(_BEFORE, (day, PAGE)).fetchall()]
+        with transaction(self._file.db):
+            gone = [
+                number for (number,) in self._file.db.execute(_BEFORE, (day, PAGE)).fetchall()
+            ]
             self._forget(gone)
         self._wipe(gone)
         return len(gone)
 
     def _clear(self) -> int:
-        if not self._is_there:
+        if not self._file.exists:
             return 0
-        with transaction(self._db):
-            people = int(self._db.execute("SELECT count(*) FROM person").fetchone()[0])
+        with transaction(self._file.db):
+            people = int(self._file.db.execute("SELECT count(*) FROM person").fetchone()[0])
             for table in ("person", "place", "print", "directory_key"):
-                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+                self._file.db.execute(f"DELETE FROM {table}")  # noqa: S608
         self._wipe([people])
         return people
 
     def _forget(self, numbers: Sequence[int]) -> None:
         for number in numbers:
-            as_of, places, prints = self._db.execute(_ENTRIES, (number,)).fetchone()
+            as_of, places, prints = self._file.db.execute(_ENTRIES, (number,)).fetchone()
             keys = [(each, -as_of, number) for each in _parts(places, _PLACE)]
-            self._db.executemany(_DROP_PLACE, keys)
-            self._db.executemany(_DROP_PRINT, [(p, number) for p in _parts(prints, _PRINT)])
-            self._db.execute("DELETE FROM person WHERE number = ?", (number,))
+            self._file.db.executemany(_DROP_PLACE, keys)
+            self._file.db.executemany(
+                _DROP_PRINT, [(p, number) for p in _parts(prints, _PRINT)]
+            )
+            self._file.db.execute("DELETE FROM person WHERE number = ?", (number,))
 
     def _wipe(self, gone: Sequence[int]) -> None:
         if gone:
-            truncate_wal(self._db)
+            truncate_wal(self._file.db)
 
 
 def _parts(joined: bytes, size: int) -> list[bytes]:
@@ -281,6 +244,7 @@ def _parts(joined: bytes, size: int) -> list[bytes]:
 
 
 _SCHEMA = (
+    f"PRAGMA cache_size = -{_CACHE_KIB}",
     (
         "CREATE TABLE IF NOT EXISTS person (number INTEGER PRIMARY KEY, who BLOB NOT NULL "
         "UNIQUE, as_of INTEGER NOT NULL, places BLOB NOT NULL, prints BLOB NOT NULL, "

@@ -1,11 +1,10 @@
 """Paid calls in a SQLite file (mode 0600) in the data folder, for a service in one process."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
 from cs.paid_calls.port import (
@@ -21,17 +20,8 @@ from cs.paid_calls.port import (
 )
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
-from cs.runtime.private_files import make_private
-from cs.sqlite.database import (
-    LOCK_TIMEOUT_S,
-    DatabaseThreads,
-    connect,
-    transaction,
-    truncate_wal,
-)
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, truncate_wal
+from cs.sqlite.file_on_demand import FileOnDemand
 
 
 class SqliteCalls:
@@ -53,44 +43,46 @@ class SqliteCalls:
         now: Callable[[], float] = time.time,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
     ) -> None:
-        self._path = path
         self._key = key
         self._now = now
-        self._lock_timeout_s = lock_timeout_s
-        self._thread = DatabaseThreads("calls")
-        self._connection: sqlite3.Connection | None = None
+        self._file = FileOnDemand(
+            path,
+            _SCHEMA,
+            thread="calls",
+            secure_delete=True,
+            unavailable=lambda error: CallsUnavailable(f"the register of paid calls: {error}"),
+            lock_timeout_s=lock_timeout_s,
+        )
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._thread.close()
-        if self._connection is not None:
-            self._connection.close()
+        self._file.close()
 
     async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
-        return await self._run(self._begin, call, lease_s, again)
+        return await self._file.run(self._begin, call, lease_s, again)
 
     async def answer(self, begun: CallLease, answer: bytes) -> None:
         box = {"answer": self._seal.seal(begun.call, answer)}
-        await self._run(self._write, _ANSWER, self._named(begun.call) | box)
+        await self._file.run(self._write, _ANSWER, self._named(begun.call) | box)
 
     async def leave(self, begun: CallLease) -> None:
-        await self._run(self._write, _LEAVE, self._held(begun) | {"now": self._now()})
+        await self._file.run(self._write, _LEAVE, self._held(begun) | {"now": self._now()})
 
     async def undo(self, begun: CallLease) -> None:
-        await self._run(self._write, _UNDO, self._held(begun))
+        await self._file.run(self._write, _UNDO, self._held(begun))
 
     async def forget_old(self) -> int:
         old = self._now() - RETENTION.total_seconds()
-        return await self._run(self._delete, _FORGET, [{"old": old, "page": PAGE}])
+        return await self._file.run(self._delete, _FORGET, [{"old": old, "page": PAGE}])
 
     async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
-        return await self._run(self._remembered, tuple(lookups))
+        return await self._file.run(self._remembered, tuple(lookups))
 
     async def erase(self, lookups: Iterable[str]) -> int:
         rows = [{"lookup": lookup} for lookup in lookups]
-        return await self._run(self._delete, _ERASE, rows)
+        return await self._file.run(self._delete, _ERASE, rows)
 
     def _named(self, call: Call) -> dict[str, Any]:
         return {
@@ -102,47 +94,19 @@ class SqliteCalls:
     def _held(self, begun: CallLease) -> dict[str, Any]:
         return self._named(begun.call) | {"holder": begun.holder}
 
-    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return await self._thread.run(function, *args, **kwargs)
-        except (sqlite3.Error, OSError) as error:
-            raise CallsUnavailable(f"the register of paid calls: {error}") from error
-
     # What runs in the thread.
 
     @cached_property
     def _seal(self) -> CallSeal:
         return CallSeal(self._key())
 
-    @property
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = self._open()
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        make_private(self._path)
-        connection = connect(
-            self._path,
-            synchronous="FULL",
-            secure_delete=True,
-            lock_timeout_s=self._lock_timeout_s,
-        )
-        try:
-            for statement in _SCHEMA:
-                connection.execute(statement)
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
-
     def _begin(self, call: Call, lease_s: float, again: bool) -> BeginResult:
         now = self._now()
         holder = random_id("h-")
         named = self._named(call)
-        with transaction(self._db):
+        with transaction(self._file.db):
             self._check_key()
-            found = self._db.execute(_FIND, named).fetchone()
+            found = self._file.db.execute(_FIND, named).fetchone()
             if found is not None:
                 answer, lease_until = found
                 if answer is not None:
@@ -152,38 +116,39 @@ class SqliteCalls:
                 if not again:
                     return LostAnswer()
             lease = {"now": now, "until": now + lease_s, "holder": holder}
-            self._db.execute(_BEGIN, named | lease)
+            self._file.db.execute(_BEGIN, named | lease)
         return CallLease(call, holder, self._seal.idempotency_key(call))
 
     def _check_key(self) -> None:
         """Pass if what is remembered was sealed with this key; a new one takes over nothing."""
-        self._db.execute(_TAKE_OVER, (self._seal.proof,))
-        if self._db.execute("SELECT proof FROM calls_key").fetchone()[0] != self._seal.proof:
+        self._file.db.execute(_TAKE_OVER, (self._seal.proof,))
+        (proof,) = self._file.db.execute("SELECT proof FROM calls_key").fetchone()
+        if proof != self._seal.proof:
             raise WrongCallsKey(
                 "paid calls of the last hour were sealed with another key; none is made "
                 "before they are forgotten, or else it might be paid for twice"
             )
 
     def _write(self, statement: str, values: dict[str, Any]) -> None:
-        self._db.execute(statement, values)
+        self._file.db.execute(statement, values)
 
     def _remembered(self, lookups: Sequence[str]) -> list[RememberedCall]:
-        if self._connection is None and not self._path.exists():
+        if not self._file.exists:
             return []
         ends = RETENTION.total_seconds() - self._now()
-        found = (row for each in lookups for row in self._db.execute(_REMEMBERED, (each,)))
+        found = (row for each in lookups for row in self._file.db.execute(_REMEMBERED, (each,)))
         return [
             RememberedCall(lookup, provider, bool(answered), begun_at + ends)
             for lookup, provider, answered, begun_at in sorted(found, key=lambda row: row[3])
         ]
 
     def _delete(self, statement: str, rows: list[dict[str, Any]]) -> int:
-        if self._connection is None and not self._path.exists():
+        if not self._file.exists:
             return 0
-        with transaction(self._db):
-            gone = sum(self._db.execute(statement, row).rowcount for row in rows)
+        with transaction(self._file.db):
+            gone = sum(self._file.db.execute(statement, row).rowcount for row in rows)
         if gone:
-            truncate_wal(self._db)
+            truncate_wal(self._file.db)
         return gone
 
 

@@ -1,10 +1,9 @@
 """Budgets in a SQLite file of the data folder: a service in one process, and its commands."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ParamSpec, Self, TypeVar
+from typing import Self
 
 from cs.paid_calls.budgets.port import Reservation, ReserveResult, ServiceLimits, Spending
 from cs.paid_calls.budgets.rules import (
@@ -16,11 +15,8 @@ from cs.paid_calls.budgets.rules import (
     pause,
 )
 from cs.paid_calls.errors import CallsUnavailable
-from cs.runtime.private_files import make_private
-from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, connect, transaction
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from cs.sqlite.database import LOCK_TIMEOUT_S, transaction
+from cs.sqlite.file_on_demand import FileOnDemand
 
 
 class SqliteBudgets:
@@ -39,19 +35,23 @@ class SqliteBudgets:
         now: Callable[[], float] = time.time,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
     ) -> None:
-        self._path = path
         self._now = now
-        self._lock_timeout_s = lock_timeout_s
-        self._thread = DatabaseThreads("budgets")
-        self._connection: sqlite3.Connection | None = None
+        self._file = FileOnDemand(
+            path,
+            _SCHEMA,
+            thread="budgets",
+            make_folder=True,
+            unavailable=lambda error: CallsUnavailable(
+                f"the account of paid services: {error}"
+            ),
+            lock_timeout_s=lock_timeout_s,
+        )
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._thread.close()
-        if self._connection is not None:
-            self._connection.close()
+        self._file.close()
 
     async def reserve(
         self,
@@ -62,50 +62,24 @@ class SqliteBudgets:
         patience_s: float = 0.0,
         through_pause: bool = False,
     ) -> ReserveResult:
-        return await self._run(
+        return await self._file.run(
             self._reserve, service, limits, micros, patience_s, through_pause
         )
 
     async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
         calls = 0 if made else -1
-        await self._run(self._add, reserved, calls, micros - reserved.micros)
+        await self._file.run(self._add, reserved, calls, micros - reserved.micros)
 
     async def pause(self, service: str, for_s: float, why: str) -> None:
-        await self._run(self._pause, service, for_s, why)
+        await self._file.run(self._pause, service, for_s, why)
 
     async def resume(self, service: str) -> None:
-        await self._run(self._resume, service)
+        await self._file.run(self._resume, service)
 
     async def spending(self) -> Sequence[Spending]:
-        return await self._run(self._spending)
-
-    async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return await self._thread.run(function, *args, **kwargs)
-        except (sqlite3.Error, OSError) as error:
-            raise CallsUnavailable(f"the account of paid services: {error}") from error
+        return await self._file.run(self._spending)
 
     # What runs in the thread.
-
-    @property
-    def _db(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = self._open()
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        make_private(self._path)
-        connection = connect(
-            self._path, synchronous="FULL", lock_timeout_s=self._lock_timeout_s
-        )
-        try:
-            for statement in _SCHEMA:
-                connection.execute(statement)
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
 
     def _reserve(
         self,
@@ -115,7 +89,7 @@ class SqliteBudgets:
         patience_s: float,
         through_pause: bool,
     ) -> ReserveResult:
-        with transaction(self._db):
+        with transaction(self._file.db):
             now = self._now()
             day = day_of(now)
             _, today, _, this_month = self._spent(service, now)
@@ -132,27 +106,27 @@ class SqliteBudgets:
             state, result = decide(self._state(service), asked)
             self._store(service, state)
             if isinstance(result, Reservation):
-                self._db.execute(_ADD, (service, day.isoformat(), 1, micros))
+                self._file.db.execute(_ADD, (service, day.isoformat(), 1, micros))
         return result
 
     def _add(self, reserved: Reservation, calls: int, micros: int) -> None:
-        self._db.execute(_ADD, (reserved.service, reserved.day.isoformat(), calls, micros))
+        self._file.db.execute(_ADD, (reserved.service, reserved.day.isoformat(), calls, micros))
 
     def _pause(self, service: str, for_s: float, why: str) -> None:
-        with transaction(self._db):
+        with transaction(self._file.db):
             self._store(service, pause(self._state(service), self._now() + for_s, why))
 
     def _resume(self, service: str) -> None:
-        if self._connection is not None or self._path.exists():
-            self._db.execute(_RESUME, (service,))
+        if self._file.exists:
+            self._file.db.execute(_RESUME, (service,))
 
     def _spending(self) -> list[Spending]:
-        if self._connection is None and not self._path.exists():
+        if not self._file.exists:
             return []
         now = self._now()
         return [
             self._spending_of(service, BudgetState(*state), now)
-            for service, *state in self._db.execute(_STATES).fetchall()
+            for service, *state in self._file.db.execute(_STATES).fetchall()
         ]
 
     def _spending_of(self, service: str, state: BudgetState, now: float) -> Spending:
@@ -176,16 +150,16 @@ class SqliteBudgets:
             "day": day.isoformat(),
             "first": first_of_month(day).isoformat(),
         }
-        found: tuple[int, int, int, int] = self._db.execute(_SPENT, values).fetchone()
+        found: tuple[int, int, int, int] = self._file.db.execute(_SPENT, values).fetchone()
         return found
 
     def _state(self, service: str) -> BudgetState:
-        found = self._db.execute(_STATE, (service,)).fetchone()
+        found = self._file.db.execute(_STATE, (service,)).fetchone()
         return BudgetState(*found) if found else BudgetState()
 
     def _store(self, service: str, state: BudgetState) -> None:
         values = (service, state.full_at, state.paused_until, state.paused_why)
-        self._db.execute(_STORE, values)
+        self._file.db.execute(_STORE, values)
 
 
 _SCHEMA = (
