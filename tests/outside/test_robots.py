@@ -98,6 +98,18 @@ async def test_rules_are_kept_for_a_day_and_per_origin() -> None:
     assert site.asked == [*before, "https://acme.test/robots.txt"]
 
 
+async def test_a_month_of_other_sites_leaves_those_of_the_last_day() -> None:
+    clock = Clock()
+    asker, most = robots(Site(200, NOBODY), clock), 0
+    for day in range(30):
+        for n in range(4):
+            await asker.allow(httpx.URL(f"https://brand{n}.day{day}.test/"))
+        most = max(most, len(asker))
+        clock.now += KEPT_S
+
+    assert most == 4
+
+
 async def test_a_site_that_could_not_say_is_asked_again_sooner() -> None:
     site, clock = Site(503), Clock()
     asker = robots(site, clock)

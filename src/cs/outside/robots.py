@@ -64,6 +64,10 @@ class Robots:
         self._rules = 0
         self._locks = KeyedLock()
 
+    def __len__(self) -> int:
+        """Return how many sites it remembers."""
+        return len(self._kept)
+
     async def allow(self, url: httpx.URL) -> bool:
         """Say whether the rules of its site let us fetch *url*.
 
@@ -94,7 +98,9 @@ class Robots:
 
     def _keep(self, name: str, site: SiteRules) -> None:
         self._rules += _weight(site) - _weight(self._kept.pop(name, (None, 0.0))[0])
-        until = self._monotonic() + (KEPT_S if site.rules else KEPT_UNAVAILABLE_S)
+        now = self._monotonic()
+        self._kept.evict_while(lambda kept: kept[1] <= now)
+        until = now + (KEPT_S if site.rules else KEPT_UNAVAILABLE_S)
         self._kept[name] = (site, until)
         while self._rules > RULES_OF_ALL:
             self._kept.evict()

@@ -44,6 +44,15 @@ class LruDict(OrderedDict[K, V], Generic[K, V]):
             self.move_to_end(key)
         return value
 
+    def evict_while(self, may_go: Callable[[V], bool]) -> None:
+        """Take the least recently used entries out, up to the first that may not go.
+
+        Where an entry serves for so long, and *may_go* says that its time is over, none stays
+        that was not used for longer than that, as long as others come.
+        """
+        while self and may_go(next(iter(self.values()))):
+            self.evict()
+
     def evict(self) -> None:
         """Take the least recently used entry out."""
         key, value = self.popitem(last=False)

@@ -49,6 +49,18 @@ def test_a_conclusive_outcome_is_remembered_by_domain_and_address() -> None:
     assert memory.get("acme.test", "192.0.2.1") is None
 
 
+def test_what_is_no_longer_believed_is_forgotten() -> None:
+    clock = Clock()
+    memory, most = ProbeMemory(clock), 0
+    for day in range(30):
+        for n in range(20):
+            memory.put(f"d{day}.brand{n}.test", "192.0.2.1", REFUSED)
+        most = max(most, len(memory))
+        clock.seconds += 4 * BELIEVED_S
+
+    assert most == 20
+
+
 def test_doubt_is_not_remembered() -> None:
     memory = ProbeMemory(Clock())
 
