@@ -82,8 +82,8 @@ async def open_plugins(
     Raises:
         BadSettings: A plug-in that is named is not there, or cannot be used.
     """
-    clock = clock or SystemClock()
-    resolver, guard = name_resolver(settings), address_guard(settings)
+    clock, metrics = clock or SystemClock(), metrics or Metrics()
+    resolver, guard = name_resolver(settings, clock, metrics), address_guard(settings)
     misconfiguration = Misconfiguration()
     agent = user_agent(settings.contact)
     ca_file = settings.ca_file
@@ -141,7 +141,7 @@ async def open_plugins(
             settings,
             clock,
             world,
-            metrics or Metrics(),
+            metrics,
             misconfiguration,
             for_source=for_source,
             for_verifier=for_verifier,

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from ipaddress import ip_address
 
 import dns.asyncresolver
@@ -14,26 +15,9 @@ from dns.rdtypes.ANY.MX import MX
 from dns.rdtypes.ANY.PTR import PTR
 from dns.rdtypes.ANY.TXT import TXT
 
+from cs.metrics.metrics import Metrics
+from cs.outside.dns_answers import DnsAnswers, NoSuchName
 from cs.outside.port import MailHosts, Unreachable
-
-#: An answer is used again for as long as its TTL says, but no longer than this.
-_LONGEST_S = 300.0
-_ANSWERS = 4_096
-#: Records of a response that is kept; a zone of a stranger could fill 64 KiB with them.
-_RECORDS = 100
-
-
-class _NoSuchName(Exception):
-    """NXDOMAIN: there is no such name."""
-
-
-class _CappedCache(dns.resolver.LRUCache):
-    def put(self, key: dns.resolver.CacheKey, value: dns.resolver.Answer) -> None:
-        sections = value.response.sections
-        if sum(len(rrset) for section in sections for rrset in section) > _RECORDS:
-            return
-        value.expiration = min(value.expiration, time.time() + _LONGEST_S)
-        super().put(key, value)
 
 
 class DnsResolver:
@@ -42,18 +26,27 @@ class DnsResolver:
     Args:
         nameserver: (IP address, port) to ask; ``None`` for what the system is set to.
         timeout_s: Limit for one question, retries included.
+        monotonic: Seconds that only grow, which answers grow old by.
+        metrics: Where kept answers are counted.
 
     Raises:
         dns.resolver.NoResolverConfiguration: *nameserver* is ``None`` and the system has
             none.
     """
 
-    def __init__(self, nameserver: tuple[str, int] | None, timeout_s: float) -> None:
+    def __init__(
+        self,
+        nameserver: tuple[str, int] | None,
+        timeout_s: float,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        metrics: Metrics | None = None,
+    ) -> None:
         self._resolver = dns.asyncresolver.Resolver(configure=nameserver is None)
         if nameserver is not None:
             host, self._resolver.port = nameserver
             self._resolver.nameservers = [host]
-        self._resolver.cache = _CappedCache(_ANSWERS)
+        self._answers = self._resolver.cache = DnsAnswers(monotonic, metrics or Metrics())
         self._resolver.lifetime = timeout_s
         self._resolver.timeout = max(timeout_s / 3, 0.05)  # a lost packet is asked again
 
@@ -84,7 +77,7 @@ class DnsResolver:
         """
         try:
             records = await self._records(domain, dns.rdatatype.MX)
-        except _NoSuchName:
+        except NoSuchName:
             return MailHosts(exists=False)
         exchangers = sorted(
             (record.preference, _text(record.exchange))
@@ -124,13 +117,13 @@ class DnsResolver:
     async def _present(self, name: str, kind: dns.rdatatype.RdataType) -> list[dns.rdata.Rdata]:
         try:
             return await self._records(name, kind)
-        except _NoSuchName:
+        except NoSuchName:
             return []
 
     async def _addresses(self, host: str, kind: dns.rdatatype.RdataType) -> list[str] | None:
         try:
             return [record.to_text() for record in await self._records(host, kind)]
-        except _NoSuchName:
+        except NoSuchName:
             return []
         except Unreachable:
             return None
@@ -139,19 +132,22 @@ class DnsResolver:
         """Return the records of *name*, CNAMEs followed; ``[]`` if it has none of *kind*.
 
         Raises:
-            _NoSuchName: NXDOMAIN, or no name that DNS could hold.
+            NoSuchName: NXDOMAIN, or no name that DNS could hold.
             Unreachable: No answer, or none that can be used.
         """
         try:
             question = dns.name.from_text(name)
         except dns.exception.DNSException:
-            raise _NoSuchName from None
+            raise NoSuchName from None
+        kept = self._answers.find(question, kind)
+        if kept is not None:
+            return list(kept)
         try:
             answer = await self._resolver.resolve(
                 question, kind, raise_on_no_answer=False, search=False
             )
         except dns.resolver.NXDOMAIN:
-            raise _NoSuchName from None
+            raise NoSuchName from None
         except (dns.exception.DNSException, OSError) as error:
             raise Unreachable("dns", f"{name}: {error}") from error
         return list(answer.rrset or ())
