@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.abc import InspectLoader
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 from structlog import get_logger
@@ -93,46 +93,60 @@ class Shape:
 
 def _fingerprint(state: type[msgspec.Struct], evolve: Callable[..., Any]) -> str:
     try:
-        folding = "".join(ast.dump(rules) for rules in _rules(evolve.__module__))
+        folding = "".join(_rules(evolve.__module__))
     except OSError:  # installed without source: nobody can tell whether the rules changed
         folding = os.urandom(16).hex()
     fields = msgspec.json.encode(msgspec.json.schema(state), order="deterministic")
     return hashlib.sha256(fields + folding.encode()).hexdigest()[:32]
 
 
-def _rules(module: str) -> Iterator[ast.Module]:
-    """Yield the source of *module* and of all it imports from the domain, by name.
+class _Source(NamedTuple):
+    """The source of a module; its syntax tree would take eight times the memory.
+
+    Attributes:
+        code: Its syntax tree as text.
+        imported: Names of all that it imports, which may be modules.
+    """
+
+    code: str
+    imported: tuple[str, ...]
+
+
+def _rules(module: str) -> Iterator[str]:
+    """Yield the code of *module* and of all it imports from the domain, by name.
 
     The domain is the package below `cs` that *module* is in, with all packages in it.
     """
     package = ".".join(module.split(".")[:2]) + "."
-    trees: dict[str, ast.Module] = {}
+    sources: dict[str, _Source] = {}
     left = [module]
     while left:
         name = left.pop()
-        if name not in trees:
-            trees[name] = _source(name)
-            left += [found for found in _imported(trees[name]) if found.startswith(package)]
-    for name in sorted(trees):
-        yield trees[name]
+        if name not in sources:
+            sources[name] = _source(name)
+            left += [
+                found
+                for found in sources[name].imported
+                if found.startswith(package) and found in sys.modules
+            ]
+    for name in sorted(sources):
+        yield sources[name].code
 
 
 @cache
-def _source(module: str) -> ast.Module:
+def _source(module: str) -> _Source:
     loader = cast(InspectLoader, sys.modules[module].__loader__)
     source = loader.get_source(module)  # "" of a package with an empty __init__.py
     if source is None:
         raise OSError(f"{module} is installed without its source")
-    return ast.parse(source)
+    tree = ast.parse(source)
+    return _Source(ast.dump(tree), tuple(_imported(tree)))
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of all modules that *tree* imports."""
+    """Yield the names of all that *tree* imports, which may be modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        yield from (name for name in names if name in sys.modules)
+            yield from (node.module, *(f"{node.module}.{each.name}" for each in node.names))
