@@ -4,6 +4,7 @@ A proxy before the service may read as either does.  So no call may be seen that
 see with the same bytes, and what h11 refuses is refused.
 """
 
+import gc
 from typing import NamedTuple
 
 import h11
@@ -179,6 +180,21 @@ def test_no_call_is_seen_that_another_parser_does_not_see(sent: list[bytes]) -> 
 @given(conversations())
 def test_what_is_read_does_not_depend_on_how_it_comes(sent: list[bytes]) -> None:
     assert read(sent) == read([b"".join(sent)])
+
+
+def test_a_head_that_was_read_leaves_nothing_for_the_garbage_collector() -> None:
+    gc.collect(1)
+    gc.disable()
+    try:
+        for _ in range(200):
+            reader = RequestReader()
+            reader.receive(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert reader.read_head() is not None
+        left, _, _ = gc.get_count()
+    finally:
+        gc.enable()
+
+    assert left < 200, "new objects that are there still; a head that leaves any leaves several"
 
 
 def test_a_good_call_is_seen_by_both() -> None:

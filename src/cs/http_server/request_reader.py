@@ -114,6 +114,8 @@ class RequestReader:
             pass  # another protocol is offered, which nobody has to take (RFC 9110 section 7.8)
         except httptools.HttpParserError as error:
             raise Malformed(str(error)) from error
+        finally:
+            del fields.parser  # they hold each other: only the garbage collector would end them
         if not fields.whole:
             raise Malformed("the head has no end")
         recent = version == b"1.1"
