@@ -9,8 +9,9 @@ import gc
 #: New objects after which the youngest are looked through; a call makes some hundreds, which
 #: go by themselves.
 YOUNG = 20_000
-#: So many such looks make one at those that survived some, and so many of these one at all.
-MIDDLE, ALL = 20, 50
+#: So many such looks make one at those that survived some, and so many of these one at all:
+#: after four million new objects, if those that survived meanwhile are a quarter of all.
+MIDDLE, ALL = 20, 10
 
 
 def collect_seldom() -> None:
